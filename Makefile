@@ -1,0 +1,52 @@
+# Three commands for people: demo, test, check. Each makes the environment it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: help demo test check format model lock clean
+
+help:
+	@echo "make demo    weigh the example traces and print the result"
+	@echo "make test    run the tests"
+	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
+	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ragstone needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(BIN)/python locks/core.txt pyproject.toml
+	@$(PIP) install --require-hashes -r locks/core.txt
+	@$(PIP) install --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core locks/dev.txt
+	@$(PIP) install --require-hashes -r locks/dev.txt
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/ragstone run examples/traces.jsonl -o out/demo
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+check: $(VENV)/.dev
+	@echo "format";        $(BIN)/ruff format --check .
+	@echo "lint";          $(BIN)/ruff check .
+	@echo "types";         $(BIN)/mypy
+	@echo "architecture";  $(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+	@echo "wheel";         $(BIN)/python tests/wheel_check.py
+
+lock: $(VENV)/.dev
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -o locks/core.txt pyproject.toml
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
+
+clean:
+	rm -rf $(VENV) out .ragstone dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,100 @@
+"""Every exception that Ragstone raises on purpose.
+
+The tree::
+
+    RagstoneError
+    ├── InputError            the user can mend it; the command line exits with 2
+    │   ├── RecordError       one record of the input: file, line, field, what was found
+    │   ├── ConfigError       the configuration, a flag or an argument
+    │   └── TemplateError     a prompt template
+    ├── JudgeError            a judge did not do its work
+    │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
+    │   └── ParseError        an answer came and cannot be read; ``reply`` holds it
+    ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
+    └── StoreError            the store cannot be read or written
+
+A message is one line: where, what was found, what to do. No message ever holds a key.
+"""
+
+from __future__ import annotations
+
+
+class RagstoneError(Exception):
+    """The root: catch it to catch everything that Ragstone raises on purpose."""
+
+
+class InputError(RagstoneError):
+    """Something the user gave is not usable, and the message says what to change."""
+
+
+class RecordError(InputError):
+    """One record cannot be read.
+
+    ``where`` is the file with its line or row, ``field`` the field's name (empty for the record as a
+    whole), ``found`` what stands there and ``expected`` what should.
+    """
+
+    def __init__(self, where: str, found: str, expected: str = "", *, field: str = "") -> None:
+        self.where = where
+        self.field = field
+        self.found = found
+        self.expected = expected
+        subject = f"{where}: field '{field}'" if field else where
+        super().__init__(f"{subject}: {found}" + (f"; {expected}" if expected else ""))
+
+
+class ConfigError(InputError):
+    """The configuration file, a flag or an argument is not usable."""
+
+
+class TemplateError(InputError):
+    """A prompt template is missing, damaged, or asks for a field that its question does not have."""
+
+
+class JudgeError(RagstoneError):
+    """A judge did not do its work."""
+
+    def __init__(self, message: str, *, judge: str = "") -> None:
+        self.judge = judge
+        super().__init__(message)
+
+
+class BackendError(JudgeError):
+    """No usable answer came back from where the judge lives.
+
+    ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
+    wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
+    ``hint``: what the user can do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        judge: str = "",
+        retryable: bool = False,
+        fatal: bool = False,
+        retry_after: float | None = None,
+        hint: str = "",
+    ) -> None:
+        self.retryable = retryable
+        self.fatal = fatal
+        self.retry_after = retry_after
+        self.hint = hint
+        super().__init__(message, judge=judge)
+
+
+class ParseError(JudgeError):
+    """A reply came and cannot be read as the answer that was asked for; ``reply`` is its text."""
+
+    def __init__(self, message: str, *, reply: str = "", judge: str = "") -> None:
+        self.reply = reply
+        super().__init__(message, judge=judge)
+
+
+class BudgetReached(RagstoneError):
+    """A limit that the user set on money, calls or tokens would be passed by the next call."""
+
+
+class StoreError(RagstoneError):
+    """The store cannot be opened, read or written; the message names the file."""

@@ -1,0 +1,122 @@
+"""What every judge is made of.
+
+A judge answers a question through a *dialogue*: a generator that yields the calls it needs and is sent their
+replies, and returns the answer. It is pure and synchronous, so that repair turns and batches are tested by
+hand with ``next`` and ``send``. The only effect is the backend's ``send``, and only the engine awaits it.
+
+Failure is data here: a dialogue is sent ``Failed`` in the place of a reply that never came, and turns it into
+unjudged verdicts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from ragstone.questions import Answer, Question, Task
+
+
+@dataclass(frozen=True)
+class Call:
+    """One exact request.
+
+    ``body`` is the canonical JSON of the request as the backend sends it; ``maker`` names what made it (a
+    prompt with its hash, a model's version); ``units`` is how many units it asks about. ``repeat`` tells
+    apart the askings of a repeated run. What is equal in all of this is the same call and is paid once.
+    """
+
+    judge: str
+    task: Task
+    maker: str
+    body: bytes
+    units: int = 1
+    repeat: int = 0
+
+    @cached_property
+    def key(self) -> bytes:
+        """16 bytes that stand for this call in the store."""
+        head = f"{self.judge}\0{self.maker}\0{self.repeat}\0".encode()
+        return hashlib.blake2b(head + self.body, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply as the endpoint counted them; None where it did not say.
+
+    ``cached`` of the input and ``reasoning`` of the output are parts, not additions.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the answer's text, kept apart from any reasoning.
+
+    ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
+    to be left out of the request for the endpoint to take it.
+    """
+
+    text: str
+    finish: str = "stop"
+    reasoning: str = ""
+    usage: Usage = Usage()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No reply: ``reason`` is one line for the reader of a result."""
+
+    reason: str
+
+
+Replies = Sequence[Reply | Failed]
+Dialogue = Generator[Sequence[Call], Replies, Answer]
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Where calls go. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
+
+    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money.
+    """
+
+    concurrency: int
+    free: bool
+
+    async def open(self) -> None: ...
+    async def send(self, call: Call) -> Reply: ...
+    async def close(self) -> None: ...
+
+
+class Judge(Protocol):
+    """Who answers.
+
+    ``name`` is how the user calls it, ``id`` how results and the store do (``openai/gpt-4o-mini``,
+    ``embedded``); ``model`` and ``provider`` are what prices are looked up by.
+    """
+
+    name: str
+    id: str
+    model: str
+    provider: str
+    backend: Backend
+
+    def can(self, task: Task) -> bool:
+        """Whether it answers questions of this task at all."""
+        ...
+
+    def maker(self, question: Question[Any]) -> str:
+        """What makes its calls for such a question: the prompt with its hash, the model's version, settings."""
+        ...
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        """The calls for this question, then its answer. Pure; raises nothing."""
+        ...

@@ -1,0 +1,157 @@
+"""What every metric is made of: the flow, ``ask``, and the arithmetic that all of them share.
+
+A metric's ``flow`` is a plain generator: it yields questions, is sent their answers, and returns scores. It
+never sees a judge, a prompt, a network or a clock, so it is tested with ``next`` and ``send``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+
+from ragstone.errors import ConfigError
+from ragstone.questions import A_co, Answer, Question, Task
+from ragstone.types import Outcome, Record, Score, Status, Verdict
+
+R = TypeVar("R")
+Flow = Generator[Sequence[Question[Any]], Sequence[Answer], R]
+OnEmpty = Literal["null", "zero", "one"]
+
+EMPTY_VALUE: Mapping[str, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
+
+
+def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
+    """Ask any number of questions of one kind at once; their answers come in the same order."""
+    answers = yield questions
+    return cast("tuple[A_co, ...]", tuple(answers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """The base of all metrics; parameters are dataclass fields, so that they can be overridden by name.
+
+    ``on_empty`` is the value where there is nothing to judge; ``threshold``, if set, turns a value into
+    PASSED or FAILED; ``enabled`` False skips the metric (for one record, by an override).
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """One line: what the value means."""
+    needs: ClassVar[tuple[str, ...]]
+    """The record's fields without which it cannot be computed."""
+    asks: ClassVar[tuple[Task, ...]]
+    """The tasks of the questions it may ask."""
+    suites: ClassVar[tuple[str, ...]]
+    calls: ClassVar[int] = 1
+    """Calls to an LLM judge for a record of ordinary length, asked alone."""
+    blocks: ClassVar[tuple[str, ...]] = ()
+    """Further names under which a record may bring overrides for it."""
+    source: ClassVar[str] = ""
+
+    enabled: bool = True
+    on_empty: OnEmpty = "null"
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that no record could make sense of; ConfigError names the parameter."""
+        if self.on_empty not in EMPTY_VALUE:
+            self.refuse("on_empty", self.on_empty, "null, zero or one")
+        if not isinstance(self.enabled, bool):
+            self.refuse("enabled", self.enabled, "true or false")
+        threshold = cast("object", self.threshold)
+        if threshold is not None and (
+            isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
+        ):
+            self.refuse("threshold", threshold, "a number from 0 to 1")
+
+    def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """The questions about this record, then its scores."""
+        raise NotImplementedError
+
+    def refuse(self, parameter: str, found: object, expected: str) -> None:
+        """Raise ConfigError for a parameter's value."""
+        raise ConfigError(f"{self.name}.{parameter}: {found!r} is not usable; expected {expected}")
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
+        """The same metric with some parameters changed; ConfigError for an unknown name or a bad value."""
+        if not parameters:
+            return self
+        known = sorted(f.name for f in fields(self))
+        for name in parameters:
+            if name not in known:
+                raise ConfigError(f"{self.name}: no parameter '{name}'; it has {', '.join(known)}")
+        return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
+
+    def parameters(self) -> dict[str, Any]:
+        """Name to value of every parameter, sorted."""
+        return {f.name: getattr(self, f.name) for f in sorted(fields(self), key=lambda f: f.name)}
+
+    def without_value(self, record: Record, status: Status, reason: str, **more: Any) -> Score:
+        """A score that has no verdicts to stand on; for ``empty`` the value follows ``on_empty``."""
+        value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
+        return Score(
+            metric=self.name, record=record.id, value=value, status=status, low=value, high=value,
+            reason=reason, outcome=self.outcome(value), **more,
+        )  # fmt: skip
+
+    def mean_score(
+        self,
+        record: Record,
+        verdicts: Sequence[Verdict],
+        *,
+        reason: str = "",
+        detail: Mapping[str, Any] | None = None,
+        incomplete: str = "",
+    ) -> Score:
+        """The mean over the judged units, with what it could have been.
+
+        Trivial units are left out. ``incomplete`` says that units are missing altogether (a part of the
+        response that could not be read): the score is then partial at best.
+        """
+        counted = [verdict for verdict in verdicts if not verdict.trivial]
+        judged = [verdict.value for verdict in counted if verdict.value is not None]
+        unjudged = len(counted) - len(judged)
+        common = {"verdicts": tuple(verdicts), "detail": dict(detail or {})}
+        if not counted:
+            if incomplete:
+                return self.without_value(record, "judge_failed", incomplete, **common)
+            return self.without_value(record, "empty", reason or "nothing to judge", **common)
+        if not judged:
+            return replace(
+                self.without_value(record, "judge_failed", _failures(counted), **common),
+                asked=len(counted), unjudged=unjudged, low=0.0, high=1.0,
+            )  # fmt: skip
+        total = math.fsum(judged)
+        value = total / len(judged)
+        why = "; ".join(text for text in (incomplete, _failures(counted) if unjudged else "", reason) if text)
+        return Score(
+            metric=self.name,
+            record=record.id,
+            value=value,
+            status="partial" if unjudged or incomplete else "scored",
+            asked=len(counted),
+            unjudged=unjudged,
+            low=total / len(counted),
+            high=(total + unjudged) / len(counted),
+            outcome=self.outcome(value),
+            reason=why,
+            **common,
+        )
+
+    def outcome(self, value: float | None) -> Outcome | None:
+        """PASSED at or above the threshold; None without a value or without a threshold."""
+        if value is None or self.threshold is None:
+            return None
+        return "PASSED" if value >= self.threshold else "FAILED"
+
+
+def _failures(verdicts: Sequence[Verdict]) -> str:
+    causes = dict.fromkeys(v.failure or "no answer" for v in verdicts if v.unjudged)
+    count = sum(v.unjudged for v in verdicts)
+    return f"{count} of {len(verdicts)} unjudged: " + "; ".join(causes)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""Completion text to objects; pure; raises ParseError and nothing else."""

@@ -1,0 +1,93 @@
+"""Every question that a metric can ask, and what an answer to it looks like.
+
+There are three shapes. ``Write``: list the units that this text holds. ``Rate``: put these units on a scale,
+held against this text. ``Trace``: mark, sentence by sentence, what is relevant, used and supported; it comes
+with the metric that asks it. A question says everything that a judge needs and nothing about judges: no
+model, no prompt, no format. Questions are values: two metrics that ask equal questions pay for one answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, TypeVar, get_args
+
+from ragstone.types import Passage, Scale, Unit, Verdict
+
+Task = Literal["claims", "support", "response_support", "relevance"]
+"""The steps that can be routed to judges.
+
+``claims``: write the claims of a part of a response. ``support``: rate sentences or claims against the
+passages. ``response_support``: rate a whole response against all passages joined. ``relevance``: rate
+passages, claims or a response against the question.
+"""
+
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+
+YES_NO: Final = Scale("yes_no", ("no", "yes"), (0.0, 1.0), (0, 1))
+LIKERT: Final = Scale("scale_1_5", ("1", "2", "3", "4", "5"), (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 3, 4, 5))
+GRADE_0_3: Final = Scale("grade_0_3", ("0", "1", "2", "3"), (0.0, 1 / 3, 2 / 3, 1.0), (0, 1, 2, 3))
+GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The answer to a ``Rate``: one verdict for each unit, in the order of the units, none missing."""
+
+    verdicts: tuple[Verdict, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The answer to a ``Write``: the units found. ``failure`` says why there are none, or not all."""
+
+    units: tuple[Unit, ...]
+    failure: str = ""
+
+
+Answer = Rated | Written
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[A_co]):
+    """What all questions share: the task, by which judges are chosen."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Question[Written]):
+    """List the units of one level that a part of the response states.
+
+    ``sentences`` are the sentences of this part, in order; ``before`` is the text that stands before the
+    part, for what a pronoun refers to. ``limit`` is the most units wanted from this part, or None. Units come
+    back with ids of their own (``claim/n``), numbered within the part; the asker renumbers them.
+    """
+
+    level: Literal["claim"]
+    question: str
+    sentences: tuple[Unit, ...]
+    before: str = ""
+    part: int = 1
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Question[Rated]):
+    """Put each unit on the scale, held against the passages (support) or the question (relevance).
+
+    ``reasons`` asks for one sentence of reason per unit, ``evidence`` for quotes from the passages.
+    ``skippable``: a unit that states nothing may be labelled trivial. ``wording`` (from 1) chooses among
+    independently worded forms of the same question. ``temperature`` is wanted of judges that have one.
+    """
+
+    units: tuple[Unit, ...]
+    scale: Scale
+    question: str = ""
+    passages: tuple[Passage, ...] = ()
+    reasons: bool = False
+    evidence: bool = False
+    skippable: bool = False
+    wording: int = 1
+    temperature: float | None = None

@@ -1,0 +1,212 @@
+"""The nouns of the field, as frozen dataclasses.
+
+Nothing here computes beyond what follows from its own fields, imports a library, or knows a judge. All
+offsets are character offsets (not bytes) into the text that they belong to, ``start`` included and ``end``
+excluded. Texts are kept exactly as they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+Level = Literal["response", "sentence", "claim", "nugget", "passage"]
+"""What kind of thing is judged."""
+
+Status = Literal["scored", "partial", "empty", "missing_field", "judge_failed", "disabled"]
+"""How a score came about; only ``scored`` and ``partial`` stand on verdicts."""
+
+Outcome = Literal["PASSED", "FAILED"]
+
+TRIVIAL: Final = "trivial"
+"""The label of a unit that states nothing (a greeting, a heading): judged, and left out of every mean."""
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One retrieved text. ``rank`` is its 1-based place in the record; ``id`` is unique in the record."""
+
+    id: str
+    text: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing that a judge gives a verdict on.
+
+    ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is where the unit stands in the response (or, for
+    a passage, the whole passage); a claim that was reworded carries the span of the sentence it was taken
+    from. ``parent`` is the id of that sentence. ``confidence`` (0-1) is the writer's own for a claim;
+    ``part`` (from 1) the part of a long response that it was written from.
+    """
+
+    id: str
+    level: Level
+    text: str
+    span: Span | None = None
+    parent: str | None = None
+    confidence: float | None = None
+    part: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """A fact that a good answer holds, as the record brings it; unset fields were not given."""
+
+    text: str
+    importance: str | None = None
+    assignment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A sentence of a response that came with the passages it cites (TREC RAG answers)."""
+
+    span: Span
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One interaction: a question, the passages that were retrieved, the response that was generated.
+
+    ``None`` means that the input has no such field; ``""`` that it is there and blank. ``contexts`` is None
+    when absent and may hold blank passages; ``passages`` leaves those out. ``overrides`` maps a metric's name
+    to parameters for this record alone. ``where`` names the file and line that the record came from.
+    """
+
+    id: str
+    question: str | None = None
+    response: str | None = None
+    contexts: tuple[Passage, ...] | None = None
+    reference: str | None = None
+    nuggets: tuple[Nugget, ...] | None = None
+    citations: tuple[Citation, ...] = ()
+    overrides: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
+    meta: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    where: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The contexts that hold any text, in their order."""
+        return tuple(passage for passage in self.contexts or () if passage.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An ordered, closed set of labels, worst first, each with its value in [0, 1].
+
+    ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale).
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    values: tuple[float, ...]
+    raws: tuple[int, ...]
+
+    def value(self, label: str) -> float:
+        """The value of a label; KeyError for one that the scale does not have."""
+        try:
+            return self.values[self.labels.index(label)]
+        except ValueError:
+            raise KeyError(label) from None
+
+    def raw(self, label: str) -> int:
+        """The raw number of a label; KeyError for one that the scale does not have."""
+        try:
+            return self.raws[self.labels.index(label)]
+        except ValueError:
+            raise KeyError(label) from None
+
+    def nearest(self, value: float) -> str:
+        """The label whose value is closest; of two equally close, the worse."""
+        return min(
+            zip(self.labels, self.values, strict=True),
+            key=lambda pair: (round(abs(pair[1] - value), 9), pair[1]),
+        )[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Evidence that a judge named.
+
+    ``verbatim`` is found by code, never believed: true when ``text`` stands in the passage at ``span``. A
+    quote that is nowhere has no span; ``passage`` then is the id that the judge claimed, or empty.
+    """
+
+    passage: str
+    span: Span | None
+    text: str
+    verbatim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of one unit.
+
+    ``label`` None means unjudged, and ``failure`` says why; that is an answer of its own and never a number.
+    The label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is
+    the aggregate, ``label`` the label nearest to it, and ``members`` every judge's own verdict.
+    ``probability`` (0-1) is the judge's own, where it has one, that the unit deserves the best label.
+    """
+
+    unit: Unit
+    label: str | None
+    value: float | None
+    judge: str
+    raw: float | None = None
+    probability: float | None = None
+    evidence: tuple[Quote, ...] = ()
+    reason: str = ""
+    failure: str = ""
+    members: tuple[Verdict, ...] = ()
+
+    @property
+    def unjudged(self) -> bool:
+        """No judge said anything usable of this unit."""
+        return self.label is None
+
+    @property
+    def trivial(self) -> bool:
+        """The unit states nothing that could be supported or not."""
+        return self.label == TRIVIAL
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one record.
+
+    ``value`` is in [0, 1] or None; ``low`` and ``high`` are what it would be if every unjudged unit were
+    worst or best. ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none.
+    ``outcome`` compares the value with the metric's threshold, if it has one, and is None without a value:
+    a failure to judge is not a failure of the response. ``detail`` holds what is particular to the metric
+    and is plain JSON. The engine fills ``signature``.
+    """
+
+    metric: str
+    record: str
+    value: float | None
+    status: Status
+    asked: int = 0
+    unjudged: int = 0
+    low: float | None = None
+    high: float | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    outcome: Outcome | None = None
+    reason: str = ""
+    detail: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    signature: str = ""
