@@ -113,7 +113,7 @@ class Metric:
         counted = [verdict for verdict in verdicts if not verdict.trivial]
         judged = [verdict.value for verdict in counted if verdict.value is not None]
         unjudged = len(counted) - len(judged)
-        common = {"verdicts": tuple(verdicts), "detail": dict(detail or {})}
+        common: dict[str, Any] = {"verdicts": tuple(verdicts), "detail": dict(detail or {})}
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
