@@ -92,7 +92,7 @@ class ParseError(JudgeError):
         super().__init__(message, judge=judge)
 
 
-class BudgetReached(RagstoneError):
+class BudgetReached(RagstoneError):  # noqa: N818 - it is no error of anyone: the limit did its work
     """A limit that the user set on money, calls or tokens would be passed by the next call."""
 
 

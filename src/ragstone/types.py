@@ -95,8 +95,8 @@ class Record:
     reference: str | None = None
     nuggets: tuple[Nugget, ...] | None = None
     citations: tuple[Citation, ...] = ()
-    overrides: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
-    meta: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
+    meta: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     where: str = ""
     notes: tuple[str, ...] = ()
 
@@ -208,5 +208,5 @@ class Score:
     verdicts: tuple[Verdict, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""
-    detail: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    detail: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     signature: str = ""

@@ -91,9 +91,17 @@ class Backend(Protocol):
     concurrency: int
     free: bool
 
-    async def open(self) -> None: ...
-    async def send(self, call: Call) -> Reply: ...
-    async def close(self) -> None: ...
+    async def open(self) -> None:
+        """Get ready; BackendError when that is not possible (no key, no file)."""
+        ...
+
+    async def send(self, call: Call) -> Reply:
+        """Answer one call, or raise BackendError."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything; safe to call twice."""
+        ...
 
 
 class Judge(Protocol):

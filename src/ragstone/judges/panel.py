@@ -1,0 +1,97 @@
+"""Several judges on one question: their verdicts side by side, and one verdict made of those that are there.
+
+A member that failed is left out of the aggregate and named; it never becomes a number. All members failed:
+the unit is unjudged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Final, Literal, get_args
+
+from ragstone.questions import Rate, Rated
+from ragstone.stats import mean, median
+from ragstone.types import TRIVIAL, Scale, Verdict
+
+Aggregate = Literal["mean", "median", "majority", "min", "max"]
+AGGREGATES: Final[tuple[Aggregate, ...]] = get_args(Aggregate)
+
+
+def combine(
+    question: Rate,
+    answers: Sequence[tuple[str, Rated]],
+    how: Aggregate = "mean",
+    weights: Mapping[str, float] | None = None,
+) -> Rated:
+    """One answer from several; ``answers`` are (judge's name, its answer) in the order of the panel.
+
+    ``weights`` by judge's name (1 where absent) count for ``mean`` and ``majority``.
+    """
+    weighed = [(weights or {}).get(name, 1.0) for name, _ in answers]
+    verdicts = [
+        _combined(question.scale, [answer.verdicts[n] for _, answer in answers], weighed, how)
+        for n in range(len(question.units))
+    ]
+    reasons = [f"{name}: {answer.reason}" for name, answer in answers if answer.reason]
+    return Rated(tuple(verdicts), " ".join(reasons))
+
+
+def agreement(members: Sequence[Verdict]) -> tuple[float | None, float | None]:
+    """Share of pairs of judges with equal raw scores, and the spread (largest less smallest raw).
+
+    None for both when fewer than two members gave a verdict.
+    """
+    raws = [member.raw for member in members if member.raw is not None]
+    if len(raws) < 2:
+        return None, None
+    pairs = list(combinations(raws, 2))
+    return sum(a == b for a, b in pairs) / len(pairs), max(raws) - min(raws)
+
+
+def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float], how: Aggregate) -> Verdict:
+    unit = members[0].unit
+    name = "+".join(member.judge for member in members)
+    base = Verdict(unit, None, None, name, members=tuple(members))
+    present = [(member, weight) for member, weight in zip(members, weights, strict=True) if not member.unjudged]
+    if not present:
+        causes = "; ".join(f"{member.judge}: {member.failure}" for member in members)
+        return replace(base, failure=f"every judge of the panel failed ({causes})")
+    trivial = sum(weight for member, weight in present if member.trivial)
+    rated = [(member, weight) for member, weight in present if member.value is not None]
+    if trivial > sum(weight for _, weight in rated) or not rated:
+        return replace(base, label=TRIVIAL)
+    value, label = _aggregate(scale, rated, how)
+    lead = min(rated, key=lambda pair: abs((pair[0].value or 0.0) - value))[0]
+    return replace(
+        base,
+        label=label,
+        value=value,
+        raw=_raw(scale, value),
+        evidence=lead.evidence,
+        reason=lead.reason,
+    )
+
+
+def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggregate) -> tuple[float, str]:
+    values = [verdict.value for verdict, _ in rated if verdict.value is not None]
+    if how == "majority":
+        votes: dict[str, float] = {}
+        for verdict, weight in rated:
+            votes[verdict.label or ""] = votes.get(verdict.label or "", 0.0) + weight
+        # Of labels with as many votes the worse: doubt is not credited to the response.
+        label = min(votes, key=lambda vote: (-votes[vote], scale.value(vote)))
+        return scale.value(label), label
+    if how == "mean":
+        total = sum(weight for _, weight in rated)
+        value = sum((verdict.value or 0.0) * weight for verdict, weight in rated) / total
+    else:
+        value = {"median": median, "min": min, "max": max, "mean": mean}[how](values)
+    return value, scale.nearest(value)
+
+
+def _raw(scale: Scale, value: float) -> float:
+    """The place of an aggregated value on the raw numbers, which are evenly spaced on every scale here."""
+    low, high = scale.raws[0], scale.raws[-1]
+    return round(low + value * (high - low), 6)

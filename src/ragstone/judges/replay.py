@@ -1,0 +1,138 @@
+"""The judge that answers from recorded calls only: exact reproduction, offline.
+
+A recording is JSON lines, as ``ragstone export RUN --format calls`` writes it: a head that names the judges with
+their settings (never a key) and the steps each answered, then one line a call. A call that was not recorded
+fails by name; nothing is ever sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from ragstone.errors import BackendError, ConfigError
+from ragstone.judges.base import Call, Dialogue, Judge, Reply, Usage
+from ragstone.questions import Question, Task
+
+FORMAT: Final = 1
+
+
+class ReplayBackend:
+    """Recorded replies by the key of their call."""
+
+    free = True
+    concurrency = 64
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.free = True
+        self.concurrency = 64
+        self._replies: dict[bytes, bytes] = {}
+
+    async def open(self) -> None:
+        """Read the recording, once."""
+        if not self._replies:
+            self._replies = dict(_recorded(self.path))
+
+    async def send(self, call: Call) -> Reply:
+        """The recorded reply; BackendError for a call that is not in the recording."""
+        reply = self._replies.get(call.key)
+        if reply is None:
+            raise BackendError(
+                f"this {call.task} call is not in {self.path}: another record, prompt, model or setting",
+                judge=call.judge,
+            )
+        return reply_from_json(reply)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class ReplayJudge:
+    """Asks as the recorded judges did and answers from the recording."""
+
+    def __init__(self, name: str, path: str, build: Callable[[Any], Judge]) -> None:
+        from ragstone.judges.catalogue import Spec  # noqa: PLC0415 - the catalogue imports this module
+
+        self.name = name
+        self.path = path
+        self.backend = ReplayBackend(path)
+        self._by_task: dict[str, Judge] = {}
+        for entry in _head(path):
+            tasks = entry.pop("tasks")
+            recorded = build(Spec(**{k: tuple(v) if k == "price" and v else v for k, v in entry.items()}))
+            for task in tasks:
+                if task in self._by_task:
+                    raise ConfigError(
+                        f"{path}: the step '{task}' was answered by a panel, which one replay judge cannot stand for"
+                    )
+                self._by_task[task] = recorded
+        ids = {judge.id for judge in self._by_task.values()}
+        self.id = "+".join(sorted(ids)) or "replay"
+        self.model = ""
+        self.provider = ""
+
+    def can(self, task: Task) -> bool:
+        """The tasks that were recorded."""
+        return task in self._by_task
+
+    def maker(self, question: Question[Any]) -> str:
+        """What made the recorded calls."""
+        return self._by_task[question.task].maker(question)
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        """Exactly the recorded judge's calls."""
+        return self._by_task[question.task].dialogue(question, repeat=repeat)
+
+
+def reply_to_json(reply: Reply) -> bytes:
+    """A reply as the store and recordings keep it."""
+    usage = reply.usage
+    return orjson.dumps(
+        {
+            "text": reply.text,
+            "finish": reply.finish,
+            "reasoning": reply.reasoning,
+            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+            "notes": reply.notes,
+        }
+    )
+
+
+def reply_from_json(data: bytes) -> Reply:
+    """The reply that ``reply_to_json`` wrote."""
+    kept = orjson.loads(data)
+    return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
+
+
+def _lines(path: str) -> list[bytes]:
+    try:
+        return Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise ConfigError(f"replay: cannot read {path} ({error.strerror})") from error
+
+
+def _head(path: str) -> list[dict[str, Any]]:
+    try:
+        head = orjson.loads((_lines(path) or [b""])[0])
+        judges = head["judges"]
+        usable = head["ragstone_calls"] == FORMAT and isinstance(judges, list)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        usable, judges = False, []
+    if not usable:
+        raise ConfigError(f"{path}:1: not a recording; make one with: ragstone export RUN --format calls -o {path}")
+    return judges
+
+
+def _recorded(path: str) -> Mapping[bytes, bytes]:
+    replies: dict[bytes, bytes] = {}
+    for number, line in enumerate(_lines(path)[1:], 2):
+        try:
+            entry = orjson.loads(line)
+            replies[bytes.fromhex(entry["key"])] = orjson.dumps(entry["reply"])
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            raise BackendError(f"{path}:{number}: not a recorded call ({error})", fatal=True) from error
+    return replies

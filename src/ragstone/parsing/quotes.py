@@ -1,0 +1,63 @@
+"""Find in the passages what a judge says it quotes. A quote is believed only where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ragstone.types import Passage, Quote, Span
+
+_FOLDS: Final = str.maketrans(
+    {
+        "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'",
+        "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
+        "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-",
+    }
+)  # fmt: skip
+_SHORTEST: Final = 2
+
+
+def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
+    """Where ``text`` stands in the passages: to the letter first, then with white space, quotes and case folded.
+
+    ``claimed`` is the id of the passage that the judge named; it is looked through first. The quote's text is
+    the passage's own wording. A quote that is nowhere keeps the judge's wording and has no span.
+    """
+    wanted = text.strip().strip("\u2026").strip()
+    if len(wanted) < _SHORTEST:
+        return Quote(claimed, None, text, verbatim=False)
+    ordered = sorted(passages, key=lambda passage: passage.id != claimed)
+    for passage in ordered:
+        at = passage.text.find(wanted)
+        if at >= 0:
+            return Quote(passage.id, Span(at, at + len(wanted)), wanted, verbatim=True)
+    folded, _ = _folded(wanted)
+    for passage in ordered:
+        body, offsets = _folded(passage.text)
+        at = body.find(folded)
+        if at >= 0:
+            span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
+            return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
+    return Quote(claimed, None, text, verbatim=False)
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """The text with runs of white space as one blank, plain quotes and lower case; and each character's origin."""
+    out: list[str] = []
+    offsets: list[int] = []
+    blank = True
+    for at, char in enumerate(text.translate(_FOLDS)):
+        if char.isspace():
+            if not blank:
+                out.append(" ")
+                offsets.append(at)
+            blank = True
+            continue
+        blank = False
+        for lower in char.casefold():
+            out.append(lower)
+            offsets.append(at)
+    if out and out[-1] == " ":
+        out.pop()
+        offsets.pop()
+    return "".join(out), offsets

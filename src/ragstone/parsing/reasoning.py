@@ -1,0 +1,34 @@
+"""Take a model's reasoning away from its answer, so that nothing in it is ever read as the answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TAG: Final = re.compile(
+    r"<\s*(/?)\s*(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s*>", re.IGNORECASE
+)
+
+
+def strip_reasoning(text: str) -> str:
+    """The text without its reasoning blocks.
+
+    A block that is opened and never closed reaches to the end; a closing tag that nothing opened ends a block
+    that began with the text (some chat templates open it before the first token). Blocks may nest.
+    """
+    kept: list[str] = []
+    depth = 0
+    at = 0
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                kept.append(text[at : tag.start()])
+            depth += 1
+        elif depth == 0:
+            kept.clear()
+        else:
+            depth -= 1
+        at = tag.end()
+    if depth == 0:
+        kept.append(text[at:])
+    return "".join(kept).strip()

@@ -1,0 +1,40 @@
+-- The store, version 1. Times are seconds since 1970, UTC. Blobs are zstd-compressed JSON.
+CREATE TABLE calls (
+  key     BLOB NOT NULL UNIQUE, -- hash of judge, maker, repeat and the exact request
+  judge   TEXT NOT NULL,
+  task    TEXT NOT NULL,
+  maker   TEXT NOT NULL,        -- prompt with its hash, or the model's version
+  request BLOB NOT NULL,
+  reply   BLOB NOT NULL,
+  at      REAL NOT NULL
+);
+CREATE TABLE runs (
+  id       INTEGER PRIMARY KEY,
+  name     TEXT NOT NULL,
+  started  REAL NOT NULL,
+  finished REAL,
+  status   TEXT NOT NULL,       -- running, done, interrupted, stopped
+  spec     BLOB NOT NULL,
+  summary  BLOB
+);
+CREATE TABLE results (
+  run      INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,    -- place in the input, from 1
+  record   TEXT NOT NULL,
+  document BLOB NOT NULL,       -- the line of results.jsonl
+  PRIMARY KEY (run, position)
+) WITHOUT ROWID;
+CREATE INDEX results_by_record ON results (run, record);
+CREATE TABLE scores (
+  run      INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  metric   TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  value    REAL,
+  status   TEXT NOT NULL,
+  asked    INTEGER NOT NULL,
+  unjudged INTEGER NOT NULL,
+  low      REAL,
+  high     REAL,
+  outcome  TEXT,
+  PRIMARY KEY (run, metric, position)
+) WITHOUT ROWID;

@@ -1,0 +1,367 @@
+"""Text to sentences, with exact offsets, in any language; and sentences to parts of a bearable size.
+
+Pure. Layout is read first (list items, headings, table rows and code lines stand for themselves, hard-wrapped
+lines are joined), then each block goes to ``sentencex``, and what that is known to get wrong is mended here.
+Every function takes any text, never raises, and needs time in proportion to its length.
+"""
+
+# ruff: noqa: RUF001, SIM905 - word lists of several scripts, written as text to be read
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from ragstone.types import Span
+
+SAMPLE: Final = 4000
+"""Characters that ``language_of`` looks at."""
+
+WINDOW: Final = 8_192
+LONGEST: Final = 16_384
+"""Characters after which running text without an end of sentence is cut at the next blank."""
+
+# Scripts that (nearly) name the language; Latin, Cyrillic, Arabic and Han are told apart further below.
+_SCRIPTS: Final = (
+    ("ja", re.compile("[\u3041-\u30fa]")),
+    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff]")),
+    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")),
+    ("ru", re.compile("[\u0400-\u052f]")),
+    ("ar", re.compile("[\u0600-\u06ff\u0750-\u077f]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+    ("bn", re.compile("[\u0980-\u09ff]")),
+    ("pa", re.compile("[\u0a00-\u0a7f]")),
+    ("gu", re.compile("[\u0a80-\u0aff]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("te", re.compile("[\u0c00-\u0c7f]")),
+    ("kn", re.compile("[\u0c80-\u0cff]")),
+    ("ml", re.compile("[\u0d00-\u0d7f]")),
+    ("si", re.compile("[\u0d80-\u0dff]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("my", re.compile("[\u1000-\u109f]")),
+    ("ka", re.compile("[\u10a0-\u10ff]")),
+    ("hy", re.compile("[\u0530-\u058f]")),
+    ("am", re.compile("[\u1200-\u137f]")),
+    ("km", re.compile("[\u1780-\u17ff]")),
+)
+_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+
+# Words that are frequent in one language and rare in its neighbours.
+FUNCTION_WORDS: Final = {
+    "en": "the of and to is was that for with are this it by from not".split(),
+    "de": "der die und das ist nicht ein eine mit von den auf für dem sich auch werden".split(),
+    "fr": "le les des et est une dans pour qui que du pas sur avec sont cette".split(),
+    "es": "el los las y una es por con del para como más pero fue su".split(),
+    "pt": "o os as um uma não em para com do da dos das é foi mais ao".split(),
+    "it": "il gli di che è una per con del della sono nel alla anche non".split(),
+    "nl": "het een van en niet op zijn dat voor met aan ook wordt deze".split(),
+    "sv": "och att det som en är på av för inte med till den ett".split(),
+    "da": "og at det er en af på til ikke med der som var et blev".split(),
+    "no": "og det er på av som til ikke med en jeg ble seg å ved".split(),
+    "fi": "ja on ei että se oli hän mutta joka ovat kun myös".split(),
+    "pl": "i w na nie się z jest do że to jak przez oraz był".split(),
+    "cs": "a je se na že v není byl jako by ale který jsou".split(),
+    "ro": "și de la în este un o cu pe nu care din pentru".split(),
+    "hu": "a az és hogy nem egy is van volt meg ez csak".split(),
+    "tr": "ve bir bu için ile da de olarak değil çok olan".split(),
+    "id": "yang dan di dengan untuk tidak ini dari adalah pada itu".split(),
+    "vi": "và là của có không được cho một trong người những".split(),
+}
+_FUNCTION_SETS: Final = {language: frozenset(words) for language, words in FUNCTION_WORDS.items()}
+
+_NEWLINE: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_MARKER: Final = re.compile(
+    r"(?:[-*+\u2022\u2023\u25e6\u25aa\u25cf\u2043\u2013\u2014\u00b7>]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)"
+    r"|\d{1,3}(?:\.\d{1,3}){0,3}\.?(?<=\.)|[a-z]\.|[ivx]{1,5}\.)(?:\s+|$)"
+)
+_RULE: Final = re.compile(r"[\W_]+")
+_HEADING: Final = re.compile(r"#{1,6}(?:\s|$)")
+_BARE_MARKER: Final = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
+_CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
+_CITATIONS: Final = re.compile(
+    rf"(?:\s{{0,3}}(?:\[\s?\^?{_CITED}(?:\s?[,;\u2013-]\s?{_CITED}){{0,20}}\s?\]|\u3010[^\u3011\n]{{1,40}}\u3011"
+    r"|\[citation needed\]|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,6}))+[.,;]?"
+)
+_CJK_END: Final = re.compile("[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09\u3011)\"']*")
+_STOP: Final = re.compile(r"[^\w\s,;:()\[\]{}\"'/\\@#$%&*+=<>\u3001\u3002\u300c\u300d\uff01\uff1f\uff0c-]")
+_CJK: Final = re.compile("[\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
+_FORCED: Final = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])[)\]]|\bт\.\s?[дп]\.)\s+(?=[^\W\d_])")
+_LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'\u00ab\u201c])((?:[^\W_]{1,8}\.){1,4})$")
+
+# Abbreviations that end a piece without ending the sentence when what follows starts small or is a number.
+_ABBREVIATIONS: Final = frozenset(
+    "approx etc vs fig figs no nos vol pp ed eds al ca cf dept est inc ltd co corp mr mrs ms dr st jr sr prof gen col "
+    "sen rep gov sgt capt lt rev hon max min avg incl resp eq sec ch art para "
+    "bzw ca usw evtl ggf inkl nr str vgl sog mio mrd "
+    "г гг в вв ул д стр рис им тыс млн млрд трлн руб коп см др пр проф акад чел обл р н э кв корп оз".split()
+)
+# Of these, titles and the like never end a sentence.
+_NEVER_LAST: Final = frozenset("mr mrs ms dr prof rev hon sgt capt vs fig figs cf им ул проф акад".split())
+
+_QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def language_of(text: str) -> str:
+    """The language of a text as an ISO 639-1 code, by its script and its function words; ``en`` in doubt.
+
+    A guess that is good enough to choose a splitter or a stemmer: related languages of one script may be
+    taken for each other. Looks at the first 4,000 characters only.
+    """
+    head = text[:SAMPLE]
+    if head.isascii():
+        return _latin_language(head)
+    latin = len(_LATIN.findall(head))
+    counts = {language: len(pattern.findall(head)) for language, pattern in _SCRIPTS}
+    best = max(counts, key=lambda language: counts[language])
+    if counts["ja"] and counts["ja"] + counts["zh"] > latin:
+        return "ja"
+    if counts[best] <= latin:
+        return _latin_language(head)
+    if best == "ru" and re.search("[іїєґІЇЄҐ]", head):
+        return "uk"
+    if best == "ar" and re.search("[پچژگ]", head):
+        return "fa"
+    return best
+
+
+def _latin_language(head: str) -> str:
+    words = _WORDS.findall(head.lower())
+    best, most = "en", sum(word in _FUNCTION_SETS["en"] for word in words)
+    for language, known in _FUNCTION_SETS.items():
+        hits = sum(word in known for word in words)
+        if hits > most and hits >= 2:
+            best, most = language, hits
+    return best
+
+
+def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
+    """The sentences of a text as trimmed spans, in order, that share no character and miss none but blanks.
+
+    A list item, a heading, a table row and a line of code each stand for themselves (a list item of several
+    sentences is split, its marker stays with the first). Lines of hard-wrapped prose are joined. Citation
+    markers such as ``[1]`` or ``[doc3]`` stay with the sentence before them. ``language`` is an ISO 639-1
+    code and is guessed when it is not given. Never raises.
+    """
+    if not text or text.isspace():
+        return ()
+    code = (language or language_of(text)).partition("-")[0].lower()
+    clean = _SURROGATE.sub("\ufffd", text)
+    spans: list[Span] = []
+    for start, end, whole in _blocks(clean):
+        if whole:
+            spans.append(Span(start, end))
+        else:
+            spans.extend(_prose(clean, start, end, code))
+    return tuple(spans)
+
+
+def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
+    """Groups of neighbouring sentences, as ranges of indexes into ``spans``, of at most about ``tokens`` tokens.
+
+    Every sentence is in exactly one part; one that is longer than ``tokens`` is a part alone. Tokens are
+    estimated: four for three words, one for an ideograph, and at least one for five characters.
+    """
+    found: list[range] = []
+    first, held = 0, 0.0
+    for index, span in enumerate(spans):
+        size = _tokens(text[span.start : span.end])
+        if index > first and held + size > tokens:
+            found.append(range(first, index))
+            first, held = index, 0.0
+        held += size
+    if first < len(spans):
+        found.append(range(first, len(spans)))
+    return tuple(found)
+
+
+def _tokens(text: str) -> float:
+    return max(len(text.split()) * 4 / 3, len(text) / 5) + (0 if text.isascii() else len(_CJK.findall(text)) * 0.8)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every line, trimmed; blank ones too, as empty."""
+    position = 0
+    while position <= len(text):
+        found = _NEWLINE.search(text, position)
+        stop = found.start() if found else len(text)
+        yield _trim(text, position, stop)
+        if not found:
+            return
+        position = found.end()
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    bare = piece.lstrip()
+    start += len(piece) - len(bare)
+    return start, start + len(bare.rstrip())
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Stretches of text that no sentence crosses: (start, end, whether it is one unit as it stands)."""
+    fence = ""
+    paragraph: list[tuple[int, int]] = []
+    for start, end in _lines(text):
+        line = text[start:end]
+        ticks = line[:3] if line.startswith(("```", "~~~")) else ""
+        if fence or ticks:
+            yield from _paragraph(text, paragraph)
+            paragraph = []
+            if line:
+                yield start, end, True
+            fence = ticks if not fence else ("" if ticks == fence else fence)
+        elif not line:
+            yield from _paragraph(text, paragraph)
+            paragraph = []
+        elif _alone(line):
+            yield from _paragraph(text, paragraph)
+            paragraph = []
+            yield start, end, True
+        else:
+            if paragraph and _MARKER.match(line):
+                yield from _paragraph(text, paragraph)
+                paragraph = []
+            paragraph.append((start, end))
+    yield from _paragraph(text, paragraph)
+
+
+def _alone(line: str) -> bool:
+    """Headings, table rows, rules."""
+    if len(line) > 2000:
+        return False
+    bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+    return (
+        bool(_HEADING.match(line))
+        or (line.startswith("|") and line.count("|") > 1)
+        or line.count(" | ") > 1
+        or line.count("\t") > 1
+        or bool(_RULE.fullmatch(line))
+        or bold
+    )
+
+
+def _paragraph(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+    """Neighbouring lines, joined where a line seems to have been broken only for its width.
+
+    That is: the next line's first word would not have fit, measured by the longest line, or it starts small.
+    After an end of sentence joining does no harm; after a colon a line is never joined.
+    """
+    if not lines:
+        return
+    width = max(end - start for start, end in lines)
+    begin = lines[0][0]
+    for (start, end), (after, stop) in pairwise(lines):
+        head = text[after : min(stop, after + 64)].split(None, 1)[0]
+        full = width >= 30 and end - start + 1 + len(head) > width
+        small = width >= 30 and end - start >= 20 and head[0].islower()
+        bare = end - start < 8 and _BARE_MARKER.fullmatch(text, start, end)
+        if not bare and (text[end - 1] == ":" or not (full or small)):
+            yield begin, end, False
+            begin = after
+    yield begin, lines[-1][1], False
+
+
+def _prose(text: str, start: int, end: int, language: str) -> Iterator[Span]:
+    """The sentences of one block."""
+    marker = _MARKER.match(text, start, end)
+    inner = marker.end() if marker else start
+    if inner >= end:
+        yield Span(start, end)
+        return
+    flat = _NEWLINE.sub(lambda found: " " * len(found[0]), text[inner:end])
+    if flat.count('"') % 2:
+        flat = flat.translate(_QUOTES)
+    cuts = _cuts(flat, language)
+    pieces = [_trim(flat, left, right) for left, right in pairwise((0, *cuts, len(flat)))]
+    joined = _mend(flat, [piece for piece in pieces if piece[0] < piece[1]])
+    for index, (left, right) in enumerate(joined):
+        yield Span(start if index == 0 else inner + left, inner + right)
+
+
+def _cuts(flat: str, language: str) -> list[int]:
+    """Ascending places where a sentence ends, before mending."""
+    cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
+    for found in _FORCED.finditer(flat):
+        if flat[found.end()].isupper():
+            cuts.add(found.end())
+    edges = sorted({0, len(flat), *cuts})
+    for left, right in pairwise(edges):
+        cuts.update(_split(flat, left, right, language))
+    return sorted(cut for cut in cuts if 0 < cut < len(flat))
+
+
+def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
+    """Where sentencex ends sentences, fed by windows so that no input costs more than its length."""
+    if right - left < 3 or not _STOP.search(flat, left, right):
+        return
+    from sentencex import get_sentence_boundaries  # noqa: PLC0415 - not everyone who imports needs it
+
+    window = WINDOW
+    while left < right:
+        stop = min(right, left + window)
+        found = get_sentence_boundaries(language, flat[left:stop])
+        ends = [left + int(boundary["end_index"]) for boundary in found]
+        if stop < right:
+            ends = [end for end in ends[:-1] if end < stop - 64]
+        if ends:
+            yield from ends
+            left, window = ends[-1], WINDOW
+            if stop == right:
+                return
+        elif stop == right:
+            return
+        elif window < LONGEST:
+            window *= 2
+        else:
+            blank = re.compile(r"\s").search(flat, stop, right)
+            if not blank:
+                return
+            left, window = blank.start(), WINDOW
+            yield left
+
+
+def _mend(flat: str, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Put back together what belongs together: abbreviations, bare list numbers, citation markers."""
+    done: list[tuple[int, int]] = []
+    for start, end in pieces:
+        left = start
+        if done:
+            before, until = done[-1]
+            cited = _CITATIONS.match(flat, left, end)
+            if cited and not _is_bare(flat, before, until):
+                done[-1] = (before, cited.end())
+                left, _ = _trim(flat, cited.end(), end)
+                if left >= end:
+                    continue
+            elif _is_bare(flat, before, until) or _continues(flat, until, left) or _RULE.fullmatch(flat, left, end):
+                done[-1] = (before, end)
+                continue
+        done.append((left, end))
+    return done
+
+
+def _is_bare(flat: str, start: int, end: int) -> bool:
+    return end - start < 8 and bool(_BARE_MARKER.fullmatch(flat, start, end))
+
+
+def _continues(flat: str, until: int, left: int) -> bool:
+    """Whether the text before a cut ends in an abbreviation that what follows it goes on from."""
+    if flat[until - 1] != ".":
+        return False
+    found = _LAST_WORD.search(flat[max(0, until - 24) : until])
+    if not found:
+        return False
+    word = found[1][:-1].lower()
+    follows = flat[left]
+    dotted = "." in word or (len(word) == 1 and word.isalpha())
+    if word in _NEVER_LAST:
+        return True
+    return (follows.islower() and (dotted or word in _ABBREVIATIONS)) or (
+        follows.isdecimal() and word in _ABBREVIATIONS and word not in {"etc", "г", "др"}
+    )

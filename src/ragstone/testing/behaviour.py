@@ -1,0 +1,198 @@
+"""What a ``FakeServer`` can be told to do, and the values it can be told to answer with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final, Literal, TypedDict, Unpack, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """One answer, spelled out.
+
+    With ``status`` 200 ``body`` becomes the content of the one choice: text as it is, anything else as JSON,
+    None as a null content. With another status text becomes the message of an error and a mapping the whole
+    body. ``raw``, if set, is the whole body whatever the status. ``delay`` is in seconds, beyond the server's
+    ``latency``. ``usage`` replaces the block that the server would count.
+    """
+
+    body: Any = ""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    finish: str = "stop"
+    reasoning: str = ""
+    usage: Mapping[str, Any] | None = None
+    raw: str | None = None
+
+
+Answering = Callable[[dict[str, Any]], Any]
+"""From a request's parsed body to text, something that becomes JSON, a ``Scripted``, or None for the default."""
+
+Dying = Literal["503", "refuse"]
+
+
+class Knobs(TypedDict, total=False):
+    """The keywords of ``FakeServer`` and of ``FakeServer.configure``; ``Behaviour`` says what each means."""
+
+    latency: float | tuple[float, float]
+    rate_429: float
+    rate_500: float
+    rate_truncated: float
+    rate_garbage: float
+    rate_reset: float
+    rate_hang: float
+    rate_empty_choices: float
+    rate_fenced: float
+    rate_think: float
+    rate_reasoning_field: float
+    faulty_attempts: float
+    seed: int
+    retry_after: float | None
+    retry_after_date: bool
+    refuse_schema: bool
+    refuse_parameters: Sequence[str]
+    remember_schemas: bool
+    obey_max_tokens: bool
+    api_key: str | None
+    known_models: Sequence[str]
+    context_limit: int | None
+    capacity: int | None
+    dead_after: int | None
+    dead_how: Dying
+    usage: bool
+    cached_share: float
+    headers: Mapping[str, str]
+    vary: bool
+    answer: Answering | None
+    script: Sequence[Any]
+
+
+FAULTS: Final = (
+    "rate_429", "rate_500", "rate_truncated", "rate_garbage", "rate_reset", "rate_hang", "rate_empty_choices",
+)  # fmt: skip
+MANNERS: Final = ("rate_fenced", "rate_think", "rate_reasoning_field")
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Every knob of the server. All are plain values, so that one server can be turned into another.
+
+    Shares are in [0, 1] and fall on requests by a hash of the seed, the model and the messages: the same
+    request has the same fate in every run.
+
+    Faults exclude each other, so their shares add up to at most 1. They strike the first ``faulty_attempts``
+    askings of the same messages (``math.inf``: all of them), so that what is asked again is answered.
+
+    - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
+    - ``rate_500``: a server error
+    - ``rate_truncated``: the first half of the answer, finish reason ``length``
+    - ``rate_garbage``: prose, an empty content or a null content in place of the answer
+    - ``rate_reset``: the connection is closed without a reply
+    - ``rate_hang``: no reply, ever
+    - ``rate_empty_choices``: status 200 and no choice in it
+
+    Manners say how a good answer is dressed, and may come together.
+
+    - ``rate_fenced``: in a fenced code block, prose before and after
+    - ``rate_think``: after a ``<think>`` block that holds a different answer
+    - ``rate_reasoning_field``: with such a text in ``reasoning_content``
+
+    What it refuses, each with the status and the error body of the real thing:
+
+    - ``refuse_schema``: any ``response_format``; with ``remember_schemas`` the same messages sent again
+      without one still get an answer that fits it
+    - ``refuse_parameters``: names of parameters
+    - ``api_key``: any other key, or none
+    - ``known_models``: any other model
+    - ``context_limit``: more prompt tokens than this
+    - ``capacity``: with 429, more requests than this at a time
+    - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
+      stops listening and drops its connections
+
+    ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
+    the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
+    from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
+    ``answer`` makes the answers; ``script`` holds the first ones, in order of arrival, and spares them faults.
+    """
+
+    latency: float | tuple[float, float] = 0.0
+    rate_429: float = 0.0
+    rate_500: float = 0.0
+    rate_truncated: float = 0.0
+    rate_garbage: float = 0.0
+    rate_reset: float = 0.0
+    rate_hang: float = 0.0
+    rate_empty_choices: float = 0.0
+    rate_fenced: float = 0.0
+    rate_think: float = 0.0
+    rate_reasoning_field: float = 0.0
+    faulty_attempts: float = 1
+    seed: int = 0
+    retry_after: float | None = None
+    retry_after_date: bool = False
+    refuse_schema: bool = False
+    refuse_parameters: Sequence[str] = ()
+    remember_schemas: bool = True
+    obey_max_tokens: bool = False
+    api_key: str | None = None
+    known_models: Sequence[str] = ()
+    context_limit: int | None = None
+    capacity: int | None = None
+    dead_after: int | None = None
+    dead_how: Dying = "503"
+    usage: bool = True
+    cached_share: float = 0.0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    vary: bool = False
+    answer: Answering | None = None
+    script: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no server could do; ValueError names the knob."""
+        for name in (*FAULTS, *MANNERS, "cached_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}: {getattr(self, name)!r} is not a share from 0 to 1")
+        if math.fsum(getattr(self, name) for name in FAULTS) > 1 + 1e-9:
+            raise ValueError(f"the shares of {', '.join(FAULTS)} add up to more than 1")
+        least, most = self.latency if isinstance(self.latency, Sequence) else (self.latency, self.latency)
+        if not 0 <= least <= most:
+            raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (least, most) pair of them")
+        if self.dead_how not in ("503", "refuse"):
+            raise ValueError(f"dead_how: {self.dead_how!r} is neither '503' nor 'refuse'")
+
+    def changed(self, **knobs: Unpack[Knobs]) -> Behaviour:
+        """The same with some knobs turned; ValueError for one that there is not."""
+        known = [knob.name for knob in fields(self)]
+        for name in knobs:
+            if name not in known:
+                raise ValueError(f"no knob '{name}'; there are {', '.join(known)}")
+        return replace(self, **knobs)
+
+
+def to_plain(knobs: Knobs) -> dict[str, Any]:
+    """Knobs as plain JSON, for a server in another process; ValueError for a callable."""
+    if knobs.get("answer") is not None:
+        raise ValueError("a server in its own process cannot call back: use script, or process=False")
+    plain = {name: value for name, value in knobs.items() if name != "answer"}
+    if "script" in knobs:
+        plain["script"] = [
+            {"scripted": asdict(item)} if isinstance(item, Scripted) else {"body": item} for item in knobs["script"]
+        ]
+    if knobs.get("faulty_attempts") == math.inf:
+        plain["faulty_attempts"] = "inf"
+    return plain
+
+
+def from_plain(plain: Mapping[str, Any]) -> Knobs:
+    """What ``to_plain`` made, back again."""
+    knobs = dict(plain)
+    if "script" in plain:
+        knobs["script"] = [
+            Scripted(**item["scripted"]) if "scripted" in item else item["body"] for item in plain["script"]
+        ]
+    if "faulty_attempts" in plain:
+        knobs["faulty_attempts"] = float(plain["faulty_attempts"])
+    return cast("Knobs", knobs)

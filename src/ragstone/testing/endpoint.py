@@ -1,0 +1,401 @@
+"""What the fake server says: the OpenAI chat-completions dialect, without any network.
+
+``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
+time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from typing import Any, Final, Unpack
+
+import orjson
+
+from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
+from ragstone.testing.schema import Draws, fitting
+
+BYTES_PER_TOKEN: Final = 4
+CREATED: Final = 1_700_000_000
+PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
+RESET: Final = "reset"
+HANG: Final = "hang"
+GONE: Final = "gone"
+"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, client left first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What shall happen to one request. ``answered`` is the hash of a request that this answers with 200."""
+
+    status: int | str
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    answered: bytes = b""
+
+
+class Books:
+    """What happened so far."""
+
+    def __init__(self, keep: int) -> None:
+        self.count = 0
+        self.seen: Counter[int | str] = Counter()
+        self.unique: set[bytes] = set()
+        self.requests: deque[dict[str, Any]] = deque(maxlen=keep)
+        self.attempts: Counter[bytes] = Counter()
+        self.schemas: dict[bytes, Any] = {}
+        self.connections = 0
+        self.max_in_flight = 0
+
+
+class Endpoint:
+    """The dialect: routes, refusals, faults and answers. One thread at a time."""
+
+    def __init__(self, behaviour: Behaviour, keep: int = 10_000) -> None:
+        self.keep = keep
+        self.in_flight = 0
+        self.on_death: Callable[[], None] = _nothing
+        self.reset()
+        self.behaviour = behaviour
+        self.script = deque(behaviour.script)
+
+    def reset(self) -> None:
+        """Forget what happened; the behaviour stays, its script starts anew."""
+        self.books = Books(self.keep)
+        if hasattr(self, "behaviour"):
+            self.script = deque(self.behaviour.script)
+
+    def configure(self, **knobs: Unpack[Knobs]) -> None:
+        """Turn some knobs; a new script starts at its first answer."""
+        self.behaviour = self.behaviour.changed(**knobs)
+        if "script" in knobs:
+            self.script = deque(knobs["script"])
+
+    @property
+    def dead(self) -> bool:
+        """Whether it has answered as many requests as it was to live for."""
+        limit = self.behaviour.dead_after
+        return limit is not None and self.books.count >= limit
+
+    def stats(self, *, full: bool = False) -> dict[str, Any]:
+        """The books as plain JSON; ``full`` with the requests and the hashes of the answered ones."""
+        books = self.books
+        plain: dict[str, Any] = {
+            "count": books.count,
+            "seen": {str(key): value for key, value in books.seen.items()},
+            "unique": len(books.unique),
+            "in_flight": self.in_flight,
+            "max_in_flight": books.max_in_flight,
+            "connections": books.connections,
+        }
+        if full:
+            plain["requests"] = list(books.requests)
+            plain["hashes"] = sorted(digest.hex() for digest in books.unique)
+        return plain
+
+    def arrive(self) -> None:
+        """A request has come in."""
+        self.in_flight += 1
+        self.books.max_in_flight = max(self.books.max_in_flight, self.in_flight)
+
+    def leave(self) -> None:
+        """The client of a request in flight has gone without waiting."""
+        self.in_flight -= 1
+        self.books.seen[GONE] += 1
+
+    def settle(self, outcome: Outcome) -> Outcome:
+        """The outcome as it really goes out now; a server that died while it waited answers nothing more."""
+        self.in_flight -= 1
+        if outcome.answered and self.dead:
+            outcome = self._unavailable()
+        self.books.seen[outcome.status] += 1
+        if outcome.answered:
+            self.books.count += 1
+            self.books.unique.add(outcome.answered)
+        return outcome
+
+    def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+        """What shall happen to this request. Header names are in lower case."""
+        path, _, query = path.partition("?")
+        if path == "/v1/chat/completions":
+            return self._chat(headers, body) if method == "POST" else _not_allowed("POST")
+        if path == "/v1/models":
+            return self._models(headers) if method == "GET" else _not_allowed("GET")
+        if path == "/_stats":
+            return Outcome(200, _dumps(self.stats(full="full" in query)))
+        if path == "/_reset" and method == "POST":
+            self.reset()
+            return Outcome(200, b"{}")
+        if path == "/_configure" and method == "POST":
+            try:
+                self.configure(**from_plain(_loads(body)))
+            except (ValueError, TypeError, AttributeError, KeyError) as error:
+                return _error(400, str(error))
+            return Outcome(200, b"{}")
+        return _error(404, f"Unknown request URL: {method} {path}.", code="unknown_url")
+
+    def _models(self, headers: Mapping[str, str]) -> Outcome:
+        if refusal := self._wrong_key(headers):
+            return refusal
+        names = self.behaviour.known_models or ("fake",)
+        data = [{"id": name, "object": "model", "created": CREATED, "owned_by": "ragstone"} for name in names]
+        return Outcome(200, _dumps({"object": "list", "data": data}), self.behaviour.headers)
+
+    def _chat(self, headers: Mapping[str, str], body: bytes) -> Outcome:
+        now = self.behaviour
+        if self.dead:
+            return self._unavailable()
+        if refusal := self._wrong_key(headers):
+            return refusal
+        try:
+            request = _loads(body)
+        except ValueError:
+            return _error(400, "We could not parse the JSON body of your request.")
+        if not isinstance(request, dict):
+            return _error(400, "The body of the request must be a JSON object.")
+        self.books.requests.append(request)
+        messages = request.get("messages")
+        if not isinstance(messages, list) or not messages:
+            return _error(400, "Missing required parameter: 'messages'.", param="messages")
+        said = _dumps(messages)
+        model = str(request.get("model", ""))
+        head = f"{now.seed}\0{model}\0".encode(errors="replace")
+        who = hashlib.blake2b(head + said, digest_size=16).digest()
+        prompt_tokens = max(len(said) // BYTES_PER_TOKEN, 1)
+        if refusal := self._refusal(request, model, prompt_tokens, who):
+            return refusal
+        if now.capacity is not None and self.in_flight > now.capacity:
+            return self._too_many()
+        self.books.attempts[who] += 1
+        attempt = self.books.attempts[who]
+        seed = int.from_bytes(who, "big") + (attempt << 7 if now.vary else 0)
+        draws = Draws(int.from_bytes(who[8:], "big"))
+        outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
+        latency = now.latency
+        wait = latency if isinstance(latency, int | float) else latency[0] + (latency[1] - latency[0]) * draws.share()
+        digest = hashlib.blake2b(body, digest_size=16).digest() if outcome.status == 200 else b""
+        return replace(
+            outcome, delay=outcome.delay + wait, answered=digest, headers={**now.headers, **dict(outcome.headers)}
+        )
+
+    # What it refuses
+
+    def _wrong_key(self, headers: Mapping[str, str]) -> Outcome | None:
+        key = self.behaviour.api_key
+        given = headers.get("authorization", "")
+        if key is None or given == f"Bearer {key}":
+            return None
+        if not given:
+            return _error(401, "You didn't provide an API key.")
+        return _error(401, "Incorrect API key provided.", code="invalid_api_key")
+
+    def _refusal(self, request: dict[str, Any], model: str, prompt_tokens: int, who: bytes) -> Outcome | None:
+        now = self.behaviour
+        if now.known_models and model not in now.known_models:
+            return _error(
+                404, f"The model `{model}` does not exist or you do not have access to it.", code="model_not_found"
+            )
+        if request.get("stream"):
+            return _error(400, "Unsupported value: 'stream' must be false here.", param="stream")
+        for name in now.refuse_parameters:
+            if name in request:
+                instead = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
+                text = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
+                return _error(400, text, param=name, code="unsupported_parameter")
+        if now.refuse_schema and request.get("response_format") is not None:
+            if now.remember_schemas and (schema := _schema(request)) is not None:
+                self.books.schemas[who] = schema
+            text = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+            return _error(400, text, param="response_format")
+        if now.context_limit is not None and prompt_tokens > now.context_limit:
+            text = (
+                f"This model's maximum context length is {now.context_limit} tokens. "
+                f"However, your messages resulted in {prompt_tokens} tokens. Please reduce the length of the messages."
+            )
+            return _error(400, text, param="messages", code="context_length_exceeded")
+        return None
+
+    def _too_many(self) -> Outcome:
+        now = self.behaviour
+        headers = dict(now.headers)
+        if now.retry_after is not None and now.retry_after_date:
+            headers["Retry-After"] = formatdate(math.ceil(time.time() + now.retry_after), usegmt=True)
+        elif now.retry_after is not None:
+            headers["Retry-After"] = f"{now.retry_after:g}"
+        return _error(
+            429, "Rate limit reached. Please try again later.",
+            kind="rate_limit_error", code="rate_limit_exceeded", headers=headers,
+        )  # fmt: skip
+
+    def _unavailable(self) -> Outcome:
+        return _error(503, "The server is not available.", kind="server_error", headers=self.behaviour.headers)
+
+    # What it answers
+
+    def _answer(
+        self,
+        request: dict[str, Any],
+        model: str,
+        prompt_tokens: int,
+        attempt: int,
+        seed: int,
+        draws: Draws,
+        who: bytes,
+    ) -> Outcome:
+        now = self.behaviour
+        fault = self._fault(draws.share()) if attempt <= now.faulty_attempts else ""
+        scripted: Any = None
+        if self.script:
+            scripted, fault = self.script.popleft(), ""
+        match fault:
+            case "rate_429":
+                return self._too_many()
+            case "rate_500":
+                text = "The server had an error while processing your request. Sorry about that!"
+                return _error(500, text, kind="server_error")
+            case "rate_reset":
+                return Outcome(RESET)
+            case "rate_hang":
+                return Outcome(HANG)
+            case _:
+                pass
+        if scripted is None and now.answer is not None:
+            scripted = now.answer(request)
+        if not isinstance(scripted, Scripted):
+            schema = _schema(request) or self.books.schemas.get(who)
+            if scripted is None:
+                scripted = "OK" if schema is None else fitting(schema, seed)
+            scripted = self._dressed(_text(scripted), schema, seed, draws)
+            if fault == "rate_truncated":
+                text = str(scripted.body)
+                scripted = replace(scripted, body=text[: len(text) // 2], finish="length")
+            elif fault == "rate_garbage":
+                scripted = Scripted((PROSE, "", None)[draws.below(3)])
+        if scripted.status != 200 or scripted.raw is not None:
+            return _spelled_out(scripted)
+        limit = request.get("max_completion_tokens", request.get("max_tokens"))
+        content = None if scripted.body is None else _text(scripted.body)
+        if now.obey_max_tokens and limit and content and len(content) > limit * BYTES_PER_TOKEN:
+            content = content[: limit * BYTES_PER_TOKEN]
+            scripted = replace(scripted, finish="length")
+        choices = [] if fault == "rate_empty_choices" else [_choice(content, scripted)]
+        completion: dict[str, Any] = {
+            "id": f"chatcmpl-{who.hex()[:12]}-{attempt}",
+            "object": "chat.completion",
+            "created": CREATED,
+            "model": model,
+            "choices": choices,
+        }
+        if scripted.usage is not None:
+            completion["usage"] = dict(scripted.usage)
+        elif now.usage:
+            completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
+        return Outcome(200, _dumps(completion), scripted.headers, scripted.delay)
+
+    def _fault(self, share: float) -> str:
+        edge = 0.0
+        for name in FAULTS:
+            edge += getattr(self.behaviour, name)
+            if share < edge:
+                return name
+        return ""
+
+    def _dressed(self, text: str, schema: Any, seed: int, draws: Draws) -> Scripted:
+        now = self.behaviour
+        if not (now.rate_fenced or now.rate_think or now.rate_reasoning_field):
+            return Scripted(text)
+        fenced, think, aside = draws.share(), draws.share(), draws.share()
+        other = '{"answer": "no"}' if schema is None else _text(fitting(schema, ~seed))
+        thought = f"At first sight this looks right:\n{other}\nBut on reflection it is not."
+        if fenced < now.rate_fenced:
+            text = f"Here is what I found.\n\n```json\n{text}\n```\n\nLet me know if you need anything else."
+        if think < now.rate_think:
+            text = f"<think>\n{thought}\n</think>\n\n{text}"
+        return Scripted(text, reasoning=thought if aside < now.rate_reasoning_field else "")
+
+    def _usage(self, prompt_tokens: int, content: str | None, reasoning: str) -> dict[str, Any]:
+        thought = len(reasoning.encode(errors="replace")) // BYTES_PER_TOKEN
+        written = -(-len((content or "").encode(errors="replace")) // BYTES_PER_TOKEN) + thought
+        usage: dict[str, Any] = {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": written,
+            "total_tokens": prompt_tokens + written,
+        }
+        if self.behaviour.cached_share:
+            usage["prompt_tokens_details"] = {"cached_tokens": int(prompt_tokens * self.behaviour.cached_share)}
+        if reasoning:
+            usage["completion_tokens_details"] = {"reasoning_tokens": thought}
+        return usage
+
+
+def _nothing() -> None:
+    """Nobody listens who would have to stop."""
+
+
+def _schema(request: dict[str, Any]) -> Any:
+    form = request.get("response_format")
+    inner = form.get("json_schema") if isinstance(form, dict) else None
+    return inner.get("schema") if isinstance(inner, dict) else None
+
+
+def _choice(content: str | None, scripted: Scripted) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if scripted.reasoning:
+        message["reasoning_content"] = scripted.reasoning
+    return {"index": 0, "message": message, "logprobs": None, "finish_reason": scripted.finish}
+
+
+def _spelled_out(scripted: Scripted) -> Outcome:
+    if scripted.raw is not None:
+        body = scripted.raw.encode(errors="surrogatepass")
+    elif isinstance(scripted.body, str):
+        body = _error(scripted.status, scripted.body).body
+    else:
+        body = _dumps(scripted.body)
+    return Outcome(scripted.status, body, scripted.headers, scripted.delay)
+
+
+def _not_allowed(method: str) -> Outcome:
+    return _error(405, f"Only {method} requests are accepted.", code="method_not_supported", headers={"Allow": method})
+
+
+def _error(
+    status: int,
+    message: str,
+    *,
+    param: str | None = None,
+    code: str | None = None,
+    kind: str = "invalid_request_error",
+    headers: Mapping[str, str] | None = None,
+) -> Outcome:
+    error = {"message": message, "type": kind, "param": param, "code": code}
+    return Outcome(status, _dumps({"error": error}), headers or {})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else _dumps(value).decode()
+
+
+def _dumps(value: Any) -> bytes:
+    """Canonical enough: the same value gives the same bytes. Lone surrogates and huge numbers pass, too."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _loads(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(body)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None

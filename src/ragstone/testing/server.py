@@ -1,0 +1,265 @@
+"""``FakeServer``: the fake endpoint on a real socket, in a thread or in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar, Unpack
+from urllib.parse import urlsplit
+
+from ragstone.testing.behaviour import Behaviour, Knobs, to_plain
+from ragstone.testing.endpoint import Endpoint
+from ragstone.testing.wire import Connection
+
+T = TypeVar("T")
+PATIENCE: Final = 10.0
+"""Seconds that a server may take to start, to answer about itself, or to stop."""
+
+
+class Listener:
+    """A listening socket for an endpoint, in the event loop that is running around it."""
+
+    def __init__(self, endpoint: Endpoint, host: str, port: int) -> None:
+        self.endpoint = endpoint
+        self.host = host
+        self.port = port
+        self.connections: set[Connection] = set()
+        self.server: asyncio.Server | None = None
+        endpoint.on_death = self.close
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start to listen; before the loop runs."""
+        make = loop.create_server(self._connection, self.host, self.port, backlog=1024)
+        self.server = loop.run_until_complete(make)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    def _connection(self) -> Connection:
+        return Connection(self.endpoint, self.connections)
+
+    def close(self) -> None:
+        """Listen no longer and drop every connection."""
+        if self.server is not None:
+            self.server.close()
+        for connection in list(self.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+
+class FakeServer:
+    """A server on loopback that speaks the OpenAI chat-completions dialect and answers without any model.
+
+    A request that brings a JSON schema is answered with a value that fits it, any other with "OK", unless
+    ``answer`` or ``script`` say what to answer. Faults, refusals and delays are keywords, all of them described
+    in ``Behaviour``, and can be changed while it runs::
+
+        with FakeServer(latency=0.05, rate_429=0.1, retry_after=1) as server:
+            ...  # point your client at server.url, which ends in /v1
+            server.configure(rate_429=0)
+
+    It runs in a thread of its own, or with ``process=True`` in a process of its own, where it takes no
+    computing time from what is measured; then it cannot call back, so ``answer`` is refused. ``keep`` is how
+    many requests it remembers. What went wrong in an ``answer`` is raised when the context ends.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        process: bool = False,
+        keep: int = 10_000,
+        **knobs: Unpack[Knobs],
+    ) -> None:
+        behaviour = Behaviour().changed(**knobs)
+        self._process = process
+        self._keep = keep
+        self._knobs = to_plain(knobs) if process else {}
+        self._host = host
+        self._port = port
+        self._child: subprocess.Popen[str] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._endpoint = Endpoint(behaviour, keep)
+        self._listener = Listener(self._endpoint, host, port)
+        self._errors: list[BaseException] = []
+        self._final: dict[str, Any] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._errors and error is None:
+            raise self._errors[0]
+
+    def start(self) -> None:
+        """Begin to listen; ``url`` is known after this."""
+        if self._process:
+            self._start_process()
+        else:
+            self._start_thread()
+
+    def stop(self) -> None:
+        """Stop, dropping what is in flight. What it counted stays readable."""
+        if self._child is not None:
+            with suppress(OSError, ValueError):
+                self._final = self._stats(full=True)
+            child, self._child = self._child, None
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdin.close()
+            try:
+                child.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            child.stdout.close()
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(PATIENCE)
+            self._loop = self._thread = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, with ``/v1`` at its end."""
+        return f"http://{self._host}:{self._port}/v1"
+
+    def configure(self, **knobs: Unpack[Knobs]) -> None:
+        """Turn some knobs while it runs; the others stay as they are."""
+        if self._child is not None:
+            self._ask("POST", "/_configure", to_plain(knobs))
+        else:
+            self._call(lambda: self._endpoint.configure(**knobs))
+
+    def reset(self) -> None:
+        """Forget what was counted; the behaviour stays, its script starts anew."""
+        if self._child is not None:
+            self._ask("POST", "/_reset")
+        else:
+            self._call(self._endpoint.reset)
+
+    @property
+    def count(self) -> int:
+        """How many chat requests were answered with status 200."""
+        return int(self._stats()["count"])
+
+    @property
+    def seen(self) -> Counter[int | str]:
+        """How many replies had each status; ``reset`` and ``gone`` (the client left first) are counted too."""
+        return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
+
+    @property
+    def unique(self) -> set[str]:
+        """The hashes of the bodies that were answered: fewer than ``count`` when something was paid twice."""
+        return set(self._stats(full=True)["hashes"])
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies of the last ``keep`` chat requests, whatever became of them, in order of arrival."""
+        return list(self._stats(full=True)["requests"])
+
+    @property
+    def max_in_flight(self) -> int:
+        """The most requests that waited for their replies at a time."""
+        return int(self._stats()["max_in_flight"])
+
+    @property
+    def connections(self) -> int:
+        """How many connections were opened."""
+        return int(self._stats()["connections"])
+
+    def _stats(self, *, full: bool = False) -> dict[str, Any]:
+        if self._child is not None:
+            return self._ask("GET", "/_stats?full" if full else "/_stats")
+        if self._final is not None:
+            return self._final
+        return self._call(lambda: self._endpoint.stats(full=full))
+
+    # In a thread
+
+    def _start_thread(self) -> None:
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(self._note)
+        try:
+            self._listener.open(loop)
+        except OSError:
+            loop.close()
+            raise
+        self._port = self._listener.port
+        self._loop = loop
+        self._thread = threading.Thread(target=self._serve, args=(loop,), name="ragstone-fake-server", daemon=True)
+        self._thread.start()
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        self._listener.close()
+        loop.run_until_complete(asyncio.sleep(0))
+        asyncio.set_event_loop(None)
+        loop.close()
+
+    def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException) and not isinstance(error, OSError):
+            self._errors.append(error)
+
+    def _call(self, work: Callable[[], T]) -> T:
+        """Do this in the server's thread and wait for it, so that nobody sees it half done."""
+        if self._loop is None or threading.current_thread() is self._thread:
+            return work()
+        done = threading.Event()
+        made: list[T] = []
+        errors: list[Exception] = []
+
+        def run() -> None:
+            try:
+                made.append(work())
+            except (ValueError, TypeError) as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        self._loop.call_soon_threadsafe(run)
+        if not done.wait(PATIENCE):
+            raise TimeoutError("the fake server is stuck; does an answer block?")
+        if errors:
+            raise errors[0]
+        return made[0]
+
+    # In a process
+
+    def _start_process(self) -> None:
+        command = [sys.executable, "-m", "ragstone.testing", "--host", self._host, "--port", str(self._port)]
+        command += ["--keep", str(self._keep), "--knobs", json.dumps(self._knobs), "--until-stdin-closes"]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+        assert self._child.stdout is not None
+        line = self._child.stdout.readline()
+        if not line:
+            self.stop()
+            raise OSError("the fake server did not start; what it said stands above")
+        self._port = int(json.loads(line)["port"])
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        address = urlsplit(self.url)
+        assert address.hostname is not None
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            reply = connection.getresponse()
+            plain: dict[str, Any] = json.loads(reply.read())
+        finally:
+            connection.close()
+        if reply.status != 200:
+            raise ValueError(plain["error"]["message"])
+        return plain
