@@ -36,5 +36,9 @@ CREATE TABLE scores (
   low      REAL,
   high     REAL,
   outcome  TEXT,
+  calls    INTEGER NOT NULL,    -- of calls that no earlier metric of the record stands on
+  input_tokens  INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  dollars  REAL,                -- NULL: the price is unknown
   PRIMARY KEY (run, metric, position)
 ) WITHOUT ROWID;

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 RESAMPLES = 2000
 LARGE = 2000
@@ -57,3 +58,14 @@ def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
     pool = list(values)
     means = sorted(math.fsum(chooser.choices(pool, k=count)) / count for _ in range(RESAMPLES))
     return Interval(centre, means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1], "bootstrap")
+
+
+def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
+    """Share of pairs of raters with equal raw scores, and the spread (largest less smallest).
+
+    None for both with fewer than two raters.
+    """
+    if len(raws) < 2:
+        return None, None
+    pairs = list(combinations(raws, 2))
+    return sum(a == b for a, b in pairs) / len(pairs), max(raws) - min(raws)

@@ -38,8 +38,12 @@ _DAMAGED = ("file is not a database", "malformed", "file is encrypted")
 _INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
 _INSERT_SCORE = (
-    "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
+    " calls, input_tokens, output_tokens, dollars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT_SCORE = (
+    "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
+    " calls, input_tokens, output_tokens, dollars FROM scores WHERE run = ?"
 )
 
 
@@ -55,6 +59,10 @@ class ScoreRow(NamedTuple):
     low: float | None
     high: float | None
     outcome: str | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
 
 
 class ResultRow(NamedTuple):
@@ -258,13 +266,17 @@ class Store:
 
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
         """The scores of a run, by metric and place."""
-        query = "SELECT metric, position, value, status, asked, unjudged, low, high, outcome FROM scores WHERE run = ?"
         if metric is None:
-            cursor = self._read(query + " ORDER BY metric, position", (run,))
+            cursor = self._read(_SELECT_SCORE + " ORDER BY metric, position", (run,))
         else:
-            cursor = self._read(query + " AND metric = ? ORDER BY position", (run, metric))
+            cursor = self._read(_SELECT_SCORE + " AND metric = ? ORDER BY position", (run, metric))
         for row in cursor:
             yield ScoreRow(*row)
+
+    def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
+        """The scores with the lowest values, lowest first; of equal ones the earlier record's."""
+        query = _SELECT_SCORE + " AND metric = ? AND value IS NOT NULL ORDER BY value, position LIMIT ?"
+        return [ScoreRow(*row) for row in self._read(query, (run, metric, count))]
 
     # ---- the file
 

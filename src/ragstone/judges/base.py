@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import orjson
+
 from ragstone.questions import Answer, Question, Task
 
 
@@ -70,6 +72,26 @@ class Reply:
     notes: tuple[str, ...] = ()
 
 
+def reply_to_json(reply: Reply) -> bytes:
+    """A reply as the store and recordings keep it."""
+    usage = reply.usage
+    return orjson.dumps(
+        {
+            "text": reply.text,
+            "finish": reply.finish,
+            "reasoning": reply.reasoning,
+            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+            "notes": reply.notes,
+        }
+    )
+
+
+def reply_from_json(data: bytes) -> Reply:
+    """The reply that ``reply_to_json`` wrote."""
+    kept = orjson.loads(data)
+    return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """No reply: ``reason`` is one line for the reader of a result."""
@@ -88,8 +110,15 @@ class Backend(Protocol):
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money.
     """
 
-    concurrency: int
-    free: bool
+    @property
+    def concurrency(self) -> int:
+        """The most calls in flight."""
+        ...
+
+    @property
+    def free(self) -> bool:
+        """Whether its calls cost nothing."""
+        ...
 
     async def open(self) -> None:
         """Get ready; BackendError when that is not possible (no key, no file)."""
@@ -111,11 +140,16 @@ class Judge(Protocol):
     ``embedded``); ``model`` and ``provider`` are what prices are looked up by.
     """
 
-    name: str
-    id: str
-    model: str
-    provider: str
-    backend: Backend
+    @property
+    def name(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def id(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def model(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def provider(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def backend(self) -> Backend: ...  # noqa: D102 - see the class
 
     def can(self, task: Task) -> bool:
         """Whether it answers questions of this task at all."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Final, Literal, get_args
 
 from ragstone.questions import Rate, Rated
-from ragstone.stats import mean, median
+from ragstone.stats import median
 from ragstone.types import TRIVIAL, Scale, Verdict
 
 Aggregate = Literal["mean", "median", "majority", "min", "max"]
@@ -36,18 +35,6 @@ def combine(
     ]
     reasons = [f"{name}: {answer.reason}" for name, answer in answers if answer.reason]
     return Rated(tuple(verdicts), " ".join(reasons))
-
-
-def agreement(members: Sequence[Verdict]) -> tuple[float | None, float | None]:
-    """Share of pairs of judges with equal raw scores, and the spread (largest less smallest raw).
-
-    None for both when fewer than two members gave a verdict.
-    """
-    raws = [member.raw for member in members if member.raw is not None]
-    if len(raws) < 2:
-        return None, None
-    pairs = list(combinations(raws, 2))
-    return sum(a == b for a, b in pairs) / len(pairs), max(raws) - min(raws)
 
 
 def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float], how: Aggregate) -> Verdict:
@@ -86,8 +73,10 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
     if how == "mean":
         total = sum(weight for _, weight in rated)
         value = sum((verdict.value or 0.0) * weight for verdict, weight in rated) / total
+    elif how == "median":
+        value = median(values)
     else:
-        value = {"median": median, "min": min, "max": max, "mean": mean}[how](values)
+        value = min(values) if how == "min" else max(values)
     return value, scale.nearest(value)
 
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Dialogue, Judge, Reply, Usage
+from ragstone.judges.base import Call, Dialogue, Judge, Reply, reply_from_json
+from ragstone.judges.spec import Spec
 from ragstone.questions import Question, Task
 
 FORMAT: Final = 1
@@ -54,17 +55,14 @@ class ReplayBackend:
 class ReplayJudge:
     """Asks as the recorded judges did and answers from the recording."""
 
-    def __init__(self, name: str, path: str, build: Callable[[Any], Judge]) -> None:
-        from ragstone.judges.catalogue import Spec  # noqa: PLC0415 - the catalogue imports this module
-
+    def __init__(self, name: str, path: str, build: Callable[[Spec], Judge]) -> None:
         self.name = name
         self.path = path
         self.backend = ReplayBackend(path)
         self._by_task: dict[str, Judge] = {}
         for entry in _head(path):
-            tasks = entry.pop("tasks")
-            recorded = build(Spec(**{k: tuple(v) if k == "price" and v else v for k, v in entry.items()}))
-            for task in tasks:
+            recorded = build(Spec(**entry["judge"]))
+            for task in entry["tasks"]:
                 if task in self._by_task:
                     raise ConfigError(
                         f"{path}: the step '{task}' was answered by a panel, which one replay judge cannot stand for"
@@ -88,26 +86,6 @@ class ReplayJudge:
         return self._by_task[question.task].dialogue(question, repeat=repeat)
 
 
-def reply_to_json(reply: Reply) -> bytes:
-    """A reply as the store and recordings keep it."""
-    usage = reply.usage
-    return orjson.dumps(
-        {
-            "text": reply.text,
-            "finish": reply.finish,
-            "reasoning": reply.reasoning,
-            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
-            "notes": reply.notes,
-        }
-    )
-
-
-def reply_from_json(data: bytes) -> Reply:
-    """The reply that ``reply_to_json`` wrote."""
-    kept = orjson.loads(data)
-    return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
-
-
 def _lines(path: str) -> list[bytes]:
     try:
         return Path(path).read_bytes().splitlines()
@@ -118,13 +96,12 @@ def _lines(path: str) -> list[bytes]:
 def _head(path: str) -> list[dict[str, Any]]:
     try:
         head = orjson.loads((_lines(path) or [b""])[0])
-        judges = head["judges"]
-        usable = head["ragstone_calls"] == FORMAT and isinstance(judges, list)
+        judges: list[dict[str, Any]] = head["judges"]
+        if head["ragstone_calls"] == FORMAT and isinstance(judges, list):
+            return judges
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        usable, judges = False, []
-    if not usable:
-        raise ConfigError(f"{path}:1: not a recording; make one with: ragstone export RUN --format calls -o {path}")
-    return judges
+        pass
+    raise ConfigError(f"{path}:1: not a recording; make one with: ragstone export RUN --format calls -o {path}")
 
 
 def _recorded(path: str) -> Mapping[bytes, bytes]:

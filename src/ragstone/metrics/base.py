@@ -7,12 +7,14 @@ never sees a judge, a prompt, a network or a clock, so it is tested with ``next`
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.questions import A_co, Answer, Question, Task
+from ragstone.stats import agreement, mean
 from ragstone.types import Outcome, Record, Score, Status, Verdict
 
 R = TypeVar("R")
@@ -48,6 +50,8 @@ class Metric:
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
     blocks: ClassVar[tuple[str, ...]] = ()
     """Further names under which a record may bring overrides for it."""
+    fixed: ClassVar[tuple[str, ...]] = ()
+    """Parameters that hold for a whole run and cannot be overridden by a record."""
     source: ClassVar[str] = ""
 
     enabled: bool = True
@@ -67,7 +71,19 @@ class Metric:
             self.refuse("threshold", threshold, "a number from 0 to 1")
 
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """The questions about this record, then its scores."""
+        """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""
+        if not self.enabled:
+            return (self.without_value(record, "disabled", "switched off for this record"),)
+        absent = [field for field in self.needs if _absent(record, field)]
+        if absent:
+            return (self.without_value(record, "missing_field", f"no {' and no '.join(absent)}"),)
+        blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
+        if blank:
+            return (self.without_value(record, "empty", f"blank {' and blank '.join(blank)}"),)
+        return (yield from self.judged(record))
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """What a metric is: its questions about a record that has all it needs, then its scores."""
         raise NotImplementedError
 
     def refuse(self, parameter: str, found: object, expected: str) -> None:
@@ -84,9 +100,24 @@ class Metric:
                 raise ConfigError(f"{self.name}: no parameter '{name}'; it has {', '.join(known)}")
         return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
 
+    def overridden(self, parameters: Mapping[str, Any]) -> Self:
+        """The same metric with one record's overrides; ConfigError also for a parameter that is the run's."""
+        for name in parameters:
+            if name in self.fixed:
+                raise ConfigError(f"{self.name}.{name} holds for a whole run; a record cannot change it")
+        return self.with_parameters(parameters)
+
     def parameters(self) -> dict[str, Any]:
         """Name to value of every parameter, sorted."""
         return {f.name: getattr(self, f.name) for f in sorted(fields(self), key=lambda f: f.name)}
+
+    def changed(self) -> dict[str, Any]:
+        """The parameters that differ from the metric's defaults, sorted by name."""
+        return {
+            f.name: value
+            for f in sorted(fields(self), key=lambda f: f.name)
+            if (value := getattr(self, f.name)) != f.default
+        }
 
     def without_value(self, record: Record, status: Status, reason: str, **more: Any) -> Score:
         """A score that has no verdicts to stand on; for ``empty`` the value follows ``on_empty``."""
@@ -113,7 +144,7 @@ class Metric:
         counted = [verdict for verdict in verdicts if not verdict.trivial]
         judged = [verdict.value for verdict in counted if verdict.value is not None]
         unjudged = len(counted) - len(judged)
-        common: dict[str, Any] = {"verdicts": tuple(verdicts), "detail": dict(detail or {})}
+        common: dict[str, Any] = {"verdicts": tuple(verdicts), "detail": {**_panel(counted), **(detail or {})}}
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
@@ -145,6 +176,27 @@ class Metric:
         if value is None or self.threshold is None:
             return None
         return "PASSED" if value >= self.threshold else "FAILED"
+
+
+def _absent(record: Record, field: str) -> bool:
+    """Contexts that hold no text are as good as none: there is nothing to hold a response against."""
+    return not record.passages if field == "contexts" else getattr(record, field) is None
+
+
+def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Where several judges answered: how far they agreed, averaged over units, and how often each failed."""
+    judged = [verdict for verdict in verdicts if verdict.members]
+    if not judged:
+        return {}
+    pairs = [agreement([member.raw for member in verdict.members if member.raw is not None]) for verdict in judged]
+    shares = [share for share, _ in pairs if share is not None]
+    spreads = [spread for _, spread in pairs if spread is not None]
+    failed = Counter(member.judge for verdict in judged for member in verdict.members if member.unjudged)
+    return {
+        "agreement": mean(shares) if shares else None,
+        "spread": max(spreads, default=None),
+        "failed_members": dict(sorted(failed.items())),
+    }
 
 
 def _failures(verdicts: Sequence[Verdict]) -> str:

@@ -19,10 +19,11 @@ from typing import Any, Final, Unpack
 import orjson
 
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
-from ragstone.testing.schema import Draws, fitting
+from ragstone.testing.schema import Draws, compiled
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
+MOST_MAKERS: Final = 256
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
 RESET: Final = "reset"
 HANG: Final = "hang"
@@ -62,6 +63,7 @@ class Endpoint:
         self.keep = keep
         self.in_flight = 0
         self.on_death: Callable[[], None] = _nothing
+        self.makers: dict[bytes, Callable[[int], Any]] = {}
         self.reset()
         self.behaviour = behaviour
         self.script = deque(behaviour.script)
@@ -177,9 +179,9 @@ class Endpoint:
         attempt = self.books.attempts[who]
         seed = int.from_bytes(who, "big") + (attempt << 7 if now.vary else 0)
         draws = Draws(int.from_bytes(who[8:], "big"))
-        outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
         latency = now.latency
         wait = latency if isinstance(latency, int | float) else latency[0] + (latency[1] - latency[0]) * draws.share()
+        outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
         digest = hashlib.blake2b(body, digest_size=16).digest() if outcome.status == 200 else b""
         return replace(
             outcome, delay=outcome.delay + wait, answered=digest, headers={**now.headers, **dict(outcome.headers)}
@@ -250,7 +252,9 @@ class Endpoint:
         who: bytes,
     ) -> Outcome:
         now = self.behaviour
-        fault = self._fault(draws.share()) if attempt <= now.faulty_attempts else ""
+        fault = self._fault(draws.share())
+        if attempt > now.faulty_attempts:
+            fault = ""
         scripted: Any = None
         if self.script:
             scripted, fault = self.script.popleft(), ""
@@ -271,7 +275,7 @@ class Endpoint:
         if not isinstance(scripted, Scripted):
             schema = _schema(request) or self.books.schemas.get(who)
             if scripted is None:
-                scripted = "OK" if schema is None else fitting(schema, seed)
+                scripted = "OK" if schema is None else self._fitting(schema, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
             if fault == "rate_truncated":
                 text = str(scripted.body)
@@ -299,6 +303,15 @@ class Endpoint:
             completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
         return Outcome(200, _dumps(completion), scripted.headers, scripted.delay)
 
+    def _fitting(self, schema: Any, seed: int) -> Any:
+        key = _dumps(schema)
+        make = self.makers.get(key)
+        if make is None:
+            if len(self.makers) >= MOST_MAKERS:
+                self.makers.clear()
+            make = self.makers[key] = compiled(schema)
+        return make(seed)
+
     def _fault(self, share: float) -> str:
         edge = 0.0
         for name in FAULTS:
@@ -312,7 +325,7 @@ class Endpoint:
         if not (now.rate_fenced or now.rate_think or now.rate_reasoning_field):
             return Scripted(text)
         fenced, think, aside = draws.share(), draws.share(), draws.share()
-        other = '{"answer": "no"}' if schema is None else _text(fitting(schema, ~seed))
+        other = '{"answer": "no"}' if schema is None else _text(self._fitting(schema, ~seed))
         thought = f"At first sight this looks right:\n{other}\nBut on reflection it is not."
         if fenced < now.rate_fenced:
             text = f"Here is what I found.\n\n```json\n{text}\n```\n\nLet me know if you need anything else."

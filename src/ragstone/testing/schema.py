@@ -10,7 +10,7 @@ plain sentences, whatever these say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 MASK: Final = (1 << 64) - 1
@@ -19,8 +19,8 @@ KINDS: Final = (
     "mild", "narrow", "old", "pale", "quiet", "round", "steep", "tall", "upper", "vivid", "warm", "young",
 )  # fmt: skip
 THINGS: Final = (
-    "anchor", "basin", "cedar", "delta", "engine", "fjord", "garden", "harbour", "island", "juniper", "kettle", "lantern",
-    "meadow", "needle", "orchard", "pebble", "quarry", "river", "saddle", "tower", "urn", "valley", "willow", "yarrow",
+    "anchor", "basin", "cedar", "delta", "engine", "fjord", "garden", "harbour", "island", "jar", "kettle", "lamp",
+    "meadow", "needle", "orchard", "pebble", "quill", "river", "saddle", "tower", "urn", "vine", "willow", "yarn",
 )  # fmt: skip
 DEEDS: Final = ("holds", "needs", "covers", "gains", "loses", "meets", "outlasts", "weighs")
 DEEP: Final = 24
@@ -47,62 +47,88 @@ class Draws:
         return self.below(1 << 53) / (1 << 53)
 
 
+Maker = Callable[[Draws, int], Any]
+"""Makes a value, given where the numbers come from and how deep in the value it stands."""
+
+
 def fitting(schema: Mapping[str, Any] | bool, seed: int) -> Any:
     """A value that ``schema`` accepts; equal arguments give equal values."""
-    return _Maker(schema, Draws(seed)).make(schema)
+    return compiled(schema)(seed)
 
 
-class _Maker:
-    """One walk over one schema."""
+def compiled(schema: Mapping[str, Any] | bool) -> Callable[[int], Any]:
+    """The same as a function of the seed, some three times as fast where one schema serves many requests."""
+    make = _Compiler(schema).compile(schema)
+    return lambda seed: make(Draws(seed), 0)
 
-    __slots__ = ("draws", "root")
 
-    def __init__(self, root: Mapping[str, Any] | bool, draws: Draws) -> None:
+class _Compiler:
+    """Turns the parts of one schema into makers; a part that is referred to becomes one maker."""
+
+    def __init__(self, root: Mapping[str, Any] | bool) -> None:
         self.root = root
-        self.draws = draws
+        self.known: dict[str, Maker] = {}
 
-    def make(self, schema: Any, depth: int = 0) -> Any:
+    def compile(self, schema: Any) -> Maker:
         if not isinstance(schema, Mapping):
-            return self._sentence()
-        schema = self._resolved(schema)
+            return _sentence
+        if "$ref" in schema:
+            return self._reference(str(schema["$ref"]))
+        schema = self._merged(schema)
         if "const" in schema:
-            return schema["const"]
+            return _one_of([schema["const"]])
         if "enum" in schema:
-            return schema["enum"][self.draws.below(len(schema["enum"]))]
+            return _one_of(schema["enum"])
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return self.make(self._branch(schema[key], depth), depth + 1)
-        return self._typed(self._type(schema), schema, depth)
+                return self._branches(schema[key])
+        kind = schema.get("type") or _implied(schema)
+        if isinstance(kind, str):
+            return self._typed(kind, schema)
+        return self._branches([{**schema, "type": one} for one in kind])
 
-    def _typed(self, kind: str, schema: Mapping[str, Any], depth: int) -> Any:
+    def _typed(self, kind: str, schema: Mapping[str, Any]) -> Maker:
         match kind:
             case "object":
-                return self._object(schema, depth)
+                return self._object(schema)
             case "array":
-                return self._array(schema, depth)
+                return self._array(schema)
             case "integer":
-                return self._integer(schema)
+                return _integer(schema)
             case "number":
-                return self._number(schema)
+                return _number(schema)
             case "boolean":
-                return self.draws.below(2) == 1
+                return _one_of([False, True])
             case "null":
-                return None
+                return _one_of([None])
             case _:
-                return self._string(schema)
+                return _string(schema)
 
-    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The schema that a reference points at, with the parts of ``allOf`` laid over each other."""
-        while "$ref" in schema:
-            node: Any = self.root
-            for step in str(schema["$ref"]).lstrip("#/").split("/"):
-                node = node[step.replace("~1", "/").replace("~0", "~")] if step else node
-            schema = node if isinstance(node, Mapping) else {}
+    def _target(self, reference: str) -> Any:
+        node: Any = self.root
+        for step in reference.removeprefix("#").removeprefix("/").split("/"):
+            node = node[step.replace("~1", "/").replace("~0", "~")] if step else node
+        return node
+
+    def _reference(self, reference: str) -> Maker:
+        """A maker that is compiled when first needed, since a schema may refer to itself."""
+        known = self.known
+
+        def make(draws: Draws, depth: int) -> Any:
+            if reference not in known:
+                known[reference] = self.compile(self._target(reference))
+            return known[reference](draws, depth + 1)
+
+        return make
+
+    def _merged(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema with the parts of its ``allOf`` laid over each other."""
         if "allOf" not in schema:
             return schema
         merged = {key: value for key, value in schema.items() if key != "allOf"}
         for part in schema["allOf"]:
-            for key, value in self._resolved(part).items():
+            whole = self._target(part["$ref"]) if "$ref" in part else part
+            for key, value in self._merged(whole).items():
                 if key == "properties":
                     merged[key] = {**merged.get(key, {}), **value}
                 elif key == "required":
@@ -111,100 +137,101 @@ class _Maker:
                     merged[key] = value
         return merged
 
-    def _branch(self, branches: Sequence[Any], depth: int) -> Any:
-        if depth > DEEP:
-            for branch in branches:
-                if isinstance(branch, Mapping) and branch.get("type") not in ("object", "array") and "$ref" not in branch:
-                    return branch
-        return branches[self.draws.below(len(branches))]
+    def _branches(self, branches: Sequence[Any]) -> Maker:
+        makers = [self.compile(branch) for branch in branches]
+        flat = [
+            maker
+            for branch, maker in zip(branches, makers, strict=True)
+            if isinstance(branch, Mapping) and branch.get("type") not in ("object", "array") and "$ref" not in branch
+        ]
+        count = len(makers)
+        return lambda draws, depth: (
+            flat[0](draws, depth) if flat and depth > DEEP else makers[draws.below(count)](draws, depth + 1)
+        )
 
-    def _type(self, schema: Mapping[str, Any]) -> str:
-        kind = schema.get("type")
-        if isinstance(kind, str):
-            return kind
-        if kind:
-            return str(kind[self.draws.below(len(kind))])
-        if "properties" in schema or "required" in schema:
-            return "object"
-        if "items" in schema or "prefixItems" in schema:
-            return "array"
-        return "number" if "minimum" in schema or "maximum" in schema else "string"
-
-    def _object(self, schema: Mapping[str, Any], depth: int, *, number: int | None = None) -> dict[str, Any]:
+    def _object(self, schema: Mapping[str, Any]) -> Maker:
         properties: Mapping[str, Any] = schema.get("properties", {})
-        required = schema.get("required", ())
-        made: dict[str, Any] = {}
-        for name, inner in properties.items():
-            if depth > DEEP and name not in required:
-                continue
-            made[name] = number if number is not None and name == "id" else self.make(inner, depth + 1)
-        for name in required:
-            if name not in made:
-                made[name] = self.make(schema.get("additionalProperties", True), depth + 1)
-        return made
+        required = list(schema.get("required", ()))
+        other = self.compile(schema.get("additionalProperties", True))
+        makers = {name: self.compile(inner) for name, inner in properties.items()}
+        makers.update({name: other for name in required if name not in makers})
+        pairs = list(makers.items())
+        short = [(name, maker) for name, maker in pairs if name in required]
 
-    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        first = schema.get("prefixItems", ())
-        made = [self.make(inner, depth + 1) for inner in first]
+        def make(draws: Draws, depth: int) -> dict[str, Any]:
+            return {name: maker(draws, depth + 1) for name, maker in (short if depth > DEEP else pairs)}
+
+        return make
+
+    def _array(self, schema: Mapping[str, Any]) -> Maker:
+        first = [self.compile(inner) for inner in schema.get("prefixItems", ())]
         items = schema.get("items", True)
-        if items is False:
-            return made
-        items = self._resolved(items) if isinstance(items, Mapping) else items
-        numbers = self._numbers(items)
+        numbers = _numbers(self._target(items["$ref"]) if isinstance(items, Mapping) and "$ref" in items else items)
+        item = self.compile(items)
         most = schema.get("maxItems", math.inf)
-        least = schema.get("minItems", min(most, len(numbers) or 1))
-        if depth > DEEP:
-            most = least = schema.get("minItems", 0)
-        count = least if "minItems" not in schema and numbers else least + self.draws.below(int(min(most, least + 2) - least) + 1)
+        if items is False:
+            most = min(most, len(first))
+        least = schema.get("minItems", min(most, len(numbers) or max(len(first), 1)))
+        more = 0 if numbers and "minItems" not in schema else int(min(most - least, 1))
+        floor = schema.get("minItems", 0)
         distinct = schema.get("uniqueItems", False)
-        for place in range(count - len(made)):
-            if numbers:
-                made.append(self._object(items, depth + 1, number=numbers[place % len(numbers)]))
-                continue
-            value = self.make(items, depth + 1)
-            for _ in range(200 if distinct else 0):
-                if value not in made:
-                    break
-                value = self.make(items, depth + 1)
-            if not distinct or value not in made:
+
+        def make(draws: Draws, depth: int) -> list[Any]:
+            count = floor if depth > DEEP else least + draws.below(more + 1)
+            made = [maker(draws, depth + 1) for maker in first[:count]]
+            tries = 200
+            while len(made) < count and tries:
+                value = item(draws, depth + 1)
+                if numbers:
+                    value["id"] = numbers[len(made) % len(numbers)]
+                if distinct and value in made:
+                    tries -= 1
+                    continue
                 made.append(value)
-        return made
+            return made
 
-    def _numbers(self, items: Any) -> range:
-        """The ids of the items, where they are objects with an integer ``id`` between two bounds."""
-        properties = items.get("properties") if isinstance(items, Mapping) else None
-        inner = properties.get("id") if isinstance(properties, Mapping) else None
-        if not isinstance(inner, Mapping) or inner.get("type") != "integer":
-            return range(0)
-        if "minimum" not in inner or "maximum" not in inner:
-            return range(0)
-        return range(inner["minimum"], inner["maximum"] + 1)
+        return make
 
-    def _integer(self, schema: Mapping[str, Any]) -> int:
-        step = int(schema.get("multipleOf", 1)) or 1
-        least, most = _bounds(schema, 1)
-        low = math.ceil(least if least is not None else (most - 100 if most is not None else 0))
-        high = math.floor(most if most is not None else low + 100)
-        low, high = -(-low // step), high // step
-        return (low + self.draws.below(max(high - low + 1, 1))) * step
 
-    def _number(self, schema: Mapping[str, Any]) -> float:
-        least, most = _bounds(schema, 1e-6)
-        low = least if least is not None else (most - 1.0 if most is not None else 0.0)
-        high = most if most is not None else low + 1.0
-        return min(high, max(low, round(low + (high - low) * self.draws.share(), 4)))
+def _implied(schema: Mapping[str, Any]) -> str:
+    """The type of a schema that does not say one."""
+    if "properties" in schema or "required" in schema:
+        return "object"
+    if "items" in schema or "prefixItems" in schema:
+        return "array"
+    return "number" if "minimum" in schema or "maximum" in schema else "string"
 
-    def _string(self, schema: Mapping[str, Any]) -> str:
-        text = self._sentence()
-        while len(text) < schema.get("minLength", 0):
-            text = f"{text} {self._sentence()}"
-        return text[: schema["maxLength"]] if "maxLength" in schema else text
 
-    def _sentence(self) -> str:
-        """One of some 10 million: one draw, cut into its digits."""
-        draw = self.draws.below(MASK)
-        kind, thing, deed, other = KINDS[draw % 24], THINGS[draw // 24 % 24], DEEDS[draw >> 20 & 7], THINGS[draw // 576 % 24]
-        return f"The {kind} {thing} {deed} {draw >> 23 & 127} {other}s."
+def _numbers(items: Any) -> range:
+    """The ids of an array's items, where they are objects with an integer ``id`` between two bounds."""
+    properties = items.get("properties") if isinstance(items, Mapping) else None
+    inner = properties.get("id") if isinstance(properties, Mapping) else None
+    if not isinstance(inner, Mapping) or inner.get("type") != "integer":
+        return range(0)
+    if "minimum" not in inner or "maximum" not in inner:
+        return range(0)
+    return range(inner["minimum"], inner["maximum"] + 1)
+
+
+def _one_of(values: Sequence[Any]) -> Maker:
+    count = len(values)
+    return lambda draws, _: values[draws.below(count)]
+
+
+def _integer(schema: Mapping[str, Any]) -> Maker:
+    step = int(schema.get("multipleOf", 1)) or 1
+    least, most = _bounds(schema, 1)
+    low = math.ceil(least if least is not None else (most - 100 if most is not None else 0))
+    high = math.floor(most if most is not None else low + 100)
+    low, high = -(-low // step), high // step
+    return lambda draws, _: (low + draws.below(high - low + 1)) * step
+
+
+def _number(schema: Mapping[str, Any]) -> Maker:
+    least, most = _bounds(schema, 1e-6)
+    low = least if least is not None else (most - 1.0 if most is not None else 0.0)
+    high = most if most is not None else low + 1.0
+    return lambda draws, _: min(high, max(low, round(low + (high - low) * draws.share(), 4)))
 
 
 def _bounds(schema: Mapping[str, Any], gap: float) -> tuple[float | None, float | None]:
@@ -216,3 +243,24 @@ def _bounds(schema: Mapping[str, Any], gap: float) -> tuple[float | None, float 
     if "exclusiveMaximum" in schema:
         highs.append(schema["exclusiveMaximum"] - gap)
     return max(lows, default=None), min(highs, default=None)
+
+
+def _string(schema: Mapping[str, Any]) -> Maker:
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if not least and most is None:
+        return _sentence
+
+    def make(draws: Draws, depth: int) -> str:
+        text = _sentence(draws, depth)
+        while len(text) < least:
+            text = f"{text} {_sentence(draws, depth)}"
+        return text[:most]
+
+    return make
+
+
+def _sentence(draws: Draws, _: int) -> str:
+    """One of some 14 million: one draw, cut into its digits."""
+    draw = draws.below(MASK)
+    kind, thing, other = KINDS[draw % 24], THINGS[draw // 24 % 24], THINGS[draw // 576 % 24]
+    return f"The {kind} {thing} {DEEDS[draw >> 20 & 7]} {draw >> 23 & 127} {other}s."

@@ -45,12 +45,16 @@ class Listener:
         return Connection(self.endpoint, self.connections)
 
     def close(self) -> None:
-        """Listen no longer and drop every connection."""
+        """Listen no longer, drop every request that waits, and close every connection."""
         if self.server is not None:
             self.server.close()
         for connection in list(self.connections):
-            if connection.transport is not None:
+            if connection.transport is None:
+                continue
+            if connection.busy:
                 connection.transport.abort()
+            else:
+                connection.transport.close()
 
 
 class FakeServer:
@@ -133,7 +137,8 @@ class FakeServer:
     @property
     def url(self) -> str:
         """The base URL, with ``/v1`` at its end."""
-        return f"http://{self._host}:{self._port}/v1"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}/v1"
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
         """Turn some knobs while it runs; the others stay as they are."""
@@ -156,7 +161,7 @@ class FakeServer:
 
     @property
     def seen(self) -> Counter[int | str]:
-        """How many replies had each status; ``reset`` and ``gone`` (the client left first) are counted too."""
+        """How many replies had each status; ``reset``, ``hang`` and ``gone`` (the client left first) too."""
         return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
 
     @property
@@ -182,7 +187,9 @@ class FakeServer:
     def _stats(self, *, full: bool = False) -> dict[str, Any]:
         if self._child is not None:
             return self._ask("GET", "/_stats?full" if full else "/_stats")
-        if self._final is not None:
+        if self._process:
+            if self._final is None:
+                raise OSError("the fake server's process is not running, or does not listen any more")
             return self._final
         return self._call(lambda: self._endpoint.stats(full=full))
 
@@ -209,7 +216,7 @@ class FakeServer:
         asyncio.set_event_loop(None)
         loop.close()
 
-    def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if isinstance(error, BaseException) and not isinstance(error, OSError):
             self._errors.append(error)

@@ -15,6 +15,8 @@ from ragstone.testing.endpoint import HANG, RESET, Endpoint, Outcome
 
 LARGEST_HEAD: Final = 64 * 1024
 LARGEST_BODY: Final = 50 * 1024 * 1024
+GRACE: Final = 2.0
+"""Seconds in which a client that was refused can read why."""
 REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 NO_BODY: Final = b'{"error":{"message":"%s","type":"invalid_request_error","param":null,"code":null}}'
 
@@ -28,7 +30,10 @@ class BadRequestError(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """One client. ``everyone`` holds the open connections; ``moved`` is called after every reply."""
+    """One client. ``everyone`` holds the open connections.
+
+    A request is ``booked``, which is to say counted, unless it asks the server about itself.
+    """
 
     def __init__(self, endpoint: Endpoint, everyone: set[Connection]) -> None:
         self.endpoint = endpoint
@@ -37,7 +42,8 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.busy = False
-        self.scanned = 0
+        self.booked = False
+        self.over = False
         self._next()
 
     def _next(self) -> None:
@@ -60,13 +66,16 @@ class Connection(asyncio.Protocol):
         self.everyone.discard(self)
         if self.timer is not None:
             self.timer.cancel()
-        if self.busy:
-            self.busy = False
+        if self.busy and self.booked:
             self.endpoint.leave()
+        self.busy = False
         self.transport = None
+        self.over = True
 
     def data_received(self, data: bytes) -> None:
         """Bytes of one or more requests."""
+        if self.over:
+            return
         self.buffer += data
         if not self.busy:
             self._advance()
@@ -74,15 +83,18 @@ class Connection(asyncio.Protocol):
     def _advance(self) -> None:
         """Serve what the buffer holds, up to the first request that has to wait."""
         try:
-            while not self.busy and self.transport is not None and (self.line or self._head()):
+            while not (self.busy or self.over) and (self.line or self._head()):
                 body = self._body()
                 if body is None:
                     return
                 self.busy = True
-                self.endpoint.arrive()
                 method, path, _ = self.line
+                self.booked = not path.startswith("/_")
+                if self.booked:
+                    self.endpoint.arrive()
                 outcome = self.endpoint.reply(method, path, self.headers, body)
                 if outcome.status == HANG:
+                    self.endpoint.books.seen[HANG] += 1
                     return
                 if outcome.delay:
                     loop = asyncio.get_running_loop()
@@ -90,7 +102,15 @@ class Connection(asyncio.Protocol):
                     return
                 self._finish(outcome)
         except BadRequestError as error:
-            self._write(Outcome(error.status, NO_BODY % str(error).encode()), close=True)
+            self._refuse(error)
+
+    def _refuse(self, error: BadRequestError) -> None:
+        """Say what is wrong, then let the client finish what it is sending, so that it reads that."""
+        self.over = True
+        self.endpoint.books.seen[error.status] += 1
+        self._write(Outcome(error.status, NO_BODY % str(error).encode()), close=True)
+        if self.transport is not None:
+            self.timer = asyncio.get_running_loop().call_later(GRACE, self.transport.close)
 
     def _resume(self, outcome: Outcome) -> None:
         self.timer = None
@@ -99,15 +119,20 @@ class Connection(asyncio.Protocol):
 
     def _finish(self, outcome: Outcome) -> None:
         self.busy = False
-        outcome = self.endpoint.settle(outcome)
+        if self.booked:
+            outcome = self.endpoint.settle(outcome)
         if self.transport is None:
             return
         if outcome.status == RESET:
+            self.over = True
             self.transport.abort()
             return
         wish = self.headers.get("connection", "").lower()
-        close = wish == "close" or (self.line[2] == "HTTP/1.0" and wish != "keep-alive")
+        close = wish == "close" or self.line[0] == "HEAD" or (self.line[2] == "HTTP/1.0" and wish != "keep-alive")
         self._write(outcome, close=close)
+        if close:
+            self.over = True
+            self.transport.close()
         self._next()
         if self.endpoint.dead and self.endpoint.behaviour.dead_how == "refuse":
             self.endpoint.on_death()
@@ -115,16 +140,11 @@ class Connection(asyncio.Protocol):
     def _write(self, outcome: Outcome, *, close: bool) -> None:
         assert self.transport is not None
         status = int(outcome.status)
-        head = (
-            f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(outcome.body)}\r\n"
-        )
-        for name, value in outcome.headers.items():
+        head = f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\nContent-Length: {len(outcome.body)}\r\n"
+        for name, value in {"Content-Type": "application/json", **outcome.headers}.items():
             head += f"{name}: {value}\r\n"
         head += "Connection: close\r\n\r\n" if close else "\r\n"
         self.transport.write(head.encode("latin-1") + outcome.body)
-        if close:
-            self.transport.close()
 
     def _head(self) -> bool:
         """Read the head of a request, if all of it is there."""

@@ -1,0 +1,412 @@
+"""From ``ragstone.toml``, flags and the environment to a ``RunSpec``. The only home of defaults.
+
+Flags win over the file, the file over the defaults. Two variables are read: RAGSTONE_CONFIG and
+RAGSTONE_STORE. Everything that cannot be meant is refused here, by name, before a record is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ragstone import metrics
+from ragstone.engine import Settings
+from ragstone.errors import ConfigError
+from ragstone.judges import spec as judge_spec
+from ragstone.judges.panel import AGGREGATES, Aggregate
+from ragstone.judges.spec import Spec
+from ragstone.metrics.base import Metric
+from ragstone.questions import TASKS, Task
+from ragstone.types import NOTHING
+
+FILE: Final = "ragstone.toml"
+STORE: Final = Path(".ragstone/ragstone.db")
+DEFAULT_JUDGE: Final = "embedded"
+AUTO_CALLS: Final = 2
+"""The most LLM calls a record that a metric may take to be chosen by ``auto`` when calls cost money."""
+ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
+
+OnError = Literal["stop", "skip"]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Price(_Table):
+    input: float | int = Field(ge=0)
+    output: float | int = Field(ge=0)
+
+
+class _Judge(_Table):
+    model: str = Field(min_length=1)
+    provider: str = ""
+    base_url: str = ""
+    api_key_env: str | None = None
+    concurrency: int = Field(default=64, ge=1, le=4096)
+    timeout: float | int = Field(default=120, gt=0)
+    temperature: float | int | None = Field(default=0, ge=0, le=2)
+    max_tokens: int = Field(default=4096, ge=16)
+    structured: bool = True
+    seed: int | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    price: _Price | None = None
+
+
+class _Run(_Table):
+    metrics: list[str] | str = "auto"
+    judge: list[str] | str = DEFAULT_JUDGE
+    on_error: OnError = "stop"
+    on_empty: Literal["null", "zero", "one"] = "null"
+    store: str | None = None
+
+
+class _Panel(_Table):
+    aggregate: str = "mean"
+    weights: dict[str, float | int] = Field(default_factory=dict)
+
+
+class _File(_Table):
+    run: _Run = Field(default_factory=_Run)
+    fields: dict[str, str] = Field(default_factory=dict)
+    judges: dict[str, _Judge] = Field(default_factory=dict)
+    steps: dict[str, list[str] | str] = Field(default_factory=dict)
+    panel: _Panel = Field(default_factory=_Panel)
+    metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The judges of one step by name: one, or a panel with how its verdicts are put together."""
+
+    judges: tuple[str, ...]
+    aggregate: Aggregate = "mean"
+    weights: Mapping[str, float] = field(default=NOTHING, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """Everything a run is made from, and nothing that changes while it runs.
+
+    ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
+    """
+
+    metrics: tuple[str, ...] = ("auto",)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
+    judges: Mapping[str, Spec] = field(default=NOTHING, hash=False)
+    default: Step = Step((DEFAULT_JUDGE,))
+    steps: Mapping[Task, Step] = field(default=NOTHING, hash=False)
+    fields: Mapping[str, str] = field(default=NOTHING, hash=False)
+    on_error: OnError = "stop"
+    store: Path = STORE
+    engine: Settings = ENGINE
+
+    def as_json(self) -> dict[str, Any]:
+        """For run.json; holds names of variables, never a key."""
+        return {
+            "metrics": list(self.metrics),
+            "parameters": {name: dict(values) for name, values in self.parameters.items()},
+            "judges": {name: spec_as_json(spec) for name, spec in self.judges.items()},
+            "default": _step_as_json(self.default),
+            "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
+            "fields": dict(self.fields),
+            "on_error": self.on_error,
+            "store": str(self.store),
+            "engine": asdict(self.engine),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the command line or a caller says; None is not said."""
+
+    metrics: Sequence[str] | None = None
+    judges: Sequence[str] | None = None
+    aggregate: str | None = None
+    parameters: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
+    fields: Mapping[str, str] = field(default=NOTHING, hash=False)
+    on_error: str | None = None
+    on_empty: str | None = None
+    concurrency: int | None = None
+    store: Path | str | None = None
+    config: Path | str | None = None
+
+
+def resolve(flags: Flags) -> RunSpec:
+    """Merge the file, the flags and the environment; ConfigError says where and what."""
+    file, origin = _read(flags.config)
+    judges = [*_listed(file.run.judge), *(f"{step}={_joined(who)}" for step, who in file.steps.items())]
+    default, steps = _routing([*judges, *(flags.judges or ())], origin)
+    aggregate = flags.aggregate or file.panel.aggregate
+    if aggregate not in AGGREGATES:
+        raise ConfigError(f"panel aggregate '{aggregate}'; expected {', '.join(AGGREGATES)}")
+    chosen, parameters = _metrics(file, flags, origin)
+    if names := parameters.get("response_groundedness", {}).get("judges"):
+        steps["response_support"] = tuple(names)
+    weights = {name: float(weight) for name, weight in file.panel.weights.items()}
+    own = parameters.get("response_groundedness", {}).get("aggregate")
+
+    def step(task: str | None, names: tuple[str, ...]) -> Step:
+        how = own if own and task == "response_support" else aggregate
+        return Step(names, cast("Aggregate", how), weights)
+
+    used = dict.fromkeys([*default, *(name for names in steps.values() for name in names)])
+    for name in weights:
+        if name not in used:
+            raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
+    specs = {name: _spec(name, file) for name in used}
+    if flags.concurrency is not None:
+        if flags.concurrency < 1:
+            raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")
+        specs = {name: replace(spec, concurrency=flags.concurrency) for name, spec in specs.items()}
+    return RunSpec(
+        metrics=chosen,
+        parameters=parameters,
+        judges=specs,
+        default=step(None, default),
+        steps={task: step(task, names) for task, names in steps.items()},
+        fields={**file.fields, **flags.fields},
+        on_error=_one_of("on_error", flags.on_error or file.run.on_error),
+        store=Path(flags.store or os.environ.get("RAGSTONE_STORE") or file.run.store or STORE),
+    )
+
+
+def choose(spec: RunSpec, present: Mapping[str, int], *, paid: bool) -> tuple[tuple[Metric, ...], dict[str, str]]:
+    """The metrics of a run, and those that ``auto`` left out with the reason.
+
+    ``present`` says on how many records each field is there; ``paid`` whether calls cost money. A metric that
+    was asked for by name and whose fields no record has is a ConfigError.
+    """
+    suites = metrics.suites()
+    wanted: dict[str, bool] = {}
+    left_out: dict[str, str] = {}
+    for name in spec.metrics:
+        if name == "auto":
+            for metric in metrics.catalogue().values():
+                reason = _unsuitable(metric, present, paid=paid)
+                if reason:
+                    left_out[metric.name] = reason
+                else:
+                    wanted.setdefault(metric.name, False)
+        elif name in suites and name not in metrics.catalogue():
+            wanted.update((member, False) for member in suites[name] if member not in wanted)
+        else:
+            wanted[metrics.find(name).name] = True
+    chosen: list[Metric] = []
+    for name, by_name in wanted.items():
+        metric = metrics.find(name)
+        absent = [needed for needed in metric.needs if not present.get(needed)]
+        if absent and by_name:
+            raise ConfigError(
+                f"{name} needs {' and '.join(metric.needs)}; no record has {' or '.join(absent)}; "
+                f"name the column with --field {absent[0]}=COLUMN"
+            )
+        if absent:
+            left_out[name] = f"no record has {' or '.join(absent)}"
+        else:
+            chosen.append(metric().with_parameters(spec.parameters.get(name, {})))
+    for name in spec.parameters:
+        if name not in wanted and name not in left_out:
+            left_out[name] = "has parameters, and is not among the metrics of this run"
+    return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
+
+
+def spec_as_json(spec: Spec) -> dict[str, Any]:
+    """A judge's spec as plain JSON."""
+    return {**{name: getattr(spec, name) for name in Spec.__dataclass_fields__}, "extra": dict(spec.extra)}
+
+
+def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``metric.parameter=value`` pairs as parameters; values are read as TOML, else taken as text."""
+    found: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        left, equals, text = pair.partition("=")
+        metric, dot, parameter = left.strip().partition(".")
+        if not (equals and dot and metric and parameter):
+            raise ConfigError(f"--set {pair!r}; expected METRIC.PARAMETER=VALUE, as in grounding.threshold=0.7")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        found.setdefault(metric, {})[parameter] = value
+    return found
+
+
+# ---- the file
+
+
+def _read(path: Path | str | None) -> tuple[_File, str]:
+    named = path or os.environ.get("RAGSTONE_CONFIG")
+    origin = Path(named) if named else Path(FILE)
+    if not named and not origin.exists():
+        return _File(), FILE
+    try:
+        table = tomllib.loads(origin.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{origin}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{origin}: not TOML: {error}") from error
+    try:
+        return _File.model_validate(table), str(origin)
+    except ValidationError as error:
+        raise ConfigError(f"{origin}: {_first(error)}") from error
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        parent = problem["loc"][:-1]
+        known = _known(parent)
+        near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)
+        return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
+    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{where} = {problem.get('input')!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+
+
+def _known(parent: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = _File
+    for part in parent:
+        inner = {"run": _Run, "panel": _Panel, "judges": _Judge, "price": _Price}.get(str(part))
+        model = inner or model
+    return sorted(model.model_fields)
+
+
+# ---- metrics
+
+
+def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    given = flags.metrics if flags.metrics is not None else _listed(file.run.metrics)
+    chosen = tuple(name for item in given for name in re.split(r"[,\s]+", item) if name)
+    if not chosen:
+        raise ConfigError("no metrics named; give names, suites, or 'auto'")
+    known = metrics.blocks()
+    for name in chosen:
+        if name != "auto" and name not in metrics.suites():
+            metrics.find(name)
+    on_empty = flags.on_empty or file.run.on_empty
+    parameters: dict[str, dict[str, Any]] = {}
+    if on_empty != "null":
+        parameters = {name: {"on_empty": on_empty} for name in metrics.catalogue()}
+    for source, where in ((file.metrics, origin), (flags.parameters, "parameters")):
+        for name, values in source.items():
+            if name not in known:
+                metrics.find(name)
+            target = parameters.setdefault(known[name], {})
+            target.update(values)
+            try:
+                metrics.find(known[name])().with_parameters(values)
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from error
+    return chosen, parameters
+
+
+def _unsuitable(metric: type[Metric], present: Mapping[str, int], *, paid: bool) -> str:
+    absent = [needed for needed in metric.needs if not present.get(needed)]
+    if absent:
+        return f"no record has {' or '.join(absent)}"
+    if paid and metric.calls > AUTO_CALLS:
+        return f"takes about {metric.calls} calls a record; ask for it by name"
+    return ""
+
+
+# ---- judges
+
+
+def _routing(given: Sequence[str], origin: str) -> tuple[tuple[str, ...], dict[Task, tuple[str, ...]]]:
+    default: tuple[str, ...] = (DEFAULT_JUDGE,)
+    steps: dict[Task, tuple[str, ...]] = {}
+    for text in given:
+        match = re.fullmatch(r"([A-Za-z_]+)\s*=\s*(.+)", text.strip())
+        names = _panel(match[2] if match else text)
+        if not names:
+            raise ConfigError(f"judge {text!r} names nobody")
+        if len(set(names)) < len(names):
+            raise ConfigError(f"judge {text!r} names the same judge twice")
+        if match is None:
+            default = names
+        elif match[1] in TASKS:
+            steps[cast("Task", match[1])] = names
+        else:
+            raise ConfigError(f"{origin}: no step '{match[1]}'; steps are {', '.join(TASKS)}")
+    return default, steps
+
+
+def _panel(text: str) -> tuple[str, ...]:
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1]
+    elif "," not in text:
+        return (text,) if text else ()
+    return tuple(name for part in text.split(",") if (name := part.strip().strip("\"'")))
+
+
+def _spec(name: str, file: _File) -> Spec:
+    table = file.judges.get(name)
+    if table is None:
+        if file.judges and ":" not in name and name != DEFAULT_JUDGE:
+            near = difflib.get_close_matches(name, file.judges, 1)
+            known = ", ".join(f"[judges.{known}]" for known in file.judges)
+            raise ConfigError(
+                f"no judge '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; there are {known}")
+            )
+        return _priced(judge_spec.parse(name))
+    if table.provider and table.provider not in judge_spec.PRESETS:
+        raise ConfigError(f"judges.{name}.provider '{table.provider}'; known: {', '.join(judge_spec.PRESETS)}")
+    if not table.provider and not table.base_url:
+        raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")
+    if table.base_url and not table.base_url.startswith(("http://", "https://")):
+        raise ConfigError(f"judges.{name}.base_url '{table.base_url}'; expected http://… or https://…")
+    extra = dict(table.extra_body)
+    if table.seed is not None:
+        extra["seed"] = table.seed
+    return _priced(
+        Spec(
+            name=name,
+            provider=table.provider,
+            model=table.model,
+            base_url=table.base_url,
+            api_key_env=table.api_key_env,
+            concurrency=table.concurrency,
+            timeout=float(table.timeout),
+            temperature=None if table.temperature is None else float(table.temperature),
+            max_tokens=table.max_tokens,
+            structured=table.structured,
+            extra=extra,
+            price=(float(table.price.input), float(table.price.output)) if table.price else None,
+        )
+    )
+
+
+def _priced(spec: Spec) -> Spec:
+    """What runs on the user's own machine costs nothing."""
+    return replace(spec, price=(0.0, 0.0)) if spec.preset.local and spec.price is None else spec
+
+
+# ---- small things
+
+
+def _listed(value: list[str] | str) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _joined(value: list[str] | str) -> str:
+    return value if isinstance(value, str) else f"[{','.join(value)}]"
+
+
+def _one_of(name: str, value: str) -> OnError:
+    if value not in ("stop", "skip"):
+        raise ConfigError(f"{name} '{value}'; expected stop or skip")
+    return cast("OnError", value)
+
+
+def _step_as_json(step: Step) -> dict[str, Any]:
+    return {"judges": list(step.judges), "aggregate": step.aggregate, "weights": dict(step.weights)}

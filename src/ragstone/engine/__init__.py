@@ -1,0 +1,10 @@
+"""The engine drives metrics' flows and judges' dialogues. It alone knows async, retries, limits and the store."""
+
+from __future__ import annotations
+
+from ragstone.engine.document import Weighed
+from ragstone.engine.route import Route, Routes, signature_of
+from ragstone.engine.run import Engine, Job, Settings
+from ragstone.engine.tally import Tally
+
+__all__ = ["Engine", "Job", "Route", "Routes", "Settings", "Tally", "Weighed", "signature_of"]

@@ -1,0 +1,195 @@
+"""One record's result as the line of results.jsonl that the store keeps and every output is made from.
+
+The same input, judges and replies give the same bytes: no time, no duration, and nothing of whether a reply
+was paid for now or before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ragstone.judges.base import Usage
+from ragstone.types import Quote, Record, Score, Unit, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """One call that an answer stands on, as the result tells it."""
+
+    key: str
+    judge: str
+    step: str
+    maker: str
+    usage: Usage
+    finish: str
+    dollars: float | None
+    error: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON; ``key`` finds the raw call in the store."""
+        return {
+            "key": self.key,
+            "judge": self.judge,
+            "step": self.step,
+            "maker": self.maker,
+            "input_tokens": self.usage.input,
+            "output_tokens": self.usage.output,
+            "dollars": _money(self.dollars),
+            "finish": self.finish,
+            **({"error": self.error} if self.error else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A record with its scores: ``document`` is its line of results.jsonl.
+
+    ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
+    shares of all scores add up to the cost of the record.
+    """
+
+    position: int
+    record: str
+    scores: tuple[Score, ...]
+    shares: tuple[Mapping[str, Any], ...]
+    document: bytes
+
+
+def result_document(record: Record, position: int, scored: Sequence[tuple[Score, Sequence[CallNote]]]) -> Weighed:
+    """A weighed record; each score comes with the calls that it stands on."""
+    units: dict[str, Unit] = {}
+    calls: dict[str, CallNote] = {}
+    shares: list[Mapping[str, Any]] = []
+    for score, notes in scored:
+        for verdict in score.verdicts:
+            units.setdefault(verdict.unit.id, verdict.unit)
+        own = [note for note in notes if note.key not in calls]
+        shares.append(_cost(own))
+        calls.update((note.key, note) for note in own)
+    ordered = sorted(calls.values(), key=lambda note: (note.step, note.judge, note.key))
+    document = to_json(
+        {
+            "id": record.id,
+            "position": position,
+            "where": record.where,
+            "question": record.question,
+            "response": record.response,
+            "reference": record.reference,
+            "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
+            "scores": [_score(score, notes) for score, notes in scored],
+            "units": [_unit(unit, record) for unit in units.values()],
+            "cost": _cost(ordered),
+            "calls": [note.as_json() for note in ordered],
+            "meta": record.meta if isinstance(record.meta, dict) else dict(record.meta),
+            "notes": record.notes,
+        }
+    )
+    return Weighed(position, record.id, tuple(score for score, _ in scored), tuple(shares), document)
+
+
+def set_aside_document(record: str, position: int, error: str) -> Weighed:
+    """A record that could not be read, so that counts still add up."""
+    document = to_json({"id": record, "position": position, "set_aside": error, "scores": []})
+    return Weighed(position, record, (), (), document)
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON; what JSON does not have (dates, decimals) is written as text."""
+    try:
+        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # whole numbers beyond 64 bits
+        return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return list(value)
+    return str(value)
+
+
+def _score(score: Score, notes: Sequence[CallNote]) -> dict[str, Any]:
+    return {
+        "metric": score.metric,
+        "value": _number(score.value),
+        "status": score.status,
+        "asked": score.asked,
+        "unjudged": score.unjudged,
+        "low": _number(score.low),
+        "high": _number(score.high),
+        "outcome": score.outcome,
+        "reason": score.reason,
+        "detail": dict(score.detail),
+        "verdicts": [_verdict(verdict) for verdict in score.verdicts],
+        "cost": _cost(notes),
+        "signature": score.signature,
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "unit": verdict.unit.id,
+        "label": verdict.label,
+        "value": _number(verdict.value),
+        "raw": verdict.raw,
+        "probability": _number(verdict.probability),
+        "judge": verdict.judge,
+        "reason": verdict.reason,
+        "evidence": [_quote(quote) for quote in verdict.evidence],
+    }
+    if verdict.failure:
+        document["failure"] = verdict.failure
+    if verdict.members:
+        document["members"] = [_verdict(member) for member in verdict.members]
+    return document
+
+
+def _quote(quote: Quote) -> dict[str, Any]:
+    return {
+        "passage": quote.passage,
+        "start": quote.span.start if quote.span else None,
+        "end": quote.span.end if quote.span else None,
+        "text": quote.text,
+        "verbatim": quote.verbatim,
+    }
+
+
+def _unit(unit: Unit, record: Record) -> dict[str, Any]:
+    # A passage and the whole response stand in the document already.
+    whole = unit.level == "passage" or (unit.level == "response" and unit.text == record.response)
+    return {
+        "id": unit.id,
+        "level": unit.level,
+        "text": None if whole else unit.text,
+        "start": unit.span.start if unit.span else None,
+        "end": unit.span.end if unit.span else None,
+        "parent": unit.parent,
+        "confidence": unit.confidence,
+        "part": unit.part,
+    }
+
+
+def _cost(notes: Sequence[CallNote]) -> dict[str, Any]:
+    dollars: float | None = 0.0
+    for note in notes:
+        dollars = None if dollars is None or note.dollars is None else dollars + note.dollars
+    return {
+        "calls": len(notes),
+        "input_tokens": sum(note.usage.input or 0 for note in notes),
+        "output_tokens": sum(note.usage.output or 0 for note in notes),
+        "dollars": _money(dollars),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
+
+
+def _money(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)

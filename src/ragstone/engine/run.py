@@ -1,0 +1,388 @@
+"""The only event loop: records in, results out, in the order of the input and in flat memory.
+
+Promises: a question that two metrics of a record share is asked once; a call that is in the store is not
+sent, and one that is in flight is awaited; a reply is on disk before it is used; a record whose judging fails
+has scores that say so and never disturbs another; an endpoint that is dead or refuses the key ends the run
+and keeps what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
+from ragstone.engine.gate import Gate
+from ragstone.engine.route import Route, Routes
+from ragstone.engine.tally import Tally
+from ragstone.errors import BackendError, RagstoneError, StoreError
+from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Usage, reply_from_json, reply_to_json
+from ragstone.judges.panel import combine
+from ragstone.metrics.base import Metric
+from ragstone.prices import PriceBook
+from ragstone.questions import Answer, Question, Rate, Rated
+from ragstone.store import CallRow, Store
+from ragstone.types import Record, Score
+
+_NO_USAGE = Usage(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the engine works; the configuration gives the values.
+
+    ``tries`` is the most attempts of one call, ``deadline`` the most seconds from its first attempt to the
+    end of its last, ``dead_after`` how many calls in a row must fail for an endpoint to be called dead.
+    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input.
+    """
+
+    tries: int
+    deadline: float
+    dead_after: int
+    ahead: int
+    repeat: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One record with the metrics it is weighed by and their signatures, or why it could not be read."""
+
+    position: int
+    id: str
+    record: Record | None
+    metrics: tuple[tuple[Metric, str], ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    answer: Answer
+    calls: tuple[CallNote, ...]
+
+
+class Engine:
+    """Weighs records. One engine serves one run in one event loop."""
+
+    def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
+        self.routes = routes
+        self.store = store
+        self.prices = prices
+        self.settings = settings
+        self.tally = Tally()
+        self._gates: dict[int, Gate] = {}
+        self._flying: dict[bytes, asyncio.Future[Reply | Failed]] = {}
+        self._failures: dict[int, int] = {}
+        self._down: dict[int, str] = {}
+        self._stop: RagstoneError | None = None
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def run(self, jobs: Iterable[Job]) -> AsyncIterator[Weighed]:
+        """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
+        self._loop = asyncio.get_running_loop()
+        backends = _backends(self.routes)
+        self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
+        active = 2 * sum(backend.concurrency for backend in backends)
+        opened: list[Backend] = []
+        self.store.start_writer(self._delivered)
+        try:
+            for backend in backends:
+                await backend.open()
+                opened.append(backend)
+            async for weighed in self._in_order(iter(jobs), active):
+                yield weighed
+        finally:
+            for backend in opened:
+                await backend.close()
+            await asyncio.get_running_loop().run_in_executor(None, self.store.stop_writer)
+        if self._stop is not None:
+            raise self._stop
+
+    async def _in_order(self, jobs: Any, active: int) -> AsyncIterator[Weighed]:
+        tasks: set[asyncio.Task[None]] = set()
+        finished: dict[int, Weighed] = {}
+        started = emitted = 0
+        exhausted = False
+
+        async def weigh(number: int, job: Job) -> None:
+            try:
+                finished[number] = await self._job(job)
+            except RagstoneError as error:
+                self._stop = self._stop or error
+
+        def done(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            self._wake.set()
+
+        try:
+            while not (exhausted and not tasks) and self._stop is None:
+                while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
+                    job = next(jobs, None)
+                    if job is None:
+                        exhausted = True
+                        break
+                    task = asyncio.create_task(weigh(started, job))
+                    tasks.add(task)
+                    task.add_done_callback(done)
+                    started += 1
+                if tasks:
+                    await self._wake.wait()
+                    self._wake.clear()
+                while emitted in finished:
+                    yield finished.pop(emitted)
+                    emitted += 1
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for number in sorted(finished):
+            yield finished[number]
+
+    # ---- one record
+
+    async def _job(self, job: Job) -> Weighed:
+        if job.record is None:
+            weighed = set_aside_document(job.id, job.position, job.error)
+        else:
+            weighed = await self._record(job.position, job.record, job.metrics)
+        self.tally.records += 1
+        return weighed
+
+    async def _record(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed:
+        asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
+        try:
+            results = await _all([self._metric(metric, record, asked) for metric, _ in metrics])
+        finally:
+            for task in asked.values():
+                task.cancel()
+        scored = [
+            (replace(score, signature=signature), calls)
+            for (_, signature), (scores, calls) in zip(metrics, results, strict=True)
+            for score in scores
+        ]
+        return result_document(record, position, scored)
+
+    async def _metric(
+        self, metric: Metric, record: Record, asked: dict[Question[Any], asyncio.Task[_Answered]]
+    ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
+        calls: dict[str, CallNote] = {}
+        try:
+            flow = metric.flow(record)
+            questions = next(flow)
+            while True:
+                for question in questions:
+                    if question not in asked:
+                        asked[question] = asyncio.create_task(self._answer(question))
+                answers = []
+                for question in questions:
+                    answered = await asked[question]
+                    answers.append(answered.answer)
+                    calls.update((note.key, note) for note in answered.calls)
+                questions = flow.send(answers)
+        except StopIteration as stop:
+            return stop.value, tuple(calls.values())
+        except RagstoneError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: one record's trouble must not end the run
+            score = metric.without_value(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
+            return (score,), tuple(calls.values())
+
+    # ---- one question
+
+    async def _answer(self, question: Question[Any]) -> _Answered:
+        route = self.routes.of(question.task)
+        if len(route.judges) == 1:
+            return await self._consult(route.judges[0], question)
+        return await self._panel(route, question)
+
+    async def _panel(self, route: Route, question: Question[Any]) -> _Answered:
+        assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"
+        members = await _all([self._consult(judge, question) for judge in route.judges])
+        answers = []
+        for judge, member in zip(route.judges, members, strict=True):
+            assert isinstance(member.answer, Rated)
+            answers.append((judge.name, member.answer))
+        calls = tuple(note for member in members for note in member.calls)
+        return _Answered(combine(question, answers, route.aggregate, route.weights), calls)
+
+    async def _consult(self, judge: Judge, question: Question[Any]) -> _Answered:
+        dialogue = judge.dialogue(question, repeat=self.settings.repeat)
+        notes: list[CallNote] = []
+        try:
+            calls = next(dialogue)
+            while True:
+                if len(calls) == 1:
+                    replies = [await self._call(judge, calls[0])]
+                else:
+                    replies = await _all([self._call(judge, call) for call in calls])
+                notes += [self._note(judge, call, reply) for call, reply in zip(calls, replies, strict=True)]
+                calls = dialogue.send(replies)
+        except StopIteration as stop:
+            return _Answered(stop.value, tuple(notes))
+
+    def _note(self, judge: Judge, call: Call, reply: Reply | Failed) -> CallNote:
+        key = call.key.hex()
+        if isinstance(reply, Failed):
+            return CallNote(key, call.judge, call.task, call.maker, _NO_USAGE, "failed", 0.0, reply.reason)
+        return CallNote(key, call.judge, call.task, call.maker, reply.usage, reply.finish, self._cost(judge, reply))
+
+    def _cost(self, judge: Judge, reply: Reply) -> float | None:
+        if judge.backend.free:
+            return 0.0
+        usage = reply.usage
+        if usage.input is None or usage.output is None:
+            return None
+        return self.prices.cost(
+            judge.id, judge.provider, judge.model,
+            input_tokens=usage.input, output_tokens=usage.output, cached_tokens=usage.cached or 0,
+        )  # fmt: skip
+
+    # ---- one call
+
+    async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
+        key = call.key
+        flying = self._flying.get(key)
+        if flying is not None:
+            self.tally.shared += 1
+            return await asyncio.shield(flying)
+        stored = self.store.reply(key)
+        if stored is not None:
+            self.tally.replayed += 1
+            return reply_from_json(stored)
+        assert self._loop is not None
+        flying = self._flying[key] = self._loop.create_future()
+        try:
+            reply = await self._send(judge, call)
+            if isinstance(reply, Reply):
+                await self._keep(call, reply)
+                self.tally.pay(call.judge, call.task, reply.usage, self._cost(judge, reply))
+            flying.set_result(reply)
+        except BaseException as error:
+            flying.cancel()
+            if isinstance(error, RagstoneError):
+                self._halt(error)
+            raise
+        finally:
+            del self._flying[key]
+        return reply
+
+    async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
+        """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
+        assert self._loop is not None
+        backend = judge.backend
+        gate = self._gates[id(backend)]
+        end: float | None = None
+        for attempt in range(1, self.settings.tries + 1):
+            try:
+                async with gate:
+                    if id(backend) in self._down:
+                        return Failed(self._down[id(backend)])
+                    end = end or self._loop.time() + self.settings.deadline
+                    async with asyncio.timeout_at(end):
+                        reply = await backend.send(call)
+            except (BackendError, TimeoutError) as error:
+                trouble = _as_backend_error(error, judge, self.settings.deadline)
+                if trouble.fatal:
+                    return self._lose(judge, trouble)
+                pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
+                last = attempt == self.settings.tries or self._loop.time() + pause >= (end or 0.0)
+                if not trouble.retryable or last:
+                    return self._give_up(judge, trouble, attempt)
+                self.tally.retried += 1
+                self.tally.retry_causes[_cause(trouble)] += 1
+                await asyncio.sleep(pause)
+            else:
+                self._failures[id(backend)] = 0
+                for note in reply.notes:
+                    self.tally.notes[f"{judge.name}: {note}"] += 1
+                return reply
+        raise AssertionError("the last attempt always returns")
+
+    def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
+        self.tally.failed += 1
+        if error.retryable:  # what is refused for good says nothing about the endpoint's health
+            failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
+            if failures >= self.settings.dead_after:
+                count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
+                hint = error.hint or "what was done is kept; the same command goes on from there"
+                return self._lose(judge, BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint))
+        tried = f" (tried {attempts} times)" if attempts > 1 else ""
+        return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""))
+
+    def _lose(self, judge: Judge, error: BackendError) -> Failed:
+        """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
+        self._down[id(judge.backend)] = str(error)
+        for route in (self.routes.default, *self.routes.steps.values()):
+            if judge in route.judges and all(id(member.backend) in self._down for member in route.judges):
+                raise error
+        self.tally.notes[f"{judge.name} is left out from here on: {error}"] += 1
+        return Failed(str(error))
+
+    async def _keep(self, call: Call, reply: Reply) -> None:
+        """Return once the reply is on disk."""
+        assert self._loop is not None
+        durable: asyncio.Future[None] = self._loop.create_future()
+        row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply))
+        self.store.put_call(row, durable)
+        await durable
+
+    def _delivered(self, tokens: Sequence[object], error: StoreError | None) -> None:
+        """Called on the store's thread."""
+        assert self._loop is not None
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._settle, tokens, error)
+
+    def _settle(self, tokens: Sequence[object], error: StoreError | None) -> None:
+        if error is not None:
+            self._halt(error)
+        for token in tokens:
+            assert isinstance(token, asyncio.Future)
+            if not token.done():
+                if error is None:
+                    token.set_result(None)
+                else:
+                    token.set_exception(error)
+
+    def _halt(self, error: RagstoneError) -> None:
+        self._stop = self._stop or error
+        self._wake.set()
+
+
+async def _all(coroutines: Sequence[Any]) -> list[Any]:
+    """Await all of them at once; alone needs no task, and if one fails the others are cancelled."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def _backends(routes: Routes) -> list[Backend]:
+    return list({id(judge.backend): judge.backend for judge in routes.judges()}.values())
+
+
+def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
+    if isinstance(error, BackendError):
+        return error
+    return BackendError(
+        f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
+    )
+
+
+def _backoff(attempt: int) -> float:
+    """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
+    return min(20.0, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
+
+
+def _cause(error: BackendError) -> str:
+    text = str(error)
+    at = text.find("HTTP ")
+    return text[at : at + 8] if at >= 0 else text.partition(": ")[2].partition(" (")[0][:60] or text[:60]

@@ -1,0 +1,78 @@
+"""What a run has done so far and what was paid for it: counted where it happens, read by whoever shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragstone.judges.base import Usage
+
+
+@dataclass(slots=True)
+class Spent:
+    """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unmetered: int = 0
+    dollars: float | None = 0.0
+
+    def add(self, usage: Usage, dollars: float | None) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.input_tokens += usage.input or 0
+        self.output_tokens += usage.output or 0
+        self.unmetered += usage.input is None or usage.output is None
+        self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain numbers; money rounded to a billionth of a dollar."""
+        return {
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "unmetered_calls": self.unmetered,
+            "dollars": None if self.dollars is None else round(self.dollars, 9),
+        }
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one run. ``sent`` calls were answered in this run; ``replayed`` came from the store."""
+
+    records: int = 0
+    sent: int = 0
+    replayed: int = 0
+    shared: int = 0
+    retried: int = 0
+    failed: int = 0
+    in_flight: int = 0
+    paid: Spent = field(default_factory=Spent)
+    by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
+    retry_causes: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def pay(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
+        """Count a call that was answered now."""
+        self.sent += 1
+        self.paid.add(usage, dollars)
+        self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
+
+    def as_json(self) -> dict[str, Any]:
+        """The bill of this run: what was sent now, what came from the store, by judge and step."""
+        return {
+            "sent": self.sent,
+            "replayed": self.replayed,
+            "shared": self.shared,
+            "retried": self.retried,
+            "failed": self.failed,
+            "paid": self.paid.as_json(),
+            "by_step": [
+                {"judge": judge, "step": task, **spent.as_json()}
+                for (judge, task), spent in sorted(self.by_step.items())
+            ],
+            "retry_causes": dict(sorted(self.retry_causes.items())),
+            "notes": dict(sorted(self.notes.items())),
+        }

@@ -1,0 +1,510 @@
+"""How well passages carry a statement: the best window of sentences, and what of the statement it lacks.
+
+The passages are analysed once (a bounded cache keeps them) into an index from stems to sentences, so that a
+claim costs only the sentences that share a word with it. Nothing depends on the order of the passages.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ragstone.judges.embedded.model import CONTENT, weigher
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, lexicon, negated, stem_of, tokens_of
+from ragstone.segment import language_of, sentences
+from ragstone.types import Span
+
+CACHED: Final = 4_000_000
+"""Characters of passages whose analysis is kept."""
+
+CANDIDATES: Final = 12
+"""Sentences around which windows are tried."""
+
+ALIGNED: Final = 256
+"""Words of a claim or a window that are compared in order."""
+
+FEATURES: Final = (
+    "best_one",            # share of the claim's word weight in the best single sentence
+    "best_window",         # ... in the best window of one to three neighbouring sentences
+    "best_two",            # ... in the best window and one more that adds most to it
+    "everywhere",          # ... in all passages together
+    "plain_window",        # share of its different content words in the best window
+    "plain_everywhere",
+    "near",                # best window, counting words that share a long beginning as half
+    "missing_count",       # content words in no passage, at most 8
+    "missing_weight",      # weight of the heaviest of them
+    "window_missing",      # content words not in the best window, at most 8
+    "window_missing_weight",
+    "window_missing_mean",
+    "numbers",             # numbers in the claim, at most 4
+    "numbers_missing",     # of them, in no passage
+    "numbers_astray",      # of them, not in the best window
+    "names",               # names in the claim, at most 6
+    "names_missing",
+    "names_astray",
+    "negation_clash",      # a shared word is negated on one side only
+    "negation_claim",
+    "negation_window",
+    "opposite",            # the window has the opposite of a word that the claim has and it lacks
+    "pairs",               # share of neighbouring word pairs of the claim that are neighbours in the window
+    "content_pairs",       # the same, function words left out
+    "order",               # longest common subsequence of all words over the claim's length
+    "content_order",
+    "run",                 # longest run of the claim's words that the window has, over the claim's length
+    "density",             # matched words over the stretch of window that they lie in
+    "first_third",         # weight found of the claim's first, middle and last third
+    "middle_third",
+    "last_third",
+    "grammar",             # share of the claim's function words in the window
+    "parts_mean",          # over the claim's own sentences: mean of their best windows
+    "parts_least",         # ... and the worst
+    "length",              # log of the claim's words
+    "content_length",
+    "claim_sentences",
+    "context_length",      # log of the passages' words
+    "context_sentences",
+    "window_words",
+    "tail_missing",        # the claim's last content word is not in the window
+    "unmatched_window",    # weight of the window's words that the claim lacks, near its matches
+)  # fmt: skip
+"""What the support model sees, in order."""
+
+
+class Place(NamedTuple):
+    """A stretch of neighbouring sentences of one passage."""
+
+    passage: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysed:
+    """A text, its sentences, their words, and where each stem stands."""
+
+    text: str
+    language: str
+    spans: tuple[Span, ...]
+    tokens: tuple[list[Token], ...]
+    stems: tuple[tuple[str, ...], ...]
+    index: dict[str, list[int]]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found for one statement: the features, the best windows, and the words that none of them has."""
+
+    features: tuple[float, ...]
+    windows: tuple[Place, ...]
+    missing: tuple[str, ...]
+    shared: tuple[str, ...]
+
+
+class _Cache:
+    """The latest analysed texts, bounded by their characters."""
+
+    def __init__(self, characters: int) -> None:
+        self._room = characters
+        self._held = 0
+        self._kept: OrderedDict[tuple[str, str], Analysed] = OrderedDict()
+
+    def get(self, text: str, language: str) -> Analysed:
+        key = (text, language)
+        known = self._kept.get(key)
+        if known is not None:
+            self._kept.move_to_end(key)
+            return known
+        made = analyse(text, language)
+        self._kept[key] = made
+        self._held += len(text)
+        while self._held > self._room and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._held -= len(dropped.text)
+        return made
+
+
+def analyse(text: str, language: str) -> Analysed:
+    """Sentences, words and index of a text; linear in its length."""
+    spans = sentences(text, language)
+    tokens: list[list[Token]] = []
+    index: dict[str, list[int]] = {}
+    for number, span in enumerate(spans):
+        found = tokens_of(text[span.start : span.end], language)
+        tokens.append(found)
+        for stem in {token.stem for token in found}:
+            index.setdefault(stem, []).append(number)
+    return Analysed(
+        text=text,
+        language=language,
+        spans=spans,
+        tokens=tuple(tokens),
+        stems=tuple(tuple(token.stem for token in line) for line in tokens),
+        index=index,
+        words=sum(map(len, tokens)),
+    )
+
+
+class Library:
+    """The passages of a question, ready to be held against statements."""
+
+    _cache = _Cache(CACHED)
+
+    def __init__(self, passages: Sequence[str], claims: Iterable[str] = ()) -> None:
+        self.language = _common_language(passages) or _common_language(tuple(claims)) or "en"
+        self.texts = tuple(self._cache.get(text, self.language) for text in passages)
+        self.weight = weigher(self.language)
+        self.words = sum(text.words for text in self.texts)
+        self.sentences = sum(len(text.spans) for text in self.texts)
+
+    def place(self, place: Place) -> tuple[int, int]:
+        """Where a window stands in its passage, as character offsets."""
+        spans = self.texts[place.passage].spans
+        return spans[place.first].start, spans[place.last].end
+
+    def stems(self, place: Place) -> list[str]:
+        """The words of a window in order."""
+        text = self.texts[place.passage]
+        return [stem for line in text.stems[place.first : place.last + 1] for stem in line]
+
+    def tokens(self, place: Place) -> list[Token]:
+        """The words of a window in order, with their kinds."""
+        text = self.texts[place.passage]
+        return [token for line in text.tokens[place.first : place.last + 1] for token in line]
+
+    def text(self, place: Place) -> str:
+        """The text of a window."""
+        start, end = self.place(place)
+        return self.texts[place.passage].text[start:end]
+
+
+def _common_language(texts: Sequence[str]) -> str:
+    votes: Counter[str] = Counter()
+    for text in texts:
+        if text and not text.isspace():
+            votes[language_of(text)] += len(text)
+    return min(votes, key=lambda code: (-votes[code], code)) if votes else ""
+
+
+class _Statement:
+    """A claim's words: all in order, and the different content words with their weights."""
+
+    def __init__(self, text: str, library: Library) -> None:
+        self.tokens = tokens_of(text, library.language)
+        weight = library.weight
+        seen: dict[str, float] = {}
+        for token in self.tokens:
+            if token.stem not in seen:
+                seen[token.stem] = max(weight(token.stem), 4.0) if token.kind == NUMBER else weight(token.stem)
+        content = {stem: w for stem, w in seen.items() if w >= CONTENT}
+        for token in self.tokens:
+            if token.kind == NEGATION:
+                content.pop(token.stem, None)
+        self.functional = len(content) == 0
+        self.weights = content or seen
+        self.stems = tuple(self.weights)
+        self.number = {stem: i for i, stem in enumerate(self.stems)}
+        self.w = tuple(self.weights.values())
+        self.total = math.fsum(self.w)
+        self._shares: dict[int, float] = {0: 0.0}
+
+    def share(self, mask: int) -> float:
+        """The share of weight of the words in a bit set."""
+        known = self._shares.get(mask)
+        if known is None:
+            held, rest = 0.0, mask
+            while rest:
+                bit = rest & -rest
+                held += self.w[bit.bit_length() - 1]
+                rest ^= bit
+            known = self._shares[mask] = min(1.0, held / self.total)
+        return known
+
+
+def find(claim: str, library: Library) -> Finding:
+    """Hold one statement against the passages."""
+    statement = _Statement(claim, library)
+    masks, union = _masks(statement, library)
+    windows = _windows(statement, masks, library)
+    best = windows[0] if windows else None
+    one = max((statement.share(mask) for mask in _strongest(statement, masks, library).values()), default=0.0)
+    features = _features(claim, statement, library, masks, union, windows, one)
+    in_best = best[1] if best else 0
+    surfaces = {}
+    for token in statement.tokens:
+        surfaces.setdefault(token.stem, claim[token.start : token.end])
+    missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)
+    shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
+    return Finding(features, tuple(place for place, mask in windows if mask), missing, shared)
+
+
+Masks = dict[tuple[int, int], int]
+
+
+def _masks(statement: _Statement, library: Library) -> tuple[Masks, int]:
+    """For each sentence that shares a word with the claim: which words, as bits; and all of them together."""
+    masks: Masks = {}
+    union = 0
+    for i, stem in enumerate(statement.stems):
+        bit = 1 << i
+        for k, text in enumerate(library.texts):
+            hits = text.index.get(stem)
+            if hits:
+                union |= bit
+                for s in hits:
+                    masks[k, s] = masks.get((k, s), 0) | bit
+    return masks, union
+
+
+def _strongest(statement: _Statement, masks: Masks, library: Library) -> Masks:
+    """The sentences with the most weight of the claim's words; ties by their text, never by their place."""
+    if len(masks) <= CANDIDATES:
+        return masks
+    gains = {place: statement.share(mask) for place, mask in masks.items()}
+    least = heapq.nlargest(CANDIDATES, gains.values())[-1]
+    kept = {place: mask for place, mask in masks.items() if gains[place] > least}
+    ties = [place for place in masks if gains[place] == least]
+    if len(kept) + len(ties) > CANDIDATES:
+        ties.sort(key=lambda place: (library.texts[place[0]].stems[place[1]], place))
+        ties = ties[: CANDIDATES - len(kept)]
+    kept.update((place, masks[place]) for place in ties)
+    return kept
+
+
+def _windows(statement: _Statement, masks: Masks, library: Library) -> list[tuple[Place, int]]:
+    """The best window, and one more if it has words of the claim that the first has not."""
+    candidates: dict[Place, int] = {}
+    for k, s in _strongest(statement, masks, library):
+        last = len(library.texts[k].spans) - 1
+        for first in range(max(0, s - 2), s + 1):
+            for end in range(s, min(last, first + 2) + 1):
+                place = Place(k, first, end)
+                if place not in candidates:
+                    mask = 0
+                    for n in range(first, end + 1):
+                        mask |= masks.get((k, n), 0)
+                    candidates[place] = mask
+    shares = {mask: statement.share(mask) for mask in set(candidates.values())}
+
+    def choose(score: Callable[[Place, int], float]) -> tuple[Place, int] | None:
+        top, ties = 0.0, []
+        for place, mask in candidates.items():
+            value = score(place, mask)
+            if value > top:
+                top, ties = value, [place]
+            elif value == top and top:
+                ties.append(place)
+        if not ties:
+            return None
+        best = ties[0] if len(ties) == 1 else min(ties, key=lambda p: (library.stems(p), library.text(p), p))
+        return best, candidates[best]
+
+    best = choose(lambda place, mask: shares[mask] - 0.03 * (place.last - place.first))
+    if best is None:
+        best = choose(lambda _place, mask: shares[mask])
+        if best is None:
+            return []
+    held = best[1]
+    base = shares[held]
+    unions = {mask: statement.share(mask | held) - base for mask in shares}
+    more = choose(lambda place, mask: unions[mask] - 0.03 * (place.last - place.first + 1))
+    return [best] if more is None else [best, more]
+
+
+def _features(
+    claim: str,
+    statement: _Statement,
+    library: Library,
+    masks: Masks,
+    union: int,
+    windows: list[tuple[Place, int]],
+    one: float,
+) -> tuple[float, ...]:
+    tokens = statement.tokens
+    place, held = windows[0] if windows else (None, 0)
+    line = library.tokens(place) if place else []
+    window = [token.stem for token in line]
+    inside = set(window)
+    stems, w = statement.stems, statement.w
+    count = len(stems) or 1
+    functional = _functional(library)
+    lost = [i for i in range(len(stems)) if not union >> i & 1]
+    astray = [i for i in range(len(stems)) if not held >> i & 1]
+    near = _near([stems[i] for i in astray], inside)
+    numbers = {t.stem for t in tokens if t.kind == NUMBER}
+    names = {t.stem for t in tokens if t.kind == NAME}
+    anywhere = {s for i, s in enumerate(stems) if union >> i & 1}
+    claim_negated = negated(tokens, functional)
+    window_negated = negated(line, functional)
+    window_negations = sum(t.kind == NEGATION for t in line)
+    claim_negations = sum(t.kind == NEGATION for t in tokens)
+    own = [t.stem for t in tokens]
+    content = [s for s in own if s in statement.weights]
+    window_content = [s for s in window if library.weight(s) >= CONTENT]
+    thirds = _thirds(statement, own, inside)
+    grammar = {s for s in own if s not in statement.weights}
+    by_part = _by_part(claim, library) if len(tokens) > 24 else []
+    share = statement.share(held)
+    opposites = _opposites(library.language)
+    return (
+        one,
+        share,
+        statement.share(held | (windows[1][1] if len(windows) > 1 else 0)),
+        statement.share(union),
+        held.bit_count() / count if stems else 0.0,
+        union.bit_count() / count if stems else 0.0,
+        share + 0.5 * math.fsum(w[statement.number[s]] for s in near) / statement.total if statement.total else 0.0,
+        min(8.0, len(lost)),
+        max((w[i] for i in lost), default=0.0),
+        min(8.0, len(astray)),
+        max((w[i] for i in astray), default=0.0),
+        math.fsum(w[i] for i in astray) / len(astray) if astray else 0.0,
+        min(4.0, len(numbers)),
+        min(4.0, len(numbers - anywhere)),
+        min(4.0, len(numbers - inside)),
+        min(6.0, len(names)),
+        min(6.0, len(names - anywhere - inside)),
+        min(6.0, len(names - inside)),
+        float(bool((claim_negated ^ window_negated) & inside & set(own))),
+        float(min(2, claim_negations)),
+        float(min(2, window_negations)),
+        float(any(opposites.get(s, frozenset()) & inside for s in own if s not in inside)),
+        _pairs(own, window),
+        _pairs(content, window_content),
+        _subsequence(own, window),
+        _subsequence(content, window_content),
+        _run(own, window),
+        _density(statement, window),
+        *thirds,
+        len(grammar & inside) / len(grammar) if grammar else 0.5,
+        math.fsum(by_part) / len(by_part) if by_part else share,
+        min(by_part, default=share),
+        math.log1p(len(tokens)),
+        math.log1p(len(stems)),
+        min(8.0, len(by_part) or 1),
+        math.log1p(library.words),
+        math.log1p(library.sentences),
+        math.log1p(len(window)),
+        float(bool(content) and content[-1] not in inside),
+        _between(statement, window, library),
+    )
+
+
+def _functional(library: Library) -> Callable[[str], bool]:
+    weight = library.weight
+    return lambda stem: weight(stem) < CONTENT
+
+
+def _near(missing: list[str], inside: set[str]) -> list[str]:
+    """Of the missing words, those that share a long beginning with a word of the window."""
+    heads: dict[str, list[str]] = {}
+    for stem in inside:
+        if len(stem) >= 5:
+            heads.setdefault(stem[:4], []).append(stem)
+    found = []
+    for stem in missing:
+        if len(stem) >= 5 and any(_alike(stem, other) for other in heads.get(stem[:4], ())):
+            found.append(stem)
+    return found
+
+
+def _alike(one: str, other: str) -> bool:
+    shared = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared >= 0.65 * max(len(one), len(other))
+
+
+def _thirds(statement: _Statement, own: list[str], inside: set[str]) -> tuple[float, float, float]:
+    cut = max(1, math.ceil(len(own) / 3))
+    shares = []
+    for start in (0, cut, 2 * cut):
+        weights = [(statement.weights[s], s in inside) for s in own[start : start + cut] if s in statement.weights]
+        total = math.fsum(x for x, _ in weights)
+        shares.append(math.fsum(x for x, found in weights if found) / total if total else 1.0)
+    return shares[0], shares[1], shares[2]
+
+
+def _pairs(own: list[str], window: list[str]) -> float:
+    mine = set(zip(own, own[1:], strict=False))
+    return len(mine & set(zip(window, window[1:], strict=False))) / len(mine) if mine else 0.0
+
+
+def _subsequence(own: list[str], window: list[str]) -> float:
+    """Longest common subsequence over the claim's length, by bits: linear in the window for a bounded claim."""
+    own, window = own[:ALIGNED], window[:ALIGNED]
+    if not own:
+        return 0.0
+    where: dict[str, int] = {}
+    for i, stem in enumerate(own):
+        where[stem] = where.get(stem, 0) | 1 << i
+    full = (1 << len(own)) - 1
+    row = full
+    for stem in window:
+        hit = row & where.get(stem, 0)
+        row = ((row + hit) | (row - hit)) & full
+    return (len(own) - row.bit_count()) / len(own)
+
+
+def _run(own: list[str], window: list[str]) -> float:
+    own, window = own[:ALIGNED], window[:ALIGNED]
+    if not own:
+        return 0.0
+    where: dict[str, int] = {}
+    for i, stem in enumerate(own):
+        where[stem] = where.get(stem, 0) | 1 << i
+    best, row = 0, 0
+    rows: list[int] = []
+    for stem in window:
+        row = where.get(stem, 0)
+        rows.append(row)
+    current = rows
+    while any(current):
+        best += 1
+        current = [a << 1 & b for a, b in zip(current, rows[best:], strict=False)]
+    return best / len(own)
+
+
+def _density(statement: _Statement, window: list[str]) -> float:
+    places = [i for i, stem in enumerate(window) if stem in statement.weights]
+    if not places:
+        return 0.0
+    return len({window[i] for i in places}) / (places[-1] - places[0] + 1)
+
+
+def _between(statement: _Statement, window: list[str], library: Library) -> float:
+    """Weight per word of what stands between matched words and is not in the claim."""
+    places = [i for i, stem in enumerate(window) if stem in statement.weights]
+    if len(places) < 2:
+        return 0.0
+    inner = [library.weight(s) for s in window[places[0] : places[-1]] if s not in statement.weights]
+    return math.fsum(x for x in inner if x >= CONTENT) / len(window)
+
+
+def _by_part(claim: str, library: Library) -> list[float]:
+    shares = []
+    for span in sentences(claim, library.language):
+        statement = _Statement(claim[span.start : span.end], library)
+        masks, _ = _masks(statement, library)
+        windows = _windows(statement, masks, library)
+        if statement.total:
+            shares.append(statement.share(windows[0][1]) if windows else 0.0)
+    return shares
+
+
+@lru_cache(maxsize=16)
+def _opposites(language: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in lexicon()["opposites"].split():
+        one, other = (stem_of(word, language) for word in pair.split("/"))
+        if one != other:
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
+    return {stem: frozenset(others) for stem, others in found.items()}

@@ -1,0 +1,173 @@
+"""The numbers that the embedded judge was fitted to, and how they are applied.
+
+One JSON file holds all: how rare English stems are, the two small models, their calibration, and the cuts of
+one probability into the labels of each scale. ``training/`` makes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+import orjson
+
+from ragstone.judges.embedded.words import function_stems
+from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO
+from ragstone.types import Scale
+
+PLAIN_WEIGHT: Final = 4.0
+"""The weight of a word in a language without counts; counted words lie between 0 and about 9."""
+
+FUNCTION_WEIGHT: Final = 0.5
+
+CONTENT: Final = 2.0
+"""Words that weigh less than this carry grammar rather than content."""
+
+_FILES: Final = ("model.json", "lexicon.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """One small decision tree, flat: an inner node asks ``features[column] <= cut``; a leaf has column -1."""
+
+    column: tuple[int, ...]
+    cut: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    def value(self, features: Sequence[float]) -> float:
+        """The value of the leaf that these features come to."""
+        node = 0
+        while self.column[node] >= 0:
+            node = self.left[node] if features[self.column[node]] <= self.cut[node] else self.right[node]
+        return self.cut[node]
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A logistic model over standardised features, plus small trees; the result is a log-odds, not calibrated."""
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weight: tuple[float, ...]
+    bias: float
+    trees: tuple[Tree, ...]
+
+    def log_odds(self, features: Sequence[float]) -> float:
+        """The uncalibrated log-odds that a unit with these features deserves the best label."""
+        parts = [w * (x - m) / s for w, x, m, s in zip(self.weight, features, self.mean, self.scale, strict=True) if w]
+        return self.bias + math.fsum(parts) + math.fsum(tree.value(features) for tree in self.trees)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything in the model file. ``digest``: six hex digits that change with any of its numbers."""
+
+    digest: str
+    language: str
+    documents: int
+    counts: Mapping[str, float]
+    support: Logistic
+    calibration: tuple[float, float]
+    relevance: Logistic
+    relevance_calibration: tuple[float, float]
+    cuts: Mapping[str, tuple[float, ...]]
+
+
+def _logistic(raw: Mapping[str, list[float]], bias: float, trees: Sequence[Sequence[Sequence[float]]]) -> Logistic:
+    return Logistic(
+        mean=tuple(raw["mean"]),
+        scale=tuple(raw["scale"]),
+        weight=tuple(raw["weight"]),
+        bias=bias,
+        trees=tuple(
+            Tree(
+                tuple(int(node[0]) for node in tree),
+                tuple(float(node[1]) for node in tree),
+                tuple(int(node[2]) for node in tree),
+                tuple(int(node[3]) for node in tree),
+            )
+            for tree in trees
+        ),
+    )
+
+
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """Six hex digits that stand for the model's numbers and word lists."""
+    folder = files("ragstone.judges.embedded")
+    made = hashlib.sha256()
+    for name in _FILES:
+        made.update(folder.joinpath(name).read_bytes())
+    return made.hexdigest()[:6]
+
+
+@lru_cache(maxsize=1)
+def model() -> Model:
+    """The model of this version, read once."""
+    raw = orjson.loads(files("ragstone.judges.embedded").joinpath("model.json").read_bytes())
+    rarity = raw["rarity"]
+    support, relevance = raw["support"], raw["relevance"]
+    return Model(
+        digest=digest(),
+        language=rarity["language"],
+        documents=rarity["documents"],
+        counts={
+            stem: level / 10
+            for level, stems in rarity["tenths"].items()
+            for level in [int(level)]
+            for stem in stems.split()
+        },
+        support=_logistic(support, support["bias"], support["trees"]),
+        calibration=tuple(support["calibration"]),
+        relevance=_logistic(relevance, relevance["bias"], relevance["trees"]),
+        relevance_calibration=tuple(relevance["calibration"]),
+        cuts={name: tuple(cuts) for name, cuts in raw["cuts"].items()},
+    )
+
+
+@lru_cache(maxsize=64)
+def weigher(language: str) -> Callable[[str], float]:
+    """What a stem of this language weighs: its rarity where that was counted, else by kind and length."""
+    numbers = model()
+    if language == numbers.language:
+        counts, rarest = numbers.counts, math.log(numbers.documents + 1)
+
+        def rarity(stem: str) -> float:
+            return counts.get(stem, rarest)
+
+        return rarity
+    functional = function_stems(language)
+
+    def by_kind(stem: str) -> float:
+        if stem in functional or (len(stem) <= 2 and stem[0].isalpha() and stem[0] < "\u0e00"):
+            return FUNCTION_WEIGHT
+        return PLAIN_WEIGHT
+
+    return by_kind
+
+
+def probability(log_odds: float, calibration: tuple[float, float]) -> float:
+    """Log-odds to a calibrated probability, in [0, 1] whatever comes in."""
+    slope, shift = calibration
+    x = slope * log_odds + shift
+    if math.isnan(x):
+        return 0.0
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def label_of(scale: Scale, chance: float) -> str:
+    """The label that a probability earns: as many cuts as it reaches; on a scale without cuts, the nearest."""
+    cuts = model().cuts.get(scale.name)
+    if cuts is None or len(cuts) != len(scale.labels) - 1:
+        return scale.nearest(chance)
+    return scale.labels[sum(chance >= cut for cut in cuts)]
+
+
+SCALES: Final = (YES_NO, LIKERT, GRADE_0_3, GRADE_0_2)
+"""The scales that have cuts in the model file."""

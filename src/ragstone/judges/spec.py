@@ -1,0 +1,100 @@
+"""Judges by name: ``provider:model``, ``provider:model@base_url``, ``embedded``, ``replay:FILE``.
+
+Everything that speaks the OpenAI dialect is one backend; a provider here is no more than an address and the
+name of the variable that holds its key. Nothing is looked up in the environment before a call is made.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from ragstone.errors import ConfigError
+from ragstone.types import NOTHING
+
+
+class Preset(NamedTuple):
+    """Where a provider is reached and which variable holds its key ("" for none)."""
+
+    base_url: str
+    key: str = ""
+    key_header: str = "Authorization"
+    local: bool = False
+
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key"),
+    "deepseek": Preset("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "lmstudio": Preset("http://127.0.0.1:1234/v1", local=True),
+    "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "ollama": Preset("http://127.0.0.1:11434/v1", local=True),
+    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openrouter": Preset("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
+
+    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
+    per million tokens where the user gave it. ``path`` is the file of a replay.
+    """
+
+    name: str
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str | None = None
+    concurrency: int = 64
+    timeout: float = 120.0
+    temperature: float | None = 0.0
+    max_tokens: int = 4096
+    structured: bool = True
+    extra: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    price: tuple[float, float] | None = None
+    path: str = ""
+
+    @property
+    def preset(self) -> Preset:
+        """The provider's preset; an empty one for a base URL of the user's own."""
+        return PRESETS.get(self.provider, Preset(""))
+
+    @property
+    def id(self) -> str:
+        """How results and the store name the judge: ``provider/model``, with the address where it is the user's own."""
+        if not self.model:
+            return self.provider
+        where = self.provider or self.name
+        return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+def parse(name: str) -> Spec:
+    """A spec from a judge's name; ConfigError says which names there are."""
+    if name == "embedded":
+        return Spec(name, provider="embedded")
+    provider, colon, rest = name.partition(":")
+    if colon and provider == "replay":
+        if not rest:
+            raise ConfigError("judge 'replay:' names no file; write replay:calls.jsonl")
+        return Spec(name, provider="replay", path=rest)
+    if not colon or provider not in PRESETS:
+        known = ["embedded", "replay:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
+        near = difflib.get_close_matches(provider, ["embedded", "replay", *PRESETS], 1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise ConfigError(f"no judge '{name}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
+    model, at, base_url = rest.partition("@")
+    if at and not base_url.startswith(("http://", "https://")):  # a model's name may hold an @
+        model, base_url = rest, ""
+    if not model:
+        raise ConfigError(f"judge '{name}' names no model; write {provider}:MODEL")
+    if provider == "azure" and not base_url:
+        raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
+    return Spec(name, provider=provider, model=model, base_url=base_url)

@@ -1,0 +1,39 @@
+"""Answer relevance: how far the response answers the question, true or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.types import Record, Score, Span, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRelevance(Metric):
+    """A grade of the whole response from 0 to 3, divided by 3.
+
+    ``reasons`` asks for one sentence of reason. Source: the RAG triad (TruLens).
+    """
+
+    name: ClassVar[str] = "answer_relevance"
+    title: ClassVar[str] = "how far the response answers the question, true or not"
+    needs: ClassVar[tuple[str, ...]] = ("question", "response")
+    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
+    suites: ClassVar[tuple[str, ...]] = ("triad",)
+    source: ClassVar[str] = "the RAG triad (TruLens)"
+
+    reasons: bool = False
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """The response against the question."""
+        text = record.response or ""
+        unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
+        (rated,) = yield from ask(
+            Rate("relevance", (unit,), GRADE_0_3, question=record.question or "", reasons=self.reasons)
+        )
+        return (self.mean_score(record, rated.verdicts, reason=rated.reason),)
+
+
+METRIC = AnswerRelevance

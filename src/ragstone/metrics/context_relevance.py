@@ -1,0 +1,42 @@
+"""Context relevance: how far the retrieved passages help to answer the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.types import Record, Score, Span, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRelevance(Metric):
+    """Mean over passages of a grade from 0 to 3, divided by 3; the value of each passage is kept.
+
+    ``reasons`` asks for one sentence of reason each. Source: the RAG triad (TruLens).
+    """
+
+    name: ClassVar[str] = "context_relevance"
+    title: ClassVar[str] = "how far the retrieved passages help to answer the question"
+    needs: ClassVar[tuple[str, ...]] = ("question", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
+    suites: ClassVar[tuple[str, ...]] = ("triad",)
+    source: ClassVar[str] = "the RAG triad (TruLens)"
+
+    reasons: bool = False
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Every passage against the question."""
+        units = tuple(
+            Unit(f"{record.id}/passage/{passage.rank}", "passage", passage.text, Span(0, len(passage.text)), passage.id)
+            for passage in record.passages
+        )
+        (rated,) = yield from ask(
+            Rate("relevance", units, GRADE_0_3, question=record.question or "", reasons=self.reasons)
+        )
+        passages = {verdict.unit.parent: verdict.value for verdict in rated.verdicts}
+        return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)
+
+
+METRIC = ContextRelevance

@@ -1,0 +1,50 @@
+"""Groundedness: how far the contexts support the response, sentence by sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.claimset import response_sentences
+from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.types import Record, Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groundedness(Metric):
+    """Mean over the response's sentences of a grade from 0 to 3, divided by 3.
+
+    Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
+    ``reasons`` asks for one sentence of reason each. Source: the RAG triad (TruLens).
+    """
+
+    name: ClassVar[str] = "groundedness"
+    title: ClassVar[str] = "how far the contexts support the response, sentence by sentence"
+    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("support",)
+    suites: ClassVar[tuple[str, ...]] = ("triad",)
+    source: ClassVar[str] = "the RAG triad (TruLens)"
+
+    reasons: bool = False
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Every sentence against all contexts."""
+        units = response_sentences(record)
+        (rated,) = yield from ask(
+            Rate(
+                "support",
+                units,
+                GRADE_0_3,
+                passages=record.passages,
+                reasons=self.reasons,
+                evidence=True,
+                skippable=True,
+            )
+        )
+        trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]
+        detail = {"trivial": trivial} if trivial else {}
+        return (self.mean_score(record, rated.verdicts, detail=detail, reason=rated.reason),)
+
+
+METRIC = Groundedness

@@ -1,0 +1,34 @@
+"""Grounding: the share of the response's claims that the contexts support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.claimset import ClaimMetric
+from ragstone.questions import Rate, Task
+from ragstone.types import Record, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounding(ClaimMetric):
+    """Mean over claims of how far the contexts support each.
+
+    Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
+    """
+
+    name: ClassVar[str] = "grounding"
+    title: ClassVar[str] = "share of the response's claims that the contexts support"
+    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
+    suites: ClassVar[tuple[str, ...]] = ("claims",)
+    source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+
+    def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
+        """Each claim against all contexts."""
+        return Rate(
+            "support", claims, self.scale, passages=record.passages, reasons=self.include_reasoning, evidence=True
+        )
+
+
+METRIC = Grounding

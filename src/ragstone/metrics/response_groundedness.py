@@ -1,0 +1,170 @@
+"""Response groundedness: one grade for the whole response against all contexts, with shortcuts and panels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, NamedTuple, cast
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.questions import GRADE_0_2, Rate, Task
+from ragstone.stats import agreement
+from ragstone.types import Record, Score, Span, Unit, Verdict
+
+AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
+
+
+class Band(NamedTuple):
+    """A word for a stretch of values, ``least`` and above, in English and Russian."""
+
+    least: float
+    name: str
+    en: str
+    ru: str
+
+
+BANDS: Final = (
+    Band(
+        0.9, "excellent",
+        "excellent: everything the response says is in the contexts",
+        "отлично: всё, что сказано в ответе, есть в контексте",
+    ),
+    Band(
+        0.7, "good",
+        "good: nearly everything is in the contexts; look at what is not",
+        "хорошо: почти всё есть в контексте; проверьте остальное",
+    ),
+    Band(
+        0.5, "moderate",
+        "moderate: part of the response is not in the contexts",
+        "средне: часть ответа не подтверждается контекстом",
+    ),
+    Band(
+        0.0, "poor",
+        "poor: significant information is not in the contexts",
+        "плохо: существенные сведения отсутствуют в контексте",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseGroundedness(Metric):
+    """The whole response against all contexts on 0, 1, 2; the value is raw / 2.
+
+    ``shortcuts``: a response that equals one context, or stands in the joined contexts at word boundaries and
+    has at least ``min_words`` words, is 1.0 without a call. ``judges`` names a panel, ``aggregate`` how its
+    verdicts are put together: failed members are left out and named. ``two_prompts`` asks in two wordings and
+    takes the mean. ``temperature`` is for judges that have one. Source: NVIDIA's response groundedness.
+    """
+
+    name: ClassVar[str] = "response_groundedness"
+    title: ClassVar[str] = "whether the contexts hold all information of the response, judged as a whole"
+    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("response_support",)
+    suites: ClassVar[tuple[str, ...]] = ("claims",)
+    fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
+    source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
+
+    shortcuts: bool = True
+    min_words: int = 3
+    temperature: float = 0.1
+    reasons: bool = True
+    two_prompts: bool = False
+    judges: tuple[str, ...] = ()
+    aggregate: str = "mean"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        # The zero-argument form of super() does not work in a dataclass with slots.
+        super(ResponseGroundedness, self).__post_init__()
+        for name in ("shortcuts", "reasons", "two_prompts"):
+            if not isinstance(getattr(self, name), bool):
+                self.refuse(name, getattr(self, name), "true or false")
+        words = cast("object", self.min_words)
+        if isinstance(words, bool) or not isinstance(words, int) or words < 1:
+            self.refuse("min_words", words, "a whole number from 1")
+        temperature = cast("object", self.temperature)
+        if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
+            self.refuse("temperature", temperature, "a number from 0 to 2")
+        if self.aggregate not in AGGREGATES:
+            self.refuse("aggregate", self.aggregate, ", ".join(AGGREGATES))
+        judges = cast("object", self.judges)
+        if not isinstance(judges, tuple) or not all(isinstance(judge, str) for judge in judges):
+            self.refuse("judges", judges, "a list of judges' names")
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """A shortcut where one applies, else one question (or two)."""
+        text = record.response or ""
+        unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
+        shortcut = self._shortcut(record) if self.shortcuts else ""
+        if shortcut:
+            words = "equals a context" if shortcut == "exact" else "stands word for word in the contexts"
+            verdict = Verdict(
+                unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
+            )
+            return (self.mean_score(record, (verdict,), detail={"shortcut": shortcut, **_band(1.0)}),)
+        answers = yield from ask(*(self._question(record, unit, n) for n in ((1, 2) if self.two_prompts else (1,))))
+        verdicts = tuple(verdict for answer in answers for verdict in answer.verdicts)
+        score = self.mean_score(record, verdicts, detail=_panel(verdicts))
+        return (score if score.value is None else _with_band(score),)
+
+    def _question(self, record: Record, unit: Unit, wording: int) -> Rate:
+        return Rate(
+            "response_support",
+            (unit,),
+            GRADE_0_2,
+            passages=record.passages,
+            reasons=self.reasons,
+            evidence=True,
+            wording=wording,
+            temperature=self.temperature,
+        )
+
+    def _shortcut(self, record: Record) -> str:
+        response = _folded(record.response or "")
+        contexts = [_folded(passage.text) for passage in record.passages]
+        if response in contexts:
+            return "exact"
+        if len(response.split()) < self.min_words:
+            return ""
+        pattern = rf"(?<!\w){re.escape(response)}(?!\w)"
+        return "contained" if re.search(pattern, " ".join(contexts)) else ""
+
+
+def band(value: float) -> Band:
+    """The band that a value from 0 to 1 falls in."""
+    return next(band for band in BANDS if value >= band.least)
+
+
+def _band(value: float) -> dict[str, Any]:
+    found = band(value)
+    return {"band": {"name": found.name, "en": found.en, "ru": found.ru}}
+
+
+def _with_band(score: Score) -> Score:
+    assert score.value is not None
+    return replace(score, detail={**score.detail, **_band(score.value)})
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    members = [member for verdict in verdicts for member in verdict.members]
+    if not members:
+        return {}
+    share, spread = agreement([member.raw for member in members if member.raw is not None])
+    return {
+        "panel": [
+            {"judge": m.judge, "raw": m.raw, "value": m.value, "reason": m.reason, "failure": m.failure}
+            for m in members
+        ],
+        "excluded": [{"judge": m.judge, "cause": m.failure} for m in members if m.unjudged],
+        "agreement": share,
+        "spread": spread,
+    }
+
+
+METRIC = ResponseGroundedness

@@ -1,0 +1,210 @@
+"""Where the bytes of a file come from: plain, gzip or Zstandard, a file, a pipe or standard input.
+
+What the operating system and the decompressors raise becomes a RecordError that says how far the reading
+came. A stream that cannot be read twice is first copied to a temporary file that only its owner may read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Final, Self, cast
+
+from ragstone.errors import RecordError
+from ragstone.records.limits import CHUNK, MAX_SPOOL_BYTES
+
+MAGIC: Final = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
+UTF8_BOM: Final = b"\xef\xbb\xbf"
+UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Stream:
+    """Decompressed bytes, which know how many lines were read and raise nothing but RecordError."""
+
+    def __init__(self, name: str, handle: BinaryIO, damages: tuple[type[Exception], ...]) -> None:
+        """``damages`` are the errors that the decompressor raises on bad data."""
+        self.name = name
+        self.lines = 0
+        self._handle = handle
+        self._damages = damages
+        self._started = False
+
+    def readline(self, limit: int) -> bytes:
+        """The next line with its end, or its first ``limit`` bytes; empty at the end of the file."""
+        line = self._guarded(self._handle.readline, limit)
+        if line:
+            self.lines += 1
+        return line
+
+    def skip_line(self) -> None:
+        """Pass over the rest of a line that was too long to be read."""
+        while (rest := self._guarded(self._handle.readline, CHUNK)) and not rest.endswith(b"\n"):
+            pass
+
+    def read(self) -> bytes:
+        """Some bytes, at most `CHUNK`, whatever is at hand first; empty at the end of the file."""
+        chunk = self._guarded(cast("io.BufferedReader", self._handle).read1, CHUNK)
+        self.lines += chunk.count(b"\n")
+        return chunk
+
+    def chunks(self) -> Iterator[bytes]:
+        """All of it, piece by piece."""
+        while chunk := self.read():
+            yield chunk
+
+    def _guarded(self, read: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            data = read(size)
+        except EOFError:
+            raise RecordError(self._place, "the compressed data ends early", "fetch or copy the file again") from None
+        except self._damages as error:
+            raise RecordError(self._place, f"the file is damaged: {error}", "fetch or copy it again") from None
+        if not self._started:
+            self._started = True
+            data = self._without_mark(data)
+        return data
+
+    @property
+    def _place(self) -> str:
+        return f"{self.name} after line {self.lines}" if self.lines else self.name
+
+    def _without_mark(self, data: bytes) -> bytes:
+        if data.startswith(UTF16_BOMS):
+            raise RecordError(self.name, "text in UTF-16 or UTF-32", "save the file as UTF-8")
+        return data.removeprefix(UTF8_BOM)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._handle.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file that can be opened any number of times; ``name`` is what messages call it."""
+
+    name: str
+    path: Path
+    suffix: str = ""
+    """The extension without that of a compression, in lower case: ``.jsonl``."""
+    compression: str = ""
+    """``gzip``, ``zstd`` or nothing: from the first bytes, never from the name alone."""
+
+    def open(self) -> Stream:
+        """Its bytes, decompressed; RecordError if it cannot be opened."""
+        try:
+            if self.compression == "gzip":
+                import gzip  # noqa: PLC0415 - most files need no decompressor
+
+                return Stream(self.name, cast("BinaryIO", gzip.open(self.path)), (OSError, zlib.error))
+            if self.compression == "zstd":
+                zstd = _zstd()
+                return Stream(self.name, zstd.ZstdFile(self.path), (OSError, zstd.ZstdError))
+            return Stream(self.name, self.path.open("rb", buffering=CHUNK), (OSError,))
+        except OSError as error:
+            raise RecordError(str(self.path), reason(error)) from None
+
+
+def _zstd() -> Any:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415
+    else:
+        from backports import zstd  # noqa: PLC0415
+    return zstd
+
+
+def origin_of(path: Path, *, name: str = "") -> Origin:
+    """Look at a file: is it there, readable, not empty, and how is it compressed; RecordError if not."""
+    try:
+        with path.open("rb") as handle:
+            head = handle.read(4)
+    except IsADirectoryError:
+        raise RecordError(str(path), "this is a directory", "name one file in it") from None
+    except OSError as error:
+        raise RecordError(str(path), reason(error)) from None
+    if not head:
+        raise RecordError(str(path) if not name else name, "the file is empty", "expected at least one record")
+    compression = next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), "")
+    ending = path.suffix.lower()
+    if ending in COMPRESSIONS:
+        if COMPRESSIONS[ending] != compression:
+            raise RecordError(
+                str(path), f"named {ending}, but not {COMPRESSIONS[ending]} data", "name it after what it holds"
+            )
+        ending = path.with_suffix("").suffix.lower()
+    return Origin(name or path.name, path, ending, compression)
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, in one line."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "no permission to read it"
+    return error.strerror or str(error)
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def standard_input() -> Iterator[bytes]:
+    """The bytes of standard input; RecordError where there is none."""
+    if sys.stdin is None:
+        raise RecordError("stdin", "there is no standard input", "name a file")
+    binary = getattr(sys.stdin, "buffer", None)
+    if binary is None:  # a program may have put a stream of text there
+        yield sys.stdin.read().encode()
+        return
+    while chunk := binary.read(CHUNK):
+        yield chunk
+
+
+def pipe(path: Path) -> Iterator[bytes]:
+    """The bytes of a named pipe."""
+    try:
+        with path.open("rb") as handle:
+            while chunk := handle.read(CHUNK):
+                yield chunk
+    except OSError as error:
+        raise RecordError(str(path), reason(error)) from None
+
+
+def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
+    """Copy a stream to a new temporary file (mode 0600) and return its path; the caller deletes it.
+
+    RecordError above `MAX_SPOOL_BYTES` or when the disk is full; nothing is left behind then.
+    """
+    import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
+
+    number, place = tempfile.mkstemp(prefix="ragstone-", suffix=suffix)
+    path = Path(place)
+    written = 0
+    try:
+        with os.fdopen(number, "wb") as handle:
+            for chunk in chunks:
+                written += len(chunk)
+                if written > MAX_SPOOL_BYTES:
+                    raise RecordError(name, f"more than {MAX_SPOOL_BYTES:,} bytes", "give a file, not a stream")
+                handle.write(chunk)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise RecordError(name, f"cannot be kept in {path.parent}: {reason(error)}") from None
+        raise
+    return path

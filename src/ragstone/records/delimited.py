@@ -1,0 +1,149 @@
+"""CSV and TSV with a header: one record a row; the cells of list columns are JSON.
+
+A blank cell of a text column is a blank text; of a list column it is as absent. A row may have fewer cells
+than the header, as spreadsheets write them, but not more: then the columns cannot be told apart.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ragstone.errors import RecordError
+from ragstone.records.bytestream import Origin, Stream
+from ragstone.records.jsontext import decode, excerpt
+from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
+from ragstone.records.mapping import Item, Mapper
+
+LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
+"""How a list or an object begins; ``[1] A passage`` does not."""
+
+
+def read_commas(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+    """Rows of a ``.csv`` file; the place of each is the line on which it begins."""
+    return _read(origin, mapper, ",")
+
+
+def read_tabs(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+    """Rows of a ``.tsv`` file, quoted as in CSV."""
+    return _read(origin, mapper, "\t")
+
+
+def header_names(line: str, delimiter: str) -> list[str]:
+    """The column names of a header line; empty where it is none."""
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter, strict=True), [])]
+    except csv.Error:
+        return []
+
+
+def _read(origin: Origin, mapper: Mapper, delimiter: str) -> Iterator[Item]:
+    if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # Python has one limit for the process: it is only raised
+        csv.field_size_limit(MAX_CELL_CHARACTERS)
+    with origin.open() as stream:
+        lines = _Lines(origin.name, stream)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        header = _header(origin.name, _next(rows, lines))
+        structured = mapper.structured(header)
+        while (cells := _next(rows, lines)) is not None:
+            if isinstance(cells, RecordError):
+                yield cells.where, cells
+            elif cells:
+                yield lines.where, _row(cells, header, structured, lines.where)
+
+
+class _Lines:
+    """Lines as text for the csv module; an error raised here costs one row and the next line can be read."""
+
+    def __init__(self, name: str, stream: Stream) -> None:
+        self._name = name
+        self._stream = stream
+        self._size = 0
+        self.where = name
+
+    def begin(self) -> None:
+        """The next line begins a row."""
+        self._size = 0
+        self.where = f"{self._name}:{self._stream.lines + 1}"
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._stream.readline(MAX_RECORD_BYTES + 1)
+        if not line:
+            raise StopIteration
+        self._size += len(line)
+        if self._size > MAX_RECORD_BYTES:
+            if not line.endswith(b"\n"):
+                self._stream.skip_line()
+            raise _RowError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
+        if b"\0" in line:
+            raise _RowError("a NUL byte", "text in UTF-8; is this a binary or UTF-16 file?")
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            place = f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of line {self._stream.lines}"
+            raise _RowError(f"{place} is not UTF-8", "save the file as UTF-8") from None
+
+
+class _RowError(Exception):
+    """A row that cannot be read."""
+
+
+def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError | None:
+    """The next row, its error, or None at the end."""
+    lines.begin()
+    try:
+        return next(rows, None)
+    except _RowError as error:
+        return RecordError(lines.where, *error.args)
+    except csv.Error as error:
+        return RecordError(lines.where, f"not CSV: {_REASONS.get(str(error), error)}", 'quotes as in "a ""b"" c"')
+
+
+_REASONS: Final = {
+    "unexpected end of data": "a quote is opened in this row and never closed",
+    "',' expected after '\"'": "text between a closing quote and the next comma",
+    "'\t' expected after '\"'": "text between a closing quote and the next tab",
+}
+
+
+def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
+    """Column names; one without a name is called after its place. RecordError if two are the same."""
+    if isinstance(cells, RecordError):
+        raise cells
+    names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells or (), 1)]
+    if not names:
+        raise RecordError(f"{name}:1", "no header", "the first line names the columns")
+    for column in names:
+        if names.count(column) > 1:
+            raise RecordError(f"{name}:1", f"two columns are named {excerpt(column)}", "rename one of them")
+    return names
+
+
+def _row(
+    cells: list[str], header: list[str], structured: frozenset[str], where: str
+) -> dict[str, Any] | RecordError:
+    if len(cells) > len(header):
+        return RecordError(
+            where, f"{len(cells)} cells where the header has {len(header)}", "quote a cell that holds the delimiter"
+        )
+    found: dict[str, Any] = {}
+    for name, cell in zip(header, cells, strict=False):
+        if name not in structured:
+            found[name] = cell
+        elif cell.strip():
+            try:
+                found[name] = _structure(cell, where, name)
+            except RecordError as error:
+                return error.with_traceback(None)
+    return found
+
+
+def _structure(cell: str, where: str, field: str) -> Any:
+    if LOOKS_LIKE_JSON.match(cell) is None:
+        return cell
+    return decode(cell.encode(), where, field=field)

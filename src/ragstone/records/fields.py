@@ -1,0 +1,73 @@
+"""The names under which records bring their fields, and the mapping that one run may give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Self
+
+from ragstone.errors import ConfigError
+from ragstone.types import NOTHING
+
+ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "id": ("case_id", "qid", "topic_id", "request_id", "record_id"),
+        "question": ("input", "query", "prompt", "user_input", "topic"),
+        "response": ("output", "answer", "generation", "completion"),
+        "contexts": ("context", "retrieved_contexts", "documents", "passages", "retrieved_context"),
+        "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
+        "nuggets": ("nugget_bank",),
+        "citations": (),
+        "overrides": (),
+    }
+)
+"""Each canonical field with the other names that are accepted; the first that holds anything wins."""
+
+LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
+"""Fields whose cell in a CSV file is JSON."""
+
+REFERENCES: Final = "references"
+"""The list of document ids that the citations of a TREC answer point into; it stays in ``meta``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where one run finds fields: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
+
+    A mapped field is read from its path alone, never from an alias. ConfigError for a name that no record
+    has, or a blank path.
+    """
+
+    paths: Mapping[str, str] = NOTHING
+
+    def __post_init__(self) -> None:
+        for name, path in self.paths.items():
+            if name not in ALIASES:
+                raise ConfigError(f"--field {name}=...: no such field{closest(name, ALIASES)}")
+            if not isinstance(path, str) or not path.strip():
+                raise ConfigError(f"--field {name}=...: a path is due, e.g. {name}=my_column or {name}=a.b[].text")
+
+    @classmethod
+    def parse(cls, assignments: Iterable[str]) -> Self:
+        """From ``field=path`` texts, as the command line brings them; a field given twice is a ConfigError."""
+        paths: dict[str, str] = {}
+        for text in assignments:
+            name, equals, path = (part.strip() for part in text.partition("="))
+            if not equals:
+                raise ConfigError(f"--field {text}: expected field=path, e.g. question=my_column")
+            if paths.setdefault(name, path) != path:
+                raise ConfigError(f"--field {name}: given as '{paths[name]}' and as '{path}'; keep one")
+        return cls(paths)
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for a near miss, else what there is to choose from."""
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
+    choices = list(names)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    if near:
+        return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
+    shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
+    return f"; there are: {shown}" if choices else ""

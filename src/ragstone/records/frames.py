@@ -1,0 +1,124 @@
+"""What a Python program holds already: an iterable of dicts or Records, a pandas or polars frame.
+
+Frames are known by their methods, so no library is imported. A ``datasets.Dataset`` needs nothing of its
+own: it yields dicts and can be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from ragstone.errors import InputError, RecordError
+from ragstone.records.bytestream import spool
+from ragstone.records.jsontext import kind
+from ragstone.records.mapping import Item
+from ragstone.records.plain import dumps, plain_row
+from ragstone.types import Citation, Nugget, Passage, Record, Span
+
+Items = Callable[[], Iterator[Item]]
+
+
+def reader(source: Any) -> tuple[str, Items]:
+    """A display name and how to read a source that is not a file, any number of times.
+
+    InputError for what is none of the accepted kinds. An iterator is to be spooled first.
+    """
+    name = type(source).__name__
+    if callable(getattr(source, "itertuples", None)):
+        return name, lambda: _labelled(name, _pandas(source))
+    if callable(getattr(source, "iter_rows", None)):
+        return name, lambda: _labelled(name, source.iter_rows(named=True))
+    if callable(getattr(source, "collect_schema", None)):
+        raise InputError(f"a {name} holds no rows yet: call its collect() first")
+    if isinstance(source, Mapping):
+        raise InputError(_mapping_message(name, source))
+    if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
+        raise InputError(
+            f"{kind(source)} is no source of records: expected a path, '-', hf://..., an iterable of dicts or "
+            "Records, a pandas or polars frame, or a datasets.Dataset"
+        )
+    label = "records" if name in ("list", "tuple") else name
+    return label, lambda: (_item(f"{label} item {number}", row) for number, row in enumerate(source, 1))
+
+
+def is_iterator(source: object) -> bool:
+    """Whether a source can be read only once."""
+    return isinstance(source, Iterator)
+
+
+def _mapping_message(name: str, source: Mapping[Any, Any]) -> str:
+    if all(hasattr(value, "features") for value in source.values()) and source:
+        return f"a {name} has several splits: choose one of {', '.join(map(str, source))}"
+    return f"a {name} is one record, not a source of records: put it into a list"
+
+
+def _item(where: str, row: object) -> Item:
+    if isinstance(row, Record):
+        return row.where or where, row if row.where else replace(row, where=where)
+    return where, plain_row(row, where)
+
+
+def _labelled(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+    for number, row in enumerate(rows, 1):
+        where = f"{name} row {number}"
+        yield where, plain_row(row, where)
+
+
+def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
+    """Rows of a frame; an index that has a name is a column."""
+    columns = [str(column) for column in frame.columns]
+    index = frame.index.name
+    named = index is not None and str(index) not in columns
+    for column in columns:
+        if columns.count(column) > 1:
+            raise RecordError(type(frame).__name__, f"two columns are named '{column}'", "rename one of them")
+    names = [str(index), *columns] if named else columns
+    for row in frame.itertuples(index=named, name=None):
+        yield dict(zip(names, row, strict=True))
+
+
+def keep(items: Iterator[Item]) -> Path:
+    """Write items, which come only once, to a temporary file that `kept` reads; the caller deletes it."""
+    return spool("records", (_line(where, value) for where, value in items))
+
+
+def kept(path: Path) -> Iterator[Item]:
+    """The items of such a file, as they were."""
+    with path.open("rb") as lines:
+        for line in lines:
+            where, tag, value = orjson.loads(line)
+            if tag == "record":
+                yield where, _record(value)
+            else:
+                yield where, RecordError(where, *value) if tag == "error" else value
+
+
+def _line(where: str, value: Any) -> bytes:
+    if isinstance(value, Record):
+        try:
+            return dumps([where, "record", value]) + b"\n"
+        except TypeError as error:
+            value = RecordError(where, f"a Record that has no form in JSON: {error}", "plain values in meta")
+    if isinstance(value, RecordError):
+        return dumps([where, "error", [value.found, value.expected]]) + b"\n"
+    return dumps([where, "row", value]) + b"\n"
+
+
+def _record(fields: dict[str, Any]) -> Record:
+    contexts, nuggets = fields["contexts"], fields["nuggets"]
+    changed: dict[str, Any] = {
+        "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
+        "nuggets": None if nuggets is None else tuple(Nugget(**nugget) for nugget in nuggets),
+        "citations": tuple(_citation(citation) for citation in fields["citations"]),
+        "notes": tuple(fields["notes"]),
+    }
+    return Record(**cast("dict[str, Any]", fields | changed))
+
+
+def _citation(fields: dict[str, Any]) -> Citation:
+    return Citation(Span(**fields["span"]), tuple(fields["passages"]))

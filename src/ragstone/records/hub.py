@@ -1,0 +1,57 @@
+"""Data sets of the Hugging Face hub, streamed: ``hf://org/name[/config][@split]``; needs the extra ``hf``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ragstone.errors import ConfigError, InputError, RecordError
+from ragstone.records.mapping import Item
+from ragstone.records.plain import plain_row
+
+SCHEME: Final = "hf://"
+ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
+
+
+def read(address: str) -> Iterator[Item]:
+    """Each row's place (``hf://org/name row 12``) with its values; nothing is kept on disk but the hub's own cache."""
+    data = _data_set(address)
+    number = 0
+    try:
+        for row in data:
+            number += 1
+            where = f"{address} row {number}"
+            yield where, plain_row(row, where)
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{address} after row {number}", f"cannot be read on: {_first_line(error)}") from error
+
+
+def check(address: str) -> None:
+    """ConfigError for an address that is not one; nothing is fetched."""
+    if ADDRESS.fullmatch(address) is None:
+        raise ConfigError(f"{address}: expected hf://org/name[/config][@split]")
+
+
+def _data_set(address: str) -> Any:
+    match = ADDRESS.fullmatch(address)
+    assert match is not None, "checked when the source was opened"
+    try:
+        import datasets  # noqa: PLC0415 - heavy and optional
+    except ImportError:
+        raise ConfigError("hf:// needs the datasets library: pip install 'ragstone[hf]'") from None
+    try:
+        found = datasets.load_dataset(match["name"], match["config"], split=match["split"], streaming=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{address}: cannot be opened: {_first_line(error)}") from error
+    return found if match["split"] else _only_split(address, found)
+
+
+def _only_split(address: str, splits: Any) -> Any:
+    if len(splits) == 1:
+        return next(iter(splits.values()))
+    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in splits))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).partition("\n")[0]

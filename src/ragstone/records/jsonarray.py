@@ -1,0 +1,166 @@
+"""JSON files (``.json``): an array of objects, one object, or objects after one another.
+
+No parser at hand reads an array piece by piece, so the file is cut into its items here and each item is
+parsed as a line would be. The cutting knows strings, brackets and commas and nothing else; whatever stands
+between two commas goes to the parser, which says what is wrong with it. So one bad item costs one record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ragstone.errors import RecordError
+from ragstone.records import jsonlines
+from ragstone.records.bytestream import Origin, Stream
+from ragstone.records.jsontext import WHITESPACE, row
+from ragstone.records.limits import MAX_RECORD_BYTES
+from ragstone.records.mapping import Item, Mapper
+
+BETWEEN: Final = re.compile(rb'["{}\[\],]')
+WITHIN: Final = re.compile(rb'["{}\[\]]')
+REST_OF_STRING: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+
+QUOTE, COMMA, CLOSE = b'",]'
+OPENING: Final = frozenset(b"[{")
+
+
+def read(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+    """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
+    start = first_byte(origin)
+    if start != b"[" and _lines(origin):
+        yield from jsonlines.read(origin, mapper)
+        return
+    with origin.open() as stream:
+        yield from _Cutter(origin.name, array=start == b"[").items(stream)
+
+
+def first_byte(origin: Origin) -> bytes:
+    """The first byte that is not white space; empty for a blank file."""
+    with origin.open() as stream:
+        for chunk in stream.chunks():
+            if text := chunk.lstrip(WHITESPACE):
+                return text[:1]
+    return b""
+
+
+def _lines(origin: Origin) -> bool:
+    """Whether the first line that is not blank is a whole object, as in JSON Lines under another name."""
+    with origin.open() as stream:
+        while line := stream.readline(MAX_RECORD_BYTES + 1):
+            if text := line.strip(WHITESPACE):
+                return len(line) <= MAX_RECORD_BYTES and isinstance(row(text, ""), dict)
+    return True
+
+
+class _Cutter:
+    """Cuts a stream into items; holds one item at a time and drops what is larger than a record may be."""
+
+    def __init__(self, name: str, *, array: bool) -> None:
+        self._name = name
+        self._array = array
+        self._opened = not array
+        self._closed = False
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._line = 1
+        self._item_line = 1
+        self._number = 0
+
+    def items(self, stream: Stream) -> Iterator[Item]:
+        for chunk in stream.chunks():
+            yield from self._cut(chunk)
+        if self._closed:
+            return
+        if self._parts:  # the parser says what is missing
+            yield self._taken()
+        if self._array:
+            raise RecordError(f"{self._name}:{self._line}", "the array has no end", "a ] after the last item")
+
+    def _cut(self, chunk: bytes) -> Iterator[Item]:
+        begin = at = self._entered(chunk)
+        while at < len(chunk):
+            if self._closed:
+                self._refuse_rest(chunk[at:])
+                return
+            if self._in_string:
+                at = self._string(chunk, at)
+                continue
+            match = (WITHIN if self._depth or not self._array else BETWEEN).search(chunk, at)
+            if match is None:
+                break
+            at = match.end()
+            if self._ends_item(chunk[at - 1]):
+                self._keep(chunk[begin : at - self._array])
+                if self._parts or not self._closed or self._number:
+                    yield self._taken()
+                begin = at
+        if not self._closed:
+            self._keep(chunk[begin:])
+
+    def _entered(self, chunk: bytes) -> int:
+        """Where the items of this chunk begin: after the bracket that opens the array."""
+        if self._opened:
+            return 0
+        at = chunk.find(b"[") + 1
+        self._opened = at > 0
+        self._line += chunk.count(b"\n", 0, at or len(chunk))
+        return at or len(chunk)
+
+    def _string(self, chunk: bytes, at: int) -> int:
+        if self._escaped:
+            self._escaped = False
+            return at + 1
+        match = REST_OF_STRING.match(chunk, at)
+        end = match.end() if match else at
+        if end == len(chunk):
+            return end
+        self._escaped = chunk[end] != QUOTE  # a backslash, cut from what it escapes
+        self._in_string = self._escaped
+        return end + 1
+
+    def _ends_item(self, byte: int) -> bool:
+        if byte == QUOTE:
+            self._in_string = True
+            return False
+        if byte in OPENING:
+            self._depth += 1
+            return False
+        if self._array and not self._depth:
+            self._closed = byte == CLOSE
+            return byte in (COMMA, CLOSE)
+        self._depth = max(self._depth - 1, 0)
+        return not self._array and not self._depth
+
+    def _keep(self, piece: bytes) -> None:
+        if not self._parts:
+            text = piece.lstrip(WHITESPACE)
+            self._line += piece.count(b"\n", 0, len(piece) - len(text))
+            self._item_line, piece = self._line, text
+        if not piece:
+            return
+        self._line += piece.count(b"\n")
+        self._size += len(piece)
+        if self._size > MAX_RECORD_BYTES:
+            self._parts = [b""]
+        else:
+            self._parts.append(piece)
+
+    def _taken(self) -> Item:
+        self._number += 1
+        where = f"{self._name}:{self._item_line} item {self._number}"
+        text, size = b"".join(self._parts), self._size
+        self._parts, self._size = [], 0
+        if size > MAX_RECORD_BYTES:
+            return where, RecordError(where, f"an item of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
+        if not text:
+            return where, RecordError(where, "nothing stands before this comma or ]", "each item is one {...}")
+        return where, row(text.strip(WHITESPACE), where)
+
+    def _refuse_rest(self, rest: bytes) -> None:
+        if rest.strip(WHITESPACE):
+            raise RecordError(f"{self._name}:{self._line}", "text after the end of the array", "one array a file")

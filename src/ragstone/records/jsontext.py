@@ -1,0 +1,162 @@
+"""JSON text to objects, strictly: what another reader might understand differently is refused by name.
+
+Refused: NaN and infinities, a key given twice at any level, a lone surrogate, bytes that are not UTF-8, NUL
+bytes, numbers that no double holds, nesting deeper than `MAX_DEPTH`. A whole number beyond 64 bits is kept
+as its digits, a string, because a float would turn two ids into one.
+
+orjson parses; it keeps the last of two equal keys and rounds large numbers in silence. So each parsed value
+is walked once, and its keys are counted against the places in the text where a key can stand
+(`KEY` over-counts, never under-counts). Only where the counts differ is the text read again, by the
+standard library, which can be asked for pairs. That costs little: the pattern runs faster than the parser.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import orjson
+
+from ragstone.errors import RecordError
+from ragstone.records.limits import MAX_DEPTH
+
+WHITESPACE: Final = b" \t\r\n"
+KEY: Final = re.compile(rb'"\s*:')
+WALKED: Final = frozenset((dict, list, float))
+INTEGERS: Final = 2.0**63
+LONGEST_INTEGER: Final = 18
+"""Digits that always fit into 64 bits with their sign."""
+
+
+class RefusedError(Exception):
+    """What stands in the text and may not."""
+
+
+def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
+    """One JSON object, or the error that says why it is none (returned: one bad row does not end a file)."""
+    try:
+        value = decode(raw, where)
+    except RecordError as error:
+        return error.with_traceback(None)
+    if isinstance(value, dict):
+        return value
+    return RecordError(where, f"{kind(value)} where an object is due", "each record is one {...}")
+
+
+def decode(raw: bytes, where: str, *, field: str = "") -> Any:
+    """Any JSON value; RecordError, which names ``where`` and ``field``, for anything else."""
+    try:
+        value = orjson.loads(raw)
+        keys, exact = survey_of(value)
+        if not exact or keys != len(KEY.findall(raw)):
+            value = json.loads(raw, object_pairs_hook=_unique, parse_int=_integer, parse_constant=_constant)
+    except orjson.JSONDecodeError as error:
+        found, expected = _diagnosis(raw, error)
+    except RefusedError as error:
+        found, expected = error.args
+    else:
+        return value
+    raise RecordError(where, found, expected, field=field)
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words: ``a string``, ``a list``..."""
+    if isinstance(value, bool):
+        return "true or false"
+    for types, name in _KINDS:
+        if isinstance(value, types):
+            return name
+    return f"a {type(value).__name__}"
+
+
+_KINDS: Final[Sequence[tuple[Any, str]]] = (
+    (str, "a string"),
+    (int | float, "a number"),
+    (list | tuple, "a list"),
+    (dict, "an object"),
+    (type(None), "null"),
+)
+
+
+def survey_of(value: Any) -> tuple[int, bool]:
+    """How many keys a value has at all levels, and whether no whole number was rounded.
+
+    Level by level, so that the depth is known and no recursion is needed for hostile nesting.
+    """
+    level, keys, exact, depth = [value], 0, True, 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH and any(type(item) is not float for item in level):
+            raise RefusedError(f"JSON nested deeper than {MAX_DEPTH} levels", "flatten it")
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                keys += len(item)
+                below += [child for child in item.values() if type(child) in WALKED]
+            elif type(item) is list:
+                below += [child for child in item if type(child) in WALKED]
+            elif type(item) is float:
+                exact = exact and -INTEGERS <= item < INTEGERS
+        level = below
+    return keys, exact
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise RefusedError(f"the key {excerpt(twice)} is given twice in one object", "keep one of them")
+    return found
+
+
+def _integer(digits: str) -> int | str:
+    if len(digits) <= LONGEST_INTEGER:
+        return int(digits)
+    if len(digits) <= LONGEST_INTEGER + 2 and -(2**63) <= int(digits) < 2**63:
+        return int(digits)
+    return digits
+
+
+def _constant(name: str) -> NoReturn:
+    raise RefusedError(f"{name}, which is not JSON", "a number, or null where there is none")
+
+
+def excerpt(text: str) -> str:
+    """A foreign text short enough for a message, quoted, on one line."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
+    """Why it could not be parsed, better than a parser says it that was made for speed."""
+    if b"\0" in raw:
+        at = raw.index(b"\0") + 1
+        return f"a NUL byte at byte {at}", "text in UTF-8; is this a binary or UTF-16 file?"
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as bad:
+        return f"byte 0x{raw[bad.start]:02x} at byte {bad.start + 1} is not UTF-8", "save the file as UTF-8"
+    try:
+        json.loads(text, parse_int=_integer, parse_constant=_constant)
+    except RefusedError as refused:
+        return refused.args[0], refused.args[1]
+    except RecursionError:
+        return f"JSON nested deeper than {MAX_DEPTH} levels", "flatten it"
+    except json.JSONDecodeError as bad:
+        place = f"column {bad.colno}" if bad.lineno == 1 else f"line {bad.lineno} of it, column {bad.colno}"
+        return f"not JSON: {bad.msg} at {place}", _hint(text)
+    if "surrogate" in error.msg:
+        at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} of it, column {error.colno}"
+        return f"a lone surrogate (half of a character, \\ud800-\\udfff) at {at}", "write the whole character"
+    return f"not usable as JSON: {error.msg.split(': line')[0]}", "a number that a double can hold"
+
+
+def _hint(text: str) -> str:
+    start = text[:2]
+    if start[:1] == "[":
+        return "a file that is one JSON array is to be named .json"
+    if start == "{'":
+        return "a Python dict is not JSON: write it with json.dumps"
+    return "one complete JSON object"

@@ -1,0 +1,247 @@
+"""One row to one Record: which key is which field, what is refused, and what is kept as meta.
+
+The canonical name comes first, then the aliases; the first that is neither null nor blank is the field. A
+canonical or mapped field of the wrong type is an error. An alias of the wrong type (``label: 1``,
+``topic: {...}``) is probably something else: it stays in ``meta``, with a note if the field is then absent.
+What no field consumed is ``meta``, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from ragstone.errors import RecordError
+from ragstone.records import trec, values
+from ragstone.records.fields import ALIASES, LISTS, REFERENCES, Fields, closest
+from ragstone.records.jsontext import kind
+from ragstone.records.paths import MISSING, find, root, without
+from ragstone.records.values import UnfitError
+from ragstone.types import Citation, Passage, Record
+
+T = TypeVar("T")
+Row = dict[str, Any]
+Item = tuple[str, "Row | Record | RecordError"]
+"""What a reader yields: a place (``traces.jsonl:12``), and what stands there or why it cannot be read."""
+
+NO_ID: Final = "no id: a hash of the content stands for it"
+DETAILS: Final = "context_details"
+"""The key of ``meta`` that holds, by passage id, what else the passages' objects said: score, judgment, title."""
+
+MAX_KEYS: Final = 1000
+"""Keys of rows that are remembered to suggest one for a mapping that fits none."""
+
+
+class Mapper:
+    """Turns rows into records by one run's mapping; remembers only which mapped paths were ever there."""
+
+    def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
+        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name."""
+        self._paths = fields.paths
+        self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
+        self._unseen = set(fields.paths)
+        self._keys: dict[str, None] = {}
+        claimed = set(fields.paths.values())
+        self._names = {
+            field: tuple(name for name in (field, *aliases) if name not in claimed)
+            for field, aliases in ALIASES.items()
+            if field not in fields.paths
+        }
+
+    def record(self, where: str, row: Row) -> Record:
+        """The record, its id not yet made unique; RecordError names the field that cannot be read."""
+        reading = _Reading(where, row, self._names, self._mapped(row))
+        blocks = self._block_overrides(reading)
+        contexts, details = reading.take("contexts", values.passages) or (None, {})
+        response, citations = self._response(reading, contexts or ())
+        nuggets = reading.take("nuggets", values.nuggets)
+        written = reading.take("citations", values.citations, lenient=True)
+        if written and (response is None or max(citation.span.end for citation in written) > len(response)):
+            raise RecordError(where, "a span beyond the end of the response", "offsets in characters", field="citations")
+        question = reading.take("question", values.text)
+        reference = reading.take("reference", values.text)
+        overrides = _merged(self._named(reading), blocks, where)
+        name = reading.take("id", values.identifier) or ""
+        meta = reading.rest()
+        if details:
+            meta.setdefault(DETAILS, details)
+        if not name.strip():
+            name = content_hash(row)
+            reading.notes.append(NO_ID)
+        return Record(
+            id=name,
+            question=question,
+            response=response,
+            contexts=contexts,
+            reference=reference,
+            nuggets=nuggets,
+            citations=citations or written or (),
+            overrides=overrides,
+            meta=meta,
+            where=where,
+            notes=tuple(dict.fromkeys(reading.notes)),
+        )
+
+    def name(self, where: str, row: Row) -> str:
+        """The id of a row that cannot be a record: its own if that can be read, else its place."""
+        try:
+            found = _Reading(where, row, self._names, self._mapped(row)).take("id", values.identifier)
+        except RecordError:
+            return where
+        return found if found and found.strip() else where
+
+    def structured(self, header: Iterable[str]) -> frozenset[str]:
+        """The columns of a CSV file whose cells are JSON where they look like it."""
+        columns = set(header)
+        found = {name for field in LISTS for name in self._names.get(field, ())} | set(self._blocks) | {REFERENCES}
+        for field, path in self._paths.items():
+            if path not in columns:
+                found.add(root(path))
+            elif field in LISTS:
+                found.add(path)
+        return frozenset(found & columns)
+
+    def misses(self) -> tuple[str, ...]:
+        """A message for each mapped path that none of the rows so far had; empty before the first row."""
+        if not self._keys:
+            return ()
+        return tuple(self._miss(field, self._paths[field]) for field in self._paths if field in self._unseen)
+
+    def _miss(self, field: str, path: str) -> str:
+        start = root(path)
+        if start != path and start in self._keys:
+            return f"--field {field}={path}: records have '{start}', but none has the rest of the path in it"
+        return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
+
+    def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
+        """Each mapped field with its path and what stands there."""
+        found = {field: (path, find(row, path)) for field, path in self._paths.items()}
+        if self._unseen:
+            self._unseen -= {field for field, (_, value) in found.items() if value is not MISSING}
+            if len(self._keys) < MAX_KEYS:
+                self._keys.update(dict.fromkeys(row))
+        return found
+
+    def _block_overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name in self._blocks.keys() & reading.row.keys():
+            block = reading.row[name]
+            if isinstance(block, dict):
+                reading.consume(name)
+                found = _merged(found, {self._blocks[name]: block}, reading.where)
+        return found
+
+    def _named(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name, parameters in (reading.take("overrides", values.overrides) or {}).items():
+            found = _merged(found, {self._blocks.get(name, name): parameters}, reading.where)
+        return found
+
+    def _response(
+        self, reading: _Reading, contexts: tuple[Passage, ...]
+    ) -> tuple[str | None, tuple[Citation, ...] | None]:
+        def read(value: Any, notes: list[str]) -> tuple[str, tuple[Citation, ...]]:
+            if trec.is_answer(value):
+                return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
+            if isinstance(value, str):
+                return value, ()
+            raise UnfitError(f"{kind(value)} where a string or a list of {{text, citations}} is due")
+
+        return reading.take("response", read) or (None, None)
+
+
+class _Reading:
+    """One row while it is read: what was consumed, and what is worth a note."""
+
+    def __init__(
+        self, where: str, row: Row, names: Mapping[str, tuple[str, ...]], mapped: Mapping[str, tuple[str, Any]]
+    ) -> None:
+        self.where = where
+        self.row = row
+        self.notes: list[str] = []
+        self._names = names
+        self._mapped = mapped
+        self._consumed: set[str] = set()
+
+    def consume(self, name: str) -> None:
+        self._consumed.add(name)
+
+    def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
+        """The field's value, or None where the row has none; ``lenient``: of the wrong type is as absent."""
+        if field in self._mapped:
+            path, value = self._mapped[field]
+            return None if value is MISSING or value is None else self._read(path, value, read)
+        blank: str | None = None
+        doubt = ""
+        for name in self._names[field]:
+            value = self.row.get(name)
+            if value is None or name in self._consumed:
+                continue
+            if _is_blank(value):
+                blank = blank or name
+                continue
+            try:
+                found = self._read(name, value, read)
+            except RecordError:
+                if name == field and not lenient:
+                    raise
+                doubt = doubt or f"{field}: '{name}' is not usable for it ({kind(value)}), kept as meta"
+                continue
+            self.consume(name)
+            return found
+        if doubt:
+            self.notes.append(doubt)
+        return self._read_blank(field, blank, read) if blank else None
+
+    def rest(self) -> dict[str, Any]:
+        """What no field consumed."""
+        left: Any = {name: value for name, value in self.row.items() if name not in self._consumed}
+        for path, value in self._mapped.values():
+            if value is not MISSING:
+                left = without(left, path)
+        return {} if left is MISSING else left
+
+    def _read(self, name: str, value: Any, read: Callable[[Any, list[str]], T]) -> T:
+        try:
+            return read(value, self.notes)
+        except UnfitError as error:
+            raise RecordError(self.where, error.found, error.expected, field=name) from None
+
+    def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
+        """Blank is not absent: a system that answered nothing did answer."""
+        try:
+            found = self._read(name, self.row[name], read)
+        except RecordError:
+            if name == field:
+                raise
+            return None
+        self.consume(name)
+        return found
+
+
+def _is_blank(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, list | dict) and not value
+
+
+def _merged(
+    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]], where: str
+) -> dict[str, dict[str, Any]]:
+    """Both; RecordError where one parameter is given two values."""
+    found = {metric: dict(parameters) for metric, parameters in first.items()}
+    for metric, parameters in second.items():
+        known = found.setdefault(metric, {})
+        for parameter, value in parameters.items():
+            if known.setdefault(parameter, value) != value:
+                raise RecordError(where, f"'{parameter}' is given twice", "keep one of them", field=metric)
+    return found
+
+
+def content_hash(row: Row) -> str:
+    """Twelve hexadecimal digits that depend on a row's content alone, not on the order of its keys."""
+    import hashlib  # noqa: PLC0415 - only records without an id need it
+
+    return hashlib.blake2b(orjson.dumps(row, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()

@@ -1,0 +1,95 @@
+"""Dotted paths into a row: ``a.b``, ``docs[].text`` (each), ``docs[0]``, ``messages[-1].content``.
+
+A key that is literally there wins over its reading as a path, so ``meta.topic`` reaches both a nested topic
+and a column of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+MISSING: Final = object()
+"""Nothing is there, which is not the same as null."""
+
+_INDEX: Final = re.compile(r"\[(-?\d{0,9})\]\.?")
+
+
+def find(value: Any, path: str) -> Any:
+    """What stands at the path, or `MISSING`.
+
+    ``[]`` gives a list with one entry for each item (None where an item lacks the rest of the path), and
+    lists within lists become one list.
+    """
+    if not path:
+        return value
+    if path.startswith("["):
+        return _item(value, path)
+    if isinstance(value, dict):
+        for key, rest in _readings(path):
+            if key in value and (found := find(value[key], rest)) is not MISSING:
+                return found
+    return MISSING
+
+
+def without(value: Any, path: str) -> Any:
+    """A copy without what stands at the path, or `MISSING` if nothing is left; the value itself stays."""
+    if not path or value is MISSING:
+        return MISSING
+    if path.startswith("["):
+        return _without_items(value, path)
+    for key, rest in _readings(path):
+        if key in value and find(value[key], rest) is not MISSING:
+            kept = without(value[key], rest)
+            copy = {name: item for name, item in value.items() if name != key or kept is not MISSING}
+            if key in copy:
+                copy[key] = kept
+            return copy or MISSING
+    return value
+
+
+def root(path: str) -> str:
+    """The first key of a path, as far as the path alone can say."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _readings(path: str) -> Iterator[tuple[str, str]]:
+    """The path as a key and the rest of the way, longest key first."""
+    yield path, ""
+    for at in range(len(path) - 1, 0, -1):
+        if path[at] in ".[":
+            yield path[:at], path[at:].removeprefix(".")
+
+
+def _item(value: Any, path: str) -> Any:
+    match = _INDEX.match(path)
+    if match is None or not isinstance(value, list):
+        return MISSING
+    rest = path[match.end() :]
+    if match[1] in ("", "-"):
+        return _each([find(item, rest) for item in value], flat="[]" in rest)
+    try:
+        return find(value[int(match[1])], rest)
+    except IndexError:
+        return MISSING
+
+
+def _each(found: list[Any], *, flat: bool) -> Any:
+    if found and all(item is MISSING for item in found):
+        return MISSING
+    if flat:
+        return [inner for item in found if isinstance(item, list) for inner in item]
+    return [None if item is MISSING else item for item in found]
+
+
+def _without_items(value: Any, path: str) -> Any:
+    match = _INDEX.match(path)
+    if match is None or not isinstance(value, list):
+        return value
+    rest = path[match.end() :]
+    chosen = range(len(value)) if match[1] in ("", "-") else [int(match[1]) % max(len(value), 1)]
+    kept = [without(item, rest) if number in chosen else item for number, item in enumerate(value)]
+    if all(item is MISSING for item in kept):
+        return MISSING
+    return [None if item is MISSING else item for item in kept]

@@ -1,0 +1,208 @@
+"""A judge that answers from a script, and a driver that runs one metric by hand.
+
+Both take answers in the same short forms:
+
+- to a ``Rate``: a label for every unit; a sequence of labels, in the order of the units, begun again where it
+  is shorter; a mapping from the unit's text to its label (a unit that it lacks stays unjudged);
+- to a ``Write``: a text, or a sequence of texts, one per unit;
+- to either: a ready ``Rated`` or ``Written``, or ``Failed(reason)`` for a judge that did not answer.
+
+None in the place of a label leaves that unit unjudged, and so does a label that the scale does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from ragstone.errors import BackendError
+from ragstone.judges.base import Call, Dialogue, Failed, Reply, Usage
+from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Task, Write, Written
+from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
+
+R = TypeVar("R")
+Labels = str | Sequence[str | None] | Mapping[str, str | None]
+Script = Callable[[Question[Any]], Answer | Labels | Failed] | Mapping[Task, Answer | Labels | Failed]
+"""What to answer: a function of the question, or a mapping from its task."""
+
+NO_SCRIPT: Final = "the script has no answer to this question"
+
+
+def drive(
+    flow: Generator[Sequence[Question[Any]], Sequence[Answer], R], script: Script
+) -> tuple[R, list[Question[Any]]]:
+    """Run a metric's flow to its end; returns what it returns (its scores) and every question that it asked."""
+    asked: list[Question[Any]] = []
+    try:
+        questions = next(flow)
+        while True:
+            asked.extend(questions)
+            questions = flow.send([scripted_answer(question, script) for question in questions])
+    except StopIteration as stop:
+        result: R = stop.value
+        return result, asked
+
+
+def scripted_answer(question: Question[Any], script: Script, *, judge: str = "scripted") -> Answer:
+    """The answer to one question, whichever form the script has it in."""
+    return _answer(question, _look_up(question, script), judge)
+
+
+class ScriptedJudge:
+    """A judge without a network: it answers what the script says, through the engine as any other judge.
+
+    ``asked`` holds the questions it was sent, in that order. Of ``tasks`` only these are answered. ``version``
+    stands in the store's keys: give another one when the script changes and the store is kept.
+    """
+
+    model = "scripted"
+    provider = "scripted"
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        name: str = "scripted",
+        tasks: Collection[Task] = TASKS,
+        version: str = "1",
+        concurrency: int = 64,
+    ) -> None:
+        self.name = name
+        self.id = name
+        self.script = script
+        self.tasks = frozenset(tasks)
+        self.version = version
+        self.asked: list[Question[Any]] = []
+        self.backend = ScriptedBackend(self, concurrency)
+
+    def can(self, task: Task) -> bool:
+        """Whether the task is among those it was given."""
+        return task in self.tasks
+
+    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the protocol's signature
+        """The script's version."""
+        return f"script.v{self.version}"
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        """One call for the question, then its answer."""
+        body = orjson.dumps({"shape": type(question).__name__, **asdict(question)}, option=orjson.OPT_SORT_KEYS)
+        units = len(question.units) if isinstance(question, Rate) else 1
+        call = Call(self.id, question.task, self.maker(question), body, units, repeat)
+        self.backend.expected[call.key] = question
+        (reply,) = yield (call,)
+        if isinstance(reply, Failed):
+            return _answer(question, reply, self.id)
+        return _read(question, reply.text, self.id)
+
+
+class ScriptedBackend:
+    """Where the calls of a ``ScriptedJudge`` go. The script is asked here, so that a stored reply needs none.
+
+    A ``Failed`` in the script is raised as a ``BackendError`` that is not worth a retry. The script may raise
+    a ``BackendError`` of its own, to try what the engine does with a retryable or a fatal one.
+    """
+
+    free = True
+
+    def __init__(self, judge: ScriptedJudge, concurrency: int) -> None:
+        self.judge = judge
+        self.concurrency = concurrency
+        self.expected: dict[bytes, Question[Any]] = {}
+        self.opened = 0
+        self.closed = 0
+
+    async def open(self) -> None:
+        """Nothing to open; counted."""
+        self.opened += 1
+
+    async def send(self, call: Call) -> Reply:
+        """The scripted answer, written out as JSON."""
+        question = self.expected[call.key]
+        self.judge.asked.append(question)
+        found = _look_up(question, self.judge.script)
+        if isinstance(found, Failed):
+            raise BackendError(found.reason, judge=self.judge.id)
+        text = orjson.dumps(asdict(_answer(question, found, self.judge.id))).decode()
+        return Reply(text, usage=Usage(input=len(call.body) // 4, output=len(text) // 4))
+
+    async def close(self) -> None:
+        """Nothing to close; counted."""
+        self.closed += 1
+
+
+def _look_up(question: Question[Any], script: Script) -> Answer | Labels | Failed:
+    if isinstance(script, Mapping):
+        return script.get(question.task, Failed(NO_SCRIPT))
+    return script(question)
+
+
+def _answer(question: Question[Any], found: Answer | Labels | Failed, judge: str) -> Answer:
+    if isinstance(found, Rated | Written):
+        if isinstance(found, Rated) and isinstance(question, Rate) and len(found.verdicts) != len(question.units):
+            raise ValueError(f"the script has {len(found.verdicts)} verdicts for {len(question.units)} units")
+        return found
+    if isinstance(question, Write):
+        if isinstance(found, Failed):
+            return Written((), found.reason)
+        texts = [found] if isinstance(found, str) else [text for text in found if text is not None]
+        return Written(tuple(_written(text, n, question) for n, text in enumerate(texts[: question.limit], 1)))
+    assert isinstance(question, Rate), f"no answer is known to a {type(question).__name__}"
+    return Rated(tuple(_verdict(unit, n, found, question.scale, judge) for n, unit in enumerate(question.units)))
+
+
+def _written(text: str, number: int, question: Write) -> Unit:
+    """The unit of one written text: where it stands verbatim, else of the part's first sentence."""
+    for sentence in question.sentences:
+        start = sentence.text.find(text)
+        if start >= 0:
+            base = sentence.span.start if sentence.span is not None else 0
+            span = Span(base + start, base + start + len(text))
+            return Unit(f"claim/{number}", question.level, text, span, sentence.id, part=question.part)
+    first = question.sentences[0] if question.sentences else None
+    return Unit(
+        f"claim/{number}", question.level, text, first.span if first else None, first.id if first else None,
+        part=question.part,
+    )  # fmt: skip
+
+
+def _verdict(unit: Unit, number: int, found: Labels | Failed, scale: Scale, judge: str) -> Verdict:
+    if isinstance(found, Failed):
+        return Verdict(unit, None, None, judge, failure=found.reason)
+    if isinstance(found, Mapping):
+        label = found.get(unit.text)
+    elif isinstance(found, str):
+        label = found
+    else:
+        label = found[number % len(found)] if found else None
+    if label is None:
+        return Verdict(unit, None, None, judge, failure="the script leaves it unjudged")
+    if label == TRIVIAL:
+        return Verdict(unit, TRIVIAL, None, judge)
+    if label not in scale.labels:
+        wrong = f"the script's label {label!r} is not on the scale {scale.name}: {', '.join(scale.labels)}"
+        return Verdict(unit, None, None, judge, failure=wrong)
+    return Verdict(unit, label, scale.value(label), judge, raw=scale.raw(label))
+
+
+def _read(question: Question[Any], text: str, judge: str) -> Answer:
+    """The answer that ``ScriptedBackend.send`` wrote out, held against the units of the question."""
+    plain = orjson.loads(text)
+    if isinstance(question, Rate):
+        verdicts = zip(question.units, plain["verdicts"], strict=True)
+        return Rated(tuple(_verdict_read(unit, verdict, judge) for unit, verdict in verdicts), plain["reason"])
+    return Written(tuple(_unit_read(unit) for unit in plain["units"]), plain["failure"])
+
+
+def _verdict_read(unit: Unit, plain: dict[str, Any], judge: str) -> Verdict:
+    evidence = tuple(
+        Quote(**{**quote, "span": Span(**quote["span"]) if quote["span"] else None}) for quote in plain["evidence"]
+    )
+    members = tuple(_verdict_read(unit, member, member["judge"]) for member in plain["members"])
+    return Verdict(**{**plain, "unit": unit, "judge": judge, "evidence": evidence, "members": members})
+
+
+def _unit_read(plain: dict[str, Any]) -> Unit:
+    return Unit(**{**plain, "span": Span(**plain["span"]) if plain["span"] else None})
