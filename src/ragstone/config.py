@@ -89,7 +89,7 @@ class Step:
 
     judges: tuple[str, ...]
     aggregate: Aggregate = "mean"
-    weights: Mapping[str, float] = field(default=NOTHING, hash=False)
+    weights: Mapping[str, float] = field(default_factory=lambda: NOTHING, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ class RunSpec:
     """
 
     metrics: tuple[str, ...] = ("auto",)
-    parameters: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
-    judges: Mapping[str, Spec] = field(default=NOTHING, hash=False)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
+    judges: Mapping[str, Spec] = field(default_factory=lambda: NOTHING, hash=False)
     default: Step = Step((DEFAULT_JUDGE,))
-    steps: Mapping[Task, Step] = field(default=NOTHING, hash=False)
-    fields: Mapping[str, str] = field(default=NOTHING, hash=False)
+    steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
+    fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = STORE
     engine: Settings = ENGINE
@@ -131,8 +131,8 @@ class Flags:
     metrics: Sequence[str] | None = None
     judges: Sequence[str] | None = None
     aggregate: str | None = None
-    parameters: Mapping[str, Mapping[str, Any]] = field(default=NOTHING, hash=False)
-    fields: Mapping[str, str] = field(default=NOTHING, hash=False)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
+    fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: str | None = None
     on_empty: str | None = None
     concurrency: int | None = None
@@ -273,10 +273,10 @@ def _first(error: ValidationError) -> str:
 
 
 def _known(parent: tuple[int | str, ...]) -> list[str]:
+    tables: dict[str, type[BaseModel]] = {"run": _Run, "panel": _Panel, "judges": _Judge, "price": _Price}
     model: type[BaseModel] = _File
     for part in parent:
-        inner = {"run": _Run, "panel": _Panel, "judges": _Judge, "price": _Price}.get(str(part))
-        model = inner or model
+        model = tables.get(str(part), model)
     return sorted(model.model_fields)
 
 

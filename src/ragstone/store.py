@@ -264,6 +264,20 @@ class Store:
         """The ids of a run's records in the order of the input."""
         return [row[0] for row in self._read("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
 
+    def count(self, run: int) -> int:
+        """How many records of a run have a result, set-aside ones included."""
+        (number,) = self._read("SELECT count(*) FROM results WHERE run = ?", (run,)).fetchone()
+        return int(number)
+
+    def set_aside(self, run: int) -> int:
+        """How many records of a run could not be read: they have a result and no scores."""
+        query = (
+            "SELECT count(*) FROM results WHERE run = ?"
+            " AND position NOT IN (SELECT position FROM scores WHERE scores.run = results.run)"
+        )
+        (number,) = self._read(query, (run,)).fetchone()
+        return int(number)
+
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
         """The scores of a run, by metric and place."""
         if metric is None:

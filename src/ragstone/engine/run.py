@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,7 +80,7 @@ class Engine:
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def run(self, jobs: Iterable[Job]) -> AsyncIterator[Weighed]:
+    async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
@@ -101,7 +101,7 @@ class Engine:
         if self._stop is not None:
             raise self._stop
 
-    async def _in_order(self, jobs: Any, active: int) -> AsyncIterator[Weighed]:
+    async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
         finished: dict[int, Weighed] = {}
         started = emitted = 0

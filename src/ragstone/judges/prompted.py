@@ -40,7 +40,7 @@ class Settings:
     temperature: float | None = 0.0
     max_tokens: int = 4096
     structured: bool = True
-    extra: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Spec:
     temperature: float | None = 0.0
     max_tokens: int = 4096
     structured: bool = True
-    extra: Mapping[str, Any] = field(default=NOTHING, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, float] | None = None
     path: str = ""
 

@@ -133,8 +133,10 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
         raise RecordError(str(path), "this is a directory", "name one file in it") from None
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
+    except ValueError:  # a NUL in the name
+        raise RecordError(repr(str(path)), "not a file name") from None
     if not head:
-        raise RecordError(str(path) if not name else name, "the file is empty", "expected at least one record")
+        raise RecordError(name or str(path), "the file is empty", "expected at least one record")
     compression = next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), "")
     ending = path.suffix.lower()
     if ending in COMPRESSIONS:
@@ -185,6 +187,15 @@ def pipe(path: Path) -> Iterator[bytes]:
         raise RecordError(str(path), reason(error)) from None
 
 
+def _bounded(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    written = 0
+    for chunk in chunks:
+        written += len(chunk)
+        if written > MAX_SPOOL_BYTES:
+            raise RecordError(name, f"more than {MAX_SPOOL_BYTES:,} bytes", "give a file, not a stream")
+        yield chunk
+
+
 def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
     """Copy a stream to a new temporary file (mode 0600) and return its path; the caller deletes it.
 
@@ -194,14 +205,9 @@ def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
 
     number, place = tempfile.mkstemp(prefix="ragstone-", suffix=suffix)
     path = Path(place)
-    written = 0
     try:
         with os.fdopen(number, "wb") as handle:
-            for chunk in chunks:
-                written += len(chunk)
-                if written > MAX_SPOOL_BYTES:
-                    raise RecordError(name, f"more than {MAX_SPOOL_BYTES:,} bytes", "give a file, not a stream")
-                handle.write(chunk)
+            handle.writelines(_bounded(name, chunks))
     except BaseException as error:
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):

@@ -15,18 +15,18 @@ from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.jsontext import decode, excerpt
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
-from ragstone.records.mapping import Item, Mapper
+from ragstone.records.mapping import Mapper, Rows
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
 """How a list or an object begins; ``[1] A passage`` does not."""
 
 
-def read_commas(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+def read_commas(origin: Origin, mapper: Mapper) -> Rows:
     """Rows of a ``.csv`` file; the place of each is the line on which it begins."""
     return _read(origin, mapper, ",")
 
 
-def read_tabs(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+def read_tabs(origin: Origin, mapper: Mapper) -> Rows:
     """Rows of a ``.tsv`` file, quoted as in CSV."""
     return _read(origin, mapper, "\t")
 
@@ -39,7 +39,7 @@ def header_names(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _read(origin: Origin, mapper: Mapper, delimiter: str) -> Iterator[Item]:
+def _read(origin: Origin, mapper: Mapper, delimiter: str) -> Rows:
     if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # Python has one limit for the process: it is only raised
         csv.field_size_limit(MAX_CELL_CHARACTERS)
     with origin.open() as stream:
@@ -124,9 +124,7 @@ def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
     return names
 
 
-def _row(
-    cells: list[str], header: list[str], structured: frozenset[str], where: str
-) -> dict[str, Any] | RecordError:
+def _row(cells: list[str], header: list[str], structured: frozenset[str], where: str) -> dict[str, Any] | RecordError:
     if len(cells) > len(header):
         return RecordError(
             where, f"{len(cells)} cells where the header has {len(header)}", "quote a cell that holds the delimiter"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -39,13 +39,13 @@ class Fields:
     has, or a blank path.
     """
 
-    paths: Mapping[str, str] = NOTHING
+    paths: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
 
     def __post_init__(self) -> None:
         for name, path in self.paths.items():
             if name not in ALIASES:
                 raise ConfigError(f"--field {name}=...: no such field{closest(name, ALIASES)}")
-            if not isinstance(path, str) or not path.strip():
+            if not path.strip():
                 raise ConfigError(f"--field {name}=...: a path is due, e.g. {name}=my_column or {name}=a.b[].text")
 
     @classmethod

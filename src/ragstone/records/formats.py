@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -10,9 +10,9 @@ from ragstone.errors import RecordError
 from ragstone.records import delimited, jsonarray, jsonlines, parquet
 from ragstone.records.bytestream import Origin
 from ragstone.records.fields import ALIASES
-from ragstone.records.mapping import Item, Mapper
+from ragstone.records.mapping import Mapper, Rows
 
-Reader = Callable[[Origin, Mapper], Iterator[Item]]
+Reader = Callable[[Origin, Mapper], Rows]
 
 READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {

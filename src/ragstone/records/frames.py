@@ -16,11 +16,11 @@ import orjson
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool
 from ragstone.records.jsontext import kind
-from ragstone.records.mapping import Item
+from ragstone.records.mapping import Item, Rows
 from ragstone.records.plain import dumps, plain_row
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
-Items = Callable[[], Iterator[Item]]
+Items = Callable[[], Rows]
 
 
 def reader(source: Any) -> tuple[str, Items]:
@@ -63,7 +63,7 @@ def _item(where: str, row: object) -> Item:
     return where, plain_row(row, where)
 
 
-def _labelled(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+def _labelled(name: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
     for number, row in enumerate(rows, 1):
         where = f"{name} row {number}"
         yield where, plain_row(row, where)
@@ -82,12 +82,12 @@ def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, row, strict=True))
 
 
-def keep(items: Iterator[Item]) -> Path:
+def keep(items: Iterable[Item]) -> Path:
     """Write items, which come only once, to a temporary file that `kept` reads; the caller deletes it."""
     return spool("records", (_line(where, value) for where, value in items))
 
 
-def kept(path: Path) -> Iterator[Item]:
+def kept(path: Path) -> Rows:
     """The items of such a file, as they were."""
     with path.open("rb") as lines:
         for line in lines:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records.mapping import Item
+from ragstone.records.mapping import Rows
 from ragstone.records.plain import plain_row
 
 SCHEME: Final = "hf://"
 ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
 
 
-def read(address: str) -> Iterator[Item]:
+def read(address: str) -> Rows:
     """Each row's place (``hf://org/name row 12``) with its values; nothing is kept on disk but the hub's own cache."""
     data = _data_set(address)
     number = 0

@@ -8,7 +8,6 @@ between two commas goes to the parser, which says what is wrong with it. So one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from ragstone.errors import RecordError
@@ -16,7 +15,7 @@ from ragstone.records import jsonlines
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.jsontext import WHITESPACE, row
 from ragstone.records.limits import MAX_RECORD_BYTES
-from ragstone.records.mapping import Item, Mapper
+from ragstone.records.mapping import Item, Mapper, Rows
 
 BETWEEN: Final = re.compile(rb'["{}\[\],]')
 WITHIN: Final = re.compile(rb'["{}\[\]]')
@@ -26,7 +25,7 @@ QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
 
 
-def read(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
     start = first_byte(origin)
     if start != b"[" and _lines(origin):
@@ -71,7 +70,7 @@ class _Cutter:
         self._item_line = 1
         self._number = 0
 
-    def items(self, stream: Stream) -> Iterator[Item]:
+    def items(self, stream: Stream) -> Rows:
         for chunk in stream.chunks():
             yield from self._cut(chunk)
         if self._closed:
@@ -81,7 +80,7 @@ class _Cutter:
         if self._array:
             raise RecordError(f"{self._name}:{self._line}", "the array has no end", "a ] after the last item")
 
-    def _cut(self, chunk: bytes) -> Iterator[Item]:
+    def _cut(self, chunk: bytes) -> Rows:
         begin = at = self._entered(chunk)
         while at < len(chunk):
             if self._closed:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin
 from ragstone.records.jsontext import WHITESPACE, row
 from ragstone.records.limits import MAX_RECORD_BYTES
-from ragstone.records.mapping import Item, Mapper
+from ragstone.records.mapping import Mapper, Rows
 
 
-def read(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
     del mapper  # a line says itself what is a list
     with origin.open() as stream:

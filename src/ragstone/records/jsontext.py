@@ -132,12 +132,11 @@ def excerpt(text: str) -> str:
 def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
     """Why it could not be parsed, better than a parser says it that was made for speed."""
     if b"\0" in raw:
-        at = raw.index(b"\0") + 1
-        return f"a NUL byte at byte {at}", "text in UTF-8; is this a binary or UTF-16 file?"
+        return f"a NUL byte at byte {raw.index(0) + 1}", "text in UTF-8; is this a binary or UTF-16 file?"
     try:
         text = raw.decode()
-    except UnicodeDecodeError as bad:
-        return f"byte 0x{raw[bad.start]:02x} at byte {bad.start + 1} is not UTF-8", "save the file as UTF-8"
+    except UnicodeDecodeError as wrong:
+        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1} is not UTF-8", "save the file as UTF-8"
     try:
         json.loads(text, parse_int=_integer, parse_constant=_constant)
     except RefusedError as refused:

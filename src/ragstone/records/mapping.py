@@ -8,7 +8,7 @@ What no field consumed is ``meta``, so nothing is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -23,8 +23,11 @@ from ragstone.types import Citation, Passage, Record
 
 T = TypeVar("T")
 Row = dict[str, Any]
-Item = tuple[str, "Row | Record | RecordError"]
+Item = tuple[str, Row | Record | RecordError]
 """What a reader yields: a place (``traces.jsonl:12``), and what stands there or why it cannot be read."""
+
+Rows = Generator[Item, None, None]
+"""What a reader is; closing it closes the file."""
 
 NO_ID: Final = "no id: a hash of the content stands for it"
 DETAILS: Final = "context_details"
@@ -59,7 +62,9 @@ class Mapper:
         nuggets = reading.take("nuggets", values.nuggets)
         written = reading.take("citations", values.citations, lenient=True)
         if written and (response is None or max(citation.span.end for citation in written) > len(response)):
-            raise RecordError(where, "a span beyond the end of the response", "offsets in characters", field="citations")
+            raise RecordError(
+                where, "a span beyond the end of the response", "offsets in characters", field="citations"
+            )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
         overrides = _merged(self._named(reading), blocks, where)
@@ -173,6 +178,8 @@ class _Reading:
         if field in self._mapped:
             path, value = self._mapped[field]
             return None if value is MISSING or value is None else self._read(path, value, read)
+        if self.row.keys().isdisjoint(self._names[field]):  # most fields of most rows
+            return None
         blank: str | None = None
         doubt = ""
         for name in self._names[field]:

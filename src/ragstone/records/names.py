@@ -9,6 +9,8 @@ from typing import Final
 
 EXAMPLES: Final = 10
 
+REPEATED: Final = "id: not the first of this id; a number was added"
+
 
 class Names:
     """Gives each record of one reading its id; the same order of ids always gives the same names."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.bytestream import Origin, spool
 from ragstone.records.limits import CHUNK
-from ragstone.records.mapping import Item, Mapper
+from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.plain import plain_row
 
 BATCH: Final = 128
@@ -18,7 +17,7 @@ BATCH: Final = 128
 MAGIC: Final = b"PAR1"
 
 
-def read(origin: Origin, mapper: Mapper) -> Iterator[Item]:
+def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each row's place (``traces.parquet row 12``) with its values; a damaged file is a RecordError."""
     del mapper  # columns have types of their own
     if not origin.compression:
@@ -32,7 +31,7 @@ def read(origin: Origin, mapper: Mapper) -> Iterator[Item]:
         path.unlink(missing_ok=True)
 
 
-def _rows(name: str, path: Path) -> Iterator[Item]:
+def _rows(name: str, path: Path) -> Rows:
     arrow, parquet = _libraries()
     try:
         with parquet.ParquetFile(path, buffer_size=CHUNK, pre_buffer=False) as file:
@@ -42,7 +41,7 @@ def _rows(name: str, path: Path) -> Iterator[Item]:
         raise RecordError(name, f"not readable as Parquet: {_first_line(error)}", "fetch or copy it again") from None
 
 
-def _batches(name: str, file: Any) -> Iterator[Item]:
+def _batches(name: str, file: Any) -> Rows:
     number = 0
     for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
         for row in batch.to_pylist():
@@ -59,11 +58,11 @@ def _check_columns(name: str, columns: list[str]) -> None:
 
 def _libraries() -> tuple[Any, Any]:
     try:
-        import pyarrow as arrow  # noqa: PLC0415 - heavy and optional
+        import pyarrow as pa  # noqa: PLC0415 - heavy and optional
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise ConfigError("reading Parquet needs pyarrow: pip install 'ragstone[parquet]'") from None
-    return arrow, parquet
+    return pa, parquet
 
 
 def _first_line(error: Exception) -> str:

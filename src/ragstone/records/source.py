@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,15 +14,16 @@ from typing import Any, Literal, Self
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
-from ragstone.records.bytestream import is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import Origin, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.fields import Fields
 from ragstone.records.formats import reader_of
-from ragstone.records.mapping import Item, Mapper, Row
-from ragstone.records.names import Names
+from ragstone.records.mapping import Mapper, Row, Rows
+from ragstone.records.names import REPEATED, Names
 from ragstone.types import NOTHING, Record
 
 OnError = Literal["stop", "skip"]
 Inspect = Callable[[Record], None]
+"""Looks at a record and raises InputError if the run cannot use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ class SetAside:
     error: str
 
 
+Reading = Generator[Record | SetAside, None, None]
+
+
 class Source:
     """Records in the order of the input; each iteration reads anew and gives the same ids.
 
@@ -48,7 +52,7 @@ class Source:
     def __init__(
         self,
         name: str,
-        items: Callable[[], Iterator[Item]],
+        items: Callable[[], Rows],
         mapper: Mapper,
         *,
         on_error: OnError = "stop",
@@ -64,10 +68,10 @@ class Source:
         self._closed = False
         self._delete = weakref.finalize(self, _unlink, temporary) if temporary else None
 
-    def __iter__(self) -> Iterator[Record | SetAside]:
+    def __iter__(self) -> Reading:
         return self.read(Names())
 
-    def read(self, names: Names, inspect: Inspect | None = None) -> Iterator[Record | SetAside]:
+    def read(self, names: Names, inspect: Inspect | None = None) -> Reading:
         """One reading, which gives ids by ``names`` and shows each record to ``inspect``.
 
         RecordError for a record that cannot be read (``stop``), a file of which nothing can be, or an
@@ -75,13 +79,13 @@ class Source:
         """
         if self._closed:
             raise ValueError("the source is closed")
-        count = 0
         inspects = [look for look in (self._inspect, inspect) if look]
+        empty = True
         with closing(self._guarded()) as items:
             for where, value in items:
-                yield self._outcome(where, value, names, inspects, last=count)
-                count += 1
-        if not count:
+                empty = False
+                yield self._outcome(where, value, names, inspects)
+        if empty:
             raise RecordError(self.name, "there is no record in it", "expected at least one")
 
     def close(self) -> None:
@@ -98,11 +102,11 @@ class Source:
     ) -> None:
         self.close()
 
-    def _guarded(self) -> Iterator[Item]:
+    def _guarded(self) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
         try:
-            with closing(self._items()) as items:  # type: ignore[type-var]
+            with closing(self._items()) as items:
                 for item in items:
                     count += 1
                     yield item
@@ -113,7 +117,7 @@ class Source:
             yield broken.where, broken
 
     def _outcome(
-        self, where: str, value: Row | Record | RecordError, names: Names, inspects: list[Inspect], *, last: int
+        self, where: str, value: Row | Record | RecordError, names: Names, inspects: list[Inspect]
     ) -> Record | SetAside:
         try:
             if isinstance(value, RecordError):
@@ -124,6 +128,96 @@ class Source:
         except RecordError as error:
             if self.on_error == "stop":
                 raise
-            name = self.mapper.name(where, value) if isinstance(value, dict) else where
-            return SetAside(names.unique(name), where, str(error))
+            return SetAside(names.unique(self._name(where, value)), where, str(error))
         return _named(record, names)
+
+    def _name(self, where: str, value: Row | Record | RecordError) -> str:
+        if isinstance(value, Record):
+            return value.id
+        return self.mapper.name(where, value) if isinstance(value, dict) else where
+
+
+def _inspected(record: Record, inspect: Inspect) -> None:
+    try:
+        inspect(record)
+    except RecordError:
+        raise
+    except InputError as error:
+        raise RecordError(record.where, str(error)) from error
+
+
+def _named(record: Record, names: Names) -> Record:
+    name = names.unique(record.id)
+    return record if name == record.id else replace(record, id=name, notes=(*record.notes, REPEATED))
+
+
+def _unlink(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def open_records(
+    source: Any,
+    *,
+    fields: Mapping[str, str] | Fields = NOTHING,
+    blocks: Mapping[str, str] = NOTHING,
+    on_error: OnError = "stop",
+    inspect: Inspect | None = None,
+) -> Source:
+    """Make a source of records of whatever holds them.
+
+    Args:
+        source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; an iterable of dicts or
+            Records; a pandas or polars frame; a ``datasets.Dataset``; or a Source, which is returned.
+            What can be read only once is copied to a private temporary file, as JSON lines.
+        fields: canonical field to dotted path, see `Fields`.
+        blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
+        on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
+        inspect: shown every record in every reading; the InputError it raises is that record's error.
+
+    Raises:
+        RecordError: the file is missing, unreadable, empty or of no known format.
+        ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable.
+        InputError: the object is no source of records.
+    """
+    if isinstance(source, Source):
+        return source
+    if on_error not in ("stop", "skip"):
+        raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
+    mapping = fields if isinstance(fields, Fields) else Fields(fields)
+    mapper = Mapper(mapping, blocks)
+    make = partial(Source, mapper=mapper, on_error=on_error, inspect=inspect)
+    if isinstance(source, str) and source.startswith(hub.SCHEME):
+        hub.check(source)
+        return make(source, partial(hub.read, source))
+    if source == "-" and isinstance(source, str):
+        return _spooled(make, "stdin", standard_input(), "", mapping)
+    if isinstance(source, str | os.PathLike):
+        return _file(make, Path(source), mapping)
+    name, items = frames.reader(source)
+    if not frames.is_iterator(source):
+        return make(name, items)
+    path = frames.keep(items())
+    return make(name, partial(frames.kept, path), temporary=path)
+
+
+Make = partial[Source]
+
+
+def _file(make: Make, path: Path, fields: Fields) -> Source:
+    if is_pipe(path):
+        return _spooled(make, path.name, pipe(path), "".join(path.suffixes[-2:]), fields)
+    return _from(make, origin_of(path), fields)
+
+
+def _spooled(make: Make, name: str, chunks: Iterable[bytes], suffix: str, fields: Fields) -> Source:
+    path = spool(name, chunks, suffix=suffix)
+    try:
+        return _from(make, origin_of(path, name=name), fields, temporary=path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _from(make: Make, origin: Origin, fields: Fields, temporary: Path | None = None) -> Source:
+    read = reader_of(origin, frozenset(fields.paths.values()))
+    return make(origin.name, partial(read, origin, make.keywords["mapper"]), temporary=temporary)

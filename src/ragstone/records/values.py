@@ -55,7 +55,9 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     if any(not body.strip() for _, body, _ in found):
         notes.append("contexts: a blank passage")
     names = _unique([name for name, _, _ in found], notes)
-    made = tuple(Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1))
+    made = tuple(
+        Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
+    )
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
 
 
@@ -91,6 +93,8 @@ def _names(value: Any) -> bool:
 
 def _unique(names: list[str], notes: list[str]) -> list[str]:
     """Ids as given, the later of two equal ones with ``#2``; where none was given, the rank."""
+    if not any(names):
+        return [str(rank) for rank in range(1, len(names) + 1)]
     taken: set[str] = set()
     result = [""] * len(names)
     by_own_id_first = sorted(range(len(names)), key=lambda at: not names[at])

@@ -191,8 +191,8 @@ class Endpoint:
 
     def _wrong_key(self, headers: Mapping[str, str]) -> Outcome | None:
         key = self.behaviour.api_key
-        given = headers.get("authorization", "")
-        if key is None or given == f"Bearer {key}":
+        given = headers.get("authorization") or headers.get("api-key", "")
+        if key is None or given in (f"Bearer {key}", key):
             return None
         if not given:
             return _error(401, "You didn't provide an API key.")

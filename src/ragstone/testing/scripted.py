@@ -12,11 +12,10 @@ None in the place of a label leaves that unit unjudged, and so does a label that
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
-
-import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Call, Dialogue, Failed, Reply, Usage
@@ -88,7 +87,7 @@ class ScriptedJudge:
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call for the question, then its answer."""
-        body = orjson.dumps({"shape": type(question).__name__, **asdict(question)}, option=orjson.OPT_SORT_KEYS)
+        body = json.dumps({"shape": type(question).__name__, **asdict(question)}, sort_keys=True).encode()
         units = len(question.units) if isinstance(question, Rate) else 1
         call = Call(self.id, question.task, self.maker(question), body, units, repeat)
         self.backend.expected[call.key] = question
@@ -125,7 +124,7 @@ class ScriptedBackend:
         found = _look_up(question, self.judge.script)
         if isinstance(found, Failed):
             raise BackendError(found.reason, judge=self.judge.id)
-        text = orjson.dumps(asdict(_answer(question, found, self.judge.id))).decode()
+        text = json.dumps(asdict(_answer(question, found, self.judge.id)))
         return Reply(text, usage=Usage(input=len(call.body) // 4, output=len(text) // 4))
 
     async def close(self) -> None:
@@ -189,7 +188,7 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed, scale: Scale, judg
 
 def _read(question: Question[Any], text: str, judge: str) -> Answer:
     """The answer that ``ScriptedBackend.send`` wrote out, held against the units of the question."""
-    plain = orjson.loads(text)
+    plain = json.loads(text)
     if isinstance(question, Rate):
         verdicts = zip(question.units, plain["verdicts"], strict=True)
         return Rated(tuple(_verdict_read(unit, verdict, judge) for unit, verdict in verdicts), plain["reason"])

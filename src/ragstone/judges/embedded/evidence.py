@@ -104,6 +104,7 @@ class Finding:
     windows: tuple[Place, ...]
     missing: tuple[str, ...]
     shared: tuple[str, ...]
+    words: int
 
 
 class _Cache:
@@ -240,7 +241,7 @@ def find(claim: str, library: Library) -> Finding:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
     missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
-    return Finding(features, tuple(place for place, mask in windows if mask), missing, shared)
+    return Finding(features, tuple(place for place, mask in windows if mask), missing, shared, len(statement.tokens))
 
 
 Masks = dict[tuple[int, int], int]

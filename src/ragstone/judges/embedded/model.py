@@ -1,6 +1,6 @@
 """The numbers that the embedded judge was fitted to, and how they are applied.
 
-One JSON file holds all: how rare English stems are, the two small models, their calibration, and the cuts of
+One JSON file holds all: how rare English stems are, three small models, their calibration, and the cuts of
 one probability into the labels of each scale. ``training/`` makes it.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -57,6 +57,7 @@ class Logistic:
     weight: tuple[float, ...]
     bias: float
     trees: tuple[Tree, ...]
+    calibration: tuple[float, float]
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
@@ -73,27 +74,23 @@ class Model:
     documents: int
     counts: Mapping[str, float]
     support: Logistic
-    calibration: tuple[float, float]
-    relevance: Logistic
-    relevance_calibration: tuple[float, float]
+    passage: Logistic
+    answer: Logistic
     cuts: Mapping[str, tuple[float, ...]]
 
 
-def _logistic(raw: Mapping[str, list[float]], bias: float, trees: Sequence[Sequence[Sequence[float]]]) -> Logistic:
+def _logistic(raw: Mapping[str, Any]) -> Logistic:
+    slope, shift = raw["calibration"]
     return Logistic(
         mean=tuple(raw["mean"]),
         scale=tuple(raw["scale"]),
         weight=tuple(raw["weight"]),
-        bias=bias,
+        bias=raw["bias"],
         trees=tuple(
-            Tree(
-                tuple(int(node[0]) for node in tree),
-                tuple(float(node[1]) for node in tree),
-                tuple(int(node[2]) for node in tree),
-                tuple(int(node[3]) for node in tree),
-            )
-            for tree in trees
+            Tree(tuple(tree["column"]), tuple(tree["cut"]), tuple(tree["left"]), tuple(tree["right"]))
+            for tree in raw["trees"]
         ),
+        calibration=(slope, shift),
     )
 
 
@@ -112,21 +109,14 @@ def model() -> Model:
     """The model of this version, read once."""
     raw = orjson.loads(files("ragstone.judges.embedded").joinpath("model.json").read_bytes())
     rarity = raw["rarity"]
-    support, relevance = raw["support"], raw["relevance"]
     return Model(
         digest=digest(),
         language=rarity["language"],
         documents=rarity["documents"],
-        counts={
-            stem: level / 10
-            for level, stems in rarity["tenths"].items()
-            for level in [int(level)]
-            for stem in stems.split()
-        },
-        support=_logistic(support, support["bias"], support["trees"]),
-        calibration=tuple(support["calibration"]),
-        relevance=_logistic(relevance, relevance["bias"], relevance["trees"]),
-        relevance_calibration=tuple(relevance["calibration"]),
+        counts={stem: int(tenths) / 10 for tenths, stems in rarity["tenths"].items() for stem in stems.split()},
+        support=_logistic(raw["support"]),
+        passage=_logistic(raw["passage"]),
+        answer=_logistic(raw["answer"]),
         cuts={name: tuple(cuts) for name, cuts in raw["cuts"].items()},
     )
 

@@ -1,0 +1,312 @@
+"""What the command line and users call: one function a command.
+
+``evaluate`` is ``aevaluate`` in an event loop of its own, so that it works in a script, in a notebook and
+inside a running loop alike, and patches nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ragstone import __version__, metrics
+from ragstone.config import Flags, RunSpec, Step, choose, resolve
+from ragstone.engine import Engine, Job, Route, Routes, Tally, Weighed, signature_of
+from ragstone.errors import ConfigError, RagstoneError, RecordError
+from ragstone.judges.base import Judge
+from ragstone.judges.catalogue import build
+from ragstone.metrics.base import Metric
+from ragstone.prices import PriceBook
+from ragstone.records import SetAside, Source, Survey, has, open_records, survey
+from ragstone.report.files import Folder
+from ragstone.report.run import Run, find_run
+from ragstone.report.summarize import summarize
+from ragstone.store import ResultRow, ScoreRow, Store
+from ragstone.types import NOTHING, Record
+
+
+@dataclass(slots=True)
+class Progress:
+    """A run while it goes on, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
+
+    run: int
+    total: int
+    tally: Tally
+    metrics: tuple[str, ...]
+    judges: tuple[str, ...]
+    left_out: Mapping[str, str]
+    survey: Survey
+    notes: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is started.
+
+    ``metrics`` are names, suites or ``auto``; ``judges`` are ``NAME``, or ``STEP=NAME`` for one step, and
+    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. ``parameters`` maps a metric
+    to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
+    ``cases`` adds a file a record. ``on_start`` is shown the progress when the first call is about to be made.
+    """
+
+    metrics: Sequence[str] | None = None
+    judges: Sequence[str] | None = None
+    aggregate: str | None = None
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
+    fields: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    on_error: Literal["stop", "skip"] | None = None
+    on_empty: Literal["null", "zero", "one"] | None = None
+    concurrency: int | None = None
+    store: Path | str | None = None
+    config: Path | str | None = None
+    out: Path | str | None = None
+    cases: bool = False
+    name: str = ""
+    on_start: Callable[[Progress], None] | None = None
+
+    def flags(self) -> Flags:
+        """What of this the configuration merges."""
+        return Flags(
+            metrics=self.metrics,
+            judges=self.judges,
+            aggregate=self.aggregate,
+            parameters=self.parameters,
+            fields=self.fields,
+            on_error=self.on_error,
+            on_empty=self.on_empty,
+            concurrency=self.concurrency,
+            store=self.store,
+            config=self.config,
+        )
+
+
+def evaluate(
+    source: Any,
+    metrics: Sequence[str] | str | None = None,
+    judge: Sequence[str] | str | None = None,
+    **options: Any,
+) -> Run:
+    """Weigh records and return the run.
+
+    ``source`` is a path, ``-``, an iterable of dicts or Records, or a pandas, polars or datasets table.
+    ``metrics`` and ``judge`` are one name or several; further keywords are those of ``Options``. Works also
+    while an event loop runs in this thread. Raises InputError for what the caller can mend, BackendError
+    when the judge cannot be reached: what was done until then is kept.
+    """
+    coroutine = aevaluate(source, metrics, judge, **options)
+    return _in_thread(coroutine) if _in_a_loop() else asyncio.run(coroutine)
+
+
+async def aevaluate(
+    source: Any,
+    metrics: Sequence[str] | str | None = None,
+    judge: Sequence[str] | str | None = None,
+    **options: Any,
+) -> Run:
+    """``evaluate`` for those who are in an event loop already."""
+    unknown = set(options) - set(Options.__dataclass_fields__)
+    if unknown:
+        known = ", ".join(sorted(Options.__dataclass_fields__))
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+    if metrics is not None:
+        options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
+    if judge is not None:
+        options["judges"] = [judge] if isinstance(judge, str) else list(judge)
+    return await weigh(source, Options(**options))
+
+
+async def weigh(source: Any, options: Options) -> Run:
+    """Weigh records as the options say: survey, choose, check, then run."""
+    spec = resolve(options.flags())
+    with open_records(source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error) as opened:
+        plan = _plan(spec, opened)
+        store = Store(spec.store)
+        try:
+            return await _run(plan, opened, store, options)
+        except BaseException:
+            store.close()
+            raise
+
+
+def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
+    """Read all of the input and call nobody: the survey, and on how many records each metric could run."""
+    spec = resolve(options.flags())
+    able: dict[str, int] = dict.fromkeys(metrics.catalogue(), 0)
+
+    def inspect(record: Record) -> None:
+        _check_overrides(record)
+        for name, metric in metrics.catalogue().items():
+            able[name] += all(has(record, needed) for needed in metric.needs)
+
+    with open_records(source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error) as opened:
+        return survey(opened, inspect), able
+
+
+def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
+    """A run of the store by number, name, or ``last``; InputError names what there is."""
+    return find_run(open_store(store), which)
+
+
+def open_store(path: Path | str | None = None) -> Store:
+    """The store for reading; ConfigError when there is none, so that looking creates nothing."""
+    where = resolve(Flags(store=path)).store
+    if not Path(where).exists():
+        raise ConfigError(f"no store at {where}; make a run first (ragstone run FILE) or name another with --store")
+    return Store(where)
+
+
+# ---- the plan: everything that can be refused is refused before a call is made
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    spec: RunSpec
+    survey: Survey
+    judges: Mapping[str, Judge]
+    routes: Routes
+    metrics: tuple[Metric, ...]
+    left_out: Mapping[str, str]
+    signatures: Mapping[str, str]
+
+    def as_json(self, source: str) -> dict[str, Any]:
+        """For the store and run.json."""
+        return {
+            **self.spec.as_json(),
+            "input": source,
+            "chosen": [metric.name for metric in self.metrics],
+            "left_out": dict(self.left_out),
+            "signatures": dict(self.signatures),
+            "ragstone": __version__,
+            "python": platform.python_version(),
+        }
+
+
+def _plan(spec: RunSpec, source: Source) -> _Plan:
+    judges = {name: build(judge) for name, judge in spec.judges.items()}
+    routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
+    found = survey(source, _check_overrides)
+    paid = any(not judge.backend.free for judge in judges.values())
+    chosen, left_out = choose(spec, found.present, paid=paid)
+    if not chosen:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise ConfigError(f"{source.name}: no metric can run ({reasons}); map columns with --field")
+    for metric in chosen:
+        routes.check(metric)
+    return _Plan(spec, found, judges, routes, chosen, left_out, {m.name: signature_of(m, routes) for m in chosen})
+
+
+def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
+    return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+
+
+def _check_overrides(record: Record) -> None:
+    for name, parameters in record.overrides.items():
+        try:
+            metrics.find(name)().overridden(parameters)
+        except ConfigError as error:
+            raise RecordError(record.where, str(error), field=name) from error
+
+
+# ---- the run
+
+
+async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> Run:
+    spec = plan.spec
+    prices = PriceBook({judge.id: price for name, judge in plan.judges.items() if (price := spec.judges[name].price)})
+    engine = Engine(plan.routes, store, prices, spec.engine)
+    details = plan.as_json(source.name)
+    number = store.start_run(options.name or source.name, details)
+    progress = Progress(
+        number,
+        plan.survey.total,
+        engine.tally,
+        tuple(metric.name for metric in plan.metrics),
+        tuple(plan.judges),
+        plan.left_out,
+        plan.survey,
+        list(store.notes),
+    )
+    if options.on_start is not None:
+        options.on_start(progress)
+    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
+    status = "interrupted"
+    try:
+        with folder or contextlib.nullcontext():
+            async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
+                async for weighed in results:
+                    _keep(store, number, weighed)
+                    if folder is not None:
+                        folder.add(weighed.record, weighed.document)
+        status = "done"
+    except RagstoneError as error:
+        status = "stopped"
+        error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
+        raise
+    finally:
+        summary = summarize(store, number, plan.signatures, status)
+        summary["bill"] = engine.tally.as_json()
+        summary["left_out"] = dict(plan.left_out)
+        summary["seconds"] = round(time.monotonic() - progress.started, 3)
+        store.finish_run(number, status, summary)
+        if folder is not None:
+            folder.finish(summary, {"run": number, "name": options.name or source.name, "status": status, **details})
+    return find_run(store, number)
+
+
+def _jobs(source: Source, plan: _Plan) -> Iterator[Job]:
+    base = tuple((metric, plan.signatures[metric.name]) for metric in plan.metrics)
+    for position, record in enumerate(source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, signature_of(m, plan.routes)) for m in changed))
+        else:
+            yield Job(position, record.id, record, base)
+
+
+def _keep(store: Store, run: int, weighed: Weighed) -> None:
+    rows = [
+        ScoreRow(
+            score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,
+            score.low, score.high, score.outcome,
+            share["calls"], share["input_tokens"], share["output_tokens"], share["dollars"],
+        )
+        for score, share in zip(weighed.scores, weighed.shares, strict=True)
+    ]  # fmt: skip
+    store.put_result(run, ResultRow(weighed.position, weighed.record, weighed.document), rows)
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _in_thread(coroutine: Any) -> Run:
+    """Run the coroutine in a loop of its own on a thread of its own, and wait for it."""
+    outcome: list[Run] = []
+    trouble: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread as it is
+            trouble.append(error)
+
+    thread = threading.Thread(target=work, name="ragstone-evaluate")
+    thread.start()
+    thread.join()
+    if trouble:
+        raise trouble[0]
+    return outcome[0]

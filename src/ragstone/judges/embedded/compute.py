@@ -1,0 +1,89 @@
+"""What the embedded judge's backend does: the body of a call to the text of its reply.
+
+A pure function of the body. The reply holds raw log-odds and places, no labels: scale, calibration and cuts
+are applied when it is read, so a stored reply serves every scale. Numbers are rounded to six decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from ragstone.judges.embedded.claims import write
+from ragstone.judges.embedded.evidence import Finding, Library, find
+from ragstone.judges.embedded.model import model
+from ragstone.judges.embedded.relevance import relevance
+from ragstone.judges.embedded.trivial import triviality
+from ragstone.segment import language_of, sentences
+
+WORDS_NAMED: Final = 5
+"""The most words that a reason names."""
+
+
+def reply_to(body: bytes) -> str:
+    """The reply to a call's body, as JSON."""
+    asked: Mapping[str, Any] = orjson.loads(body)
+    task = asked["task"]
+    if task == "claims":
+        claims = write(asked["sentences"], asked["before"], asked["limit"])
+        found: Any = {"claims": [[claim.text, claim.sentence, claim.confidence] for claim in claims]}
+    elif task == "support":
+        library = Library(asked["passages"], asked["units"])
+        found = {"units": [_support(text, library, trivial=asked["trivial"]) for text in asked["units"]]}
+    elif task == "response_support":
+        library = Library(asked["passages"], asked["units"])
+        found = {"units": [_response(text, library) for text in asked["units"]]}
+    else:
+        found = {
+            "units": [_relevance(asked["question"], text, passage=asked["passage"]) for text in asked["units"]],
+        }
+    return orjson.dumps(found).decode()
+
+
+def _support(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
+    kind = triviality(text, language_of(text)) if trivial else ""
+    if kind:
+        return {"trivial": kind}
+    finding = find(text, library)
+    if not finding.words:
+        return {"blank": True}
+    return {"x": _rounded(model().support.log_odds(finding.features)), **_places(finding, library)}
+
+
+def _response(text: str, library: Library) -> dict[str, Any]:
+    spans = sentences(text, library.language)
+    rows: list[dict[str, Any]] = []
+    for span in spans:
+        rows.append({"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=True)})
+    if all("x" not in row for row in rows):
+        rows = [
+            {"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=False)}
+            for span in spans
+        ]
+    return {"sentences": rows}
+
+
+def _relevance(question: str, text: str, *, passage: bool) -> dict[str, Any]:
+    features, finding, library = relevance(question, text)
+    if not finding.words or not library.words:
+        return {"blank": True}
+    weigh = model().passage if passage else model().answer
+    return {"x": _rounded(weigh.log_odds(features)), **_places(finding, library)}
+
+
+def _places(finding: Finding, library: Library) -> dict[str, Any]:
+    return {
+        "windows": [[place.passage, *library.place(place)] for place in finding.windows],
+        "missing": _named(finding.missing),
+        "shared": _named(finding.shared),
+    }
+
+
+def _named(words: Sequence[str]) -> list[str]:
+    return [word[:40] for word in words[:WORDS_NAMED]]
+
+
+def _rounded(value: float) -> float:
+    return round(value, 6)

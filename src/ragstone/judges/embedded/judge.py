@@ -1,0 +1,245 @@
+"""The judge that needs no key, no network and no set-up: it looks for the words of a statement in its evidence.
+
+It is not a language model. It reads no meaning, only words, numbers, names and negations; ``docs/embedded-judge.md``
+says how well that does on public human labels. The same question always gets the same answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import orjson
+
+from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.judges.embedded.model import Logistic, digest, label_of, model, probability
+from ragstone.questions import TASKS, Question, Rate, Rated, Task, Write, Written
+from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
+
+VERSION: Final = "embedded-1"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+QUOTES: Final = 3
+"""The most quotes a whole response is given as evidence."""
+
+
+class EmbeddedBackend:
+    """Runs the computation in one thread of its own, so that the event loop stays free."""
+
+    concurrency: int = 2
+    free: bool = True
+
+    def __init__(self) -> None:
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def open(self) -> None:
+        """Nothing to connect to; the thread starts with the first call."""
+
+    async def send(self, call: Call) -> Reply:
+        """The reply to one call."""
+        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
+
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-embedded")
+        return Reply(await asyncio.get_running_loop().run_in_executor(self._thread, reply_to, call.body))
+
+    async def close(self) -> None:
+        """End the thread."""
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._thread = None
+
+
+class EmbeddedJudge:
+    """Answers every task from the words alone; see the module."""
+
+    name: str = "embedded"
+    id: str = "embedded"
+    model: str = VERSION
+    provider: str = ""
+
+    def __init__(self) -> None:
+        self.backend = EmbeddedBackend()
+
+    def can(self, task: Task) -> bool:
+        """Every task there is."""
+        return task in TASKS
+
+    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all
+        """The version and the hash of the model's numbers and word lists."""
+        return f"{VERSION}#{digest()}"
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        """One call, then the answer."""
+        if isinstance(question, Rate):
+            return (yield from self._rate(question, repeat))
+        assert isinstance(question, Write)
+        return (yield from self._write(question, repeat))
+
+    def _call(self, question: Question[Any], body: dict[str, Any], units: int, repeat: int) -> Call:
+        packed = orjson.dumps(_encodable({"task": question.task, **body}), option=orjson.OPT_SORT_KEYS)
+        return Call(self.id, question.task, self.maker(question), packed, units, repeat)
+
+    def _rate(self, question: Rate, repeat: int) -> Dialogue:
+        units = question.units
+        if not units:
+            return Rated(())
+        body: dict[str, Any] = {"units": [unit.text for unit in units]}
+        if question.task == "relevance":
+            body["question"] = question.question
+            body["passage"] = all(unit.level == "passage" for unit in units)
+        else:
+            body["passages"] = [passage.text for passage in question.passages]
+            if question.task == "support":
+                body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
+        replies = yield (self._call(question, body, len(units), repeat),)
+        rows = _rows(replies, "units", len(units))
+        if isinstance(rows, str):
+            return Rated(tuple(Verdict(unit, None, None, self.id, failure=rows) for unit in units))
+        return Rated(tuple(self._verdict(question, unit, row) for unit, row in zip(units, rows, strict=True)))
+
+    def _write(self, question: Write, repeat: int) -> Dialogue:
+        body = {
+            "sentences": [sentence.text for sentence in question.sentences],
+            "before": question.before,
+            "limit": question.limit,
+        }
+        replies = yield (self._call(question, body, 1, repeat),)
+        rows = _rows(replies, "claims", None)
+        if isinstance(rows, str):
+            return Written((), rows)
+        units: list[Unit] = []
+        for number, (text, index, confidence) in enumerate(rows, 1):
+            sentence = question.sentences[index]
+            units.append(
+                Unit(
+                    f"claim/{number}",
+                    question.level,
+                    text,
+                    sentence.span,
+                    parent=sentence.id,
+                    confidence=confidence,
+                    part=question.part,
+                )
+            )
+        return Written(tuple(units))
+
+    # ---- reading one row
+
+    def _verdict(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        if "sentences" in row:
+            return self._response(question, unit, row["sentences"])
+        if "trivial" in row:
+            return Verdict(unit, TRIVIAL, None, self.id, reason=row["trivial"])
+        if "x" not in row:
+            return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
+        numbers = model()
+        if question.task == "support":
+            chance = _support(numbers.support, row)
+            windows = row["windows"] if chance > 0 else []
+            return self._weighed(question, unit, chance, _quotes(question, windows), _found(chance, row))
+        weigh = numbers.passage if unit.level == "passage" else numbers.answer
+        chance = probability(row["x"], weigh.calibration)
+        evidence: tuple[Quote, ...] = ()
+        if unit.level == "passage" and row["windows"]:
+            _, start, end = row["windows"][0]
+            evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
+        return self._weighed(question, unit, chance, evidence, _about(row))
+
+    def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
+        """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
+        weighed = [(_support(model().support, row), row) for row in rows if "x" in row]
+        if not weighed:
+            return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
+        chance = math.fsum(one for one, _ in weighed) / len(weighed)
+        worst, row = min(weighed, key=lambda pair: pair[0])
+        start, end = row["at"]
+        count = f"{len(weighed)} sentence{'s' if len(weighed) > 1 else ''}"
+        reason = f"{count}, mean {chance:.2f}; least supported ({worst:.2f}): {_short(unit.text[start:end])}"
+        if row["missing"]:
+            reason += f"; not found: {', '.join(row['missing'])}"
+        best = sorted((pair for pair in weighed if pair[0] > 0), key=lambda pair: -pair[0])
+        windows = [window for _, found in best for window in found["windows"][:1]]
+        unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
+        return self._weighed(question, unit, chance, _quotes(question, unique), reason)
+
+    def _weighed(self, question: Rate, unit: Unit, chance: float, evidence: tuple[Quote, ...], reason: str) -> Verdict:
+        scale = question.scale
+        label = label_of(scale, chance)
+        return Verdict(
+            unit,
+            label,
+            scale.value(label),
+            self.id,
+            raw=scale.raw(label),
+            probability=round(chance, 6),
+            evidence=evidence,
+            reason=reason,
+        )
+
+
+def _support(weigh: Logistic, row: dict[str, Any]) -> float:
+    """The calibrated probability; 0 where no passage shares a word with the statement."""
+    return probability(row["x"], weigh.calibration) if row["windows"] else 0.0
+
+
+def _rows(replies: Replies, name: str, count: int | None) -> list[Any] | str:
+    """The rows of the one reply, or why there are none."""
+    (reply,) = replies
+    if isinstance(reply, Failed):
+        return reply.reason
+    try:
+        rows = orjson.loads(reply.text)[name]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "the reply cannot be read"
+    if not isinstance(rows, list) or (count is not None and len(rows) != count):
+        return "the reply does not fit its question"
+    return rows
+
+
+def _encodable(value: Any) -> Any:
+    """The same with lone surrogates, which no JSON can carry, replaced one for one."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {key: _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
+
+
+def _quotes(question: Rate, windows: Sequence[Sequence[int]]) -> tuple[Quote, ...]:
+    quotes = []
+    for number, start, end in windows:
+        passage = question.passages[number]
+        quotes.append(Quote(passage.id, Span(start, end), passage.text[start:end], verbatim=True))
+    return tuple(quotes)
+
+
+def _found(chance: float, row: dict[str, Any]) -> str:
+    missing = ", ".join(row["missing"])
+    if not row["windows"]:
+        return f"not found: {missing}" if missing else "not found"
+    head = f"{'found' if chance >= 0.5 else 'weakly found'} in passage {row['windows'][0][0] + 1} ({chance:.2f})"
+    return f"{head}; not found: {missing}" if missing else head
+
+
+def _about(row: dict[str, Any]) -> str:
+    parts = []
+    if row["shared"]:
+        parts.append("shares with the question: " + ", ".join(row["shared"]))
+    if row["missing"]:
+        parts.append("lacks: " + ", ".join(row["missing"]))
+    return "; ".join(parts) or "shares nothing with the question"
+
+
+def _nothing(question: Rate, unit: Unit) -> str:
+    if question.task == "relevance" and not question.question.strip():
+        return "the question is blank"
+    return "the text is blank" if not unit.text.strip() else "no words to look for"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"

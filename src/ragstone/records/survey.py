@@ -1,0 +1,147 @@
+"""All of a source read once before anything is paid for: what is there, what is not, what is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.errors import ConfigError
+from ragstone.records.names import REPEATED, Names
+from ragstone.records.source import Inspect, SetAside, Source
+from ragstone.types import Record
+
+MAX_MESSAGES: Final = 20
+MAX_NOTES: Final = 50
+SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations")
+MAY_BE_BLANK: Final = {
+    "question": "question: blank",
+    "response": "response: blank",
+    "reference": "reference: blank",
+    "contexts": "contexts: there are none, or all are blank",
+}
+"""What is said of a field that is there and holds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing about some records: what, how many, and where the first of them is."""
+
+    text: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one reading of a source found; small, however large the source is."""
+
+    name: str
+    records: int
+    """Records that can be used."""
+    set_aside: int
+    messages: tuple[str, ...]
+    """Why records were set aside: the first `MAX_MESSAGES`."""
+    renamed: int
+    """Records whose id had come before."""
+    duplicates: Mapping[str, int]
+    """The first few ids that came more than once, and how often each came."""
+    present: Mapping[str, int]
+    """Canonical field to the number of records in which it is there and not blank."""
+    overridden: int
+    """Records that bring parameters for a metric."""
+    notes: tuple[Note, ...]
+    """Most frequent first."""
+
+    @property
+    def total(self) -> int:
+        """Records that can be used and records that were set aside: all that the input holds."""
+        return self.records + self.set_aside
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Lines for the user: ids that are not unique, then the notes."""
+        lines = []
+        if self.renamed:
+            shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
+            lines.append(f"{self.renamed} records have an id that came before: {shown}; the second is called 'id#2'")
+        lines += [f"{note.text} ({_records(note.count)}, first {note.example})" for note in self.notes]
+        return tuple(lines)
+
+
+def survey(source: Source, inspect: Inspect | None = None) -> Survey:
+    """Read all of a source once; memory does not grow with it but for 8 bytes of each id, hashed.
+
+    ``inspect`` is shown each record; an InputError that it raises is that record's error: raised as a
+    RecordError, or counted as set aside where the source skips. ConfigError for a mapped path that no record
+    has. Other errors as the source's own.
+    """
+    names = Names()
+    tally = _Tally()
+    for outcome in source.read(names, inspect):
+        if isinstance(outcome, SetAside):
+            tally.aside(outcome)
+        else:
+            tally.add(outcome)
+    misses = source.mapper.misses()
+    if misses:
+        raise ConfigError("; ".join(misses))
+    return Survey(
+        name=source.name,
+        records=tally.records,
+        set_aside=tally.set_aside,
+        messages=tuple(tally.messages),
+        renamed=names.renamed,
+        duplicates=dict(names.repeats),
+        present=tally.present,
+        overridden=tally.overridden,
+        notes=tally.sorted_notes(),
+    )
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.records = 0
+        self.set_aside = 0
+        self.overridden = 0
+        self.messages: list[str] = []
+        self.present = dict.fromkeys(SURVEYED, 0)
+        self._notes: dict[str, tuple[int, str]] = {}
+
+    def aside(self, outcome: SetAside) -> None:
+        self.set_aside += 1
+        if len(self.messages) < MAX_MESSAGES:
+            self.messages.append(outcome.error)
+
+    def add(self, record: Record) -> None:
+        self.records += 1
+        self.overridden += bool(record.overrides)
+        for field in SURVEYED:
+            there = has(record, field)
+            self.present[field] += there
+            if not there and field in MAY_BE_BLANK and getattr(record, field) is not None:
+                self._note(MAY_BE_BLANK[field], record.where)
+        for text in record.notes:
+            if text != REPEATED:
+                self._note(text, record.where)
+
+    def _note(self, text: str, where: str) -> None:
+        if text in self._notes or len(self._notes) < MAX_NOTES:
+            count, example = self._notes.get(text, (0, where))
+            self._notes[text] = (count + 1, example)
+
+    def sorted_notes(self) -> tuple[Note, ...]:
+        ranked = sorted(self._notes.items(), key=lambda entry: -entry[1][0])
+        return tuple(Note(text, count, example) for text, (count, example) in ranked)
+
+
+def has(record: Record, field: str) -> bool:
+    """Whether a record's field is there and not blank; contexts: whether any passage is not."""
+    if field == "contexts":
+        return any(passage.text.strip() for passage in record.contexts or ())
+    value = getattr(record, field)
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"

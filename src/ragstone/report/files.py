@@ -1,0 +1,80 @@
+"""The files of a run: results.jsonl, run.json, summary.json, and a file a record on request."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import orjson
+
+from ragstone.errors import ConfigError
+
+PARTIAL = ".partial"
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+class Folder:
+    """Writes a run's results as they come; what stands under its final name is always whole.
+
+    Times and durations are in run.json and summary.json alone, so that the same run gives the same
+    results.jsonl byte for byte.
+    """
+
+    def __init__(self, path: Path, *, cases: bool) -> None:
+        self.path = path
+        self._cases = path / "cases" if cases else None
+        try:
+            for folder in (path, self._cases):
+                if folder is not None:
+                    folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"{path}: cannot write there ({error.strerror}); choose another folder with -o"
+            ) from error
+        self._target = path / "results.jsonl"
+        self._partial = path / f"results.jsonl{PARTIAL}"
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._file = self._partial.open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._file is not None
+        self._file.close()
+        if error is None:
+            self._partial.replace(self._target)
+
+    def add(self, record: str, document: bytes) -> None:
+        """Write one record's result."""
+        assert self._file is not None
+        self._file.write(document + b"\n")
+        if self._cases is not None:
+            pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
+            _write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+
+    def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+        """Write summary.json and run.json."""
+        for name, content in (("summary.json", summary), ("run.json", details)):
+            _write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def file_name(record: str) -> str:
+    """A file name for a record's id: the id itself where it is harmless, else its harmless part and a hash."""
+    if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
+        return record
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
+    return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def _write(path: Path, data: bytes) -> None:
+    partial = path.with_name(path.name + PARTIAL)
+    partial.write_bytes(data)
+    partial.replace(path)

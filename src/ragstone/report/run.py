@@ -1,0 +1,211 @@
+"""A finished (or interrupted) run, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ragstone.errors import InputError
+from ragstone.report.summarize import summarize
+from ragstone.store import RunRow, ScoreRow, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNIT_COLUMNS = (
+    "record", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
+    "judge", "reason", "failure", "passage", "start", "end", "quote", "verbatim",
+)  # fmt: skip
+SCORE_COLUMNS = (
+    "record", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
+    "calls", "input_tokens", "output_tokens", "dollars", "signature",
+)  # fmt: skip
+
+
+class Run:
+    """One run of the store: its scores, its summary, and each record's result with verdicts and evidence.
+
+    ``run["id"]`` is the result of one record as a dict, as in results.jsonl. Results are read when they are
+    asked for, so a run of any size can be opened.
+    """
+
+    def __init__(self, store: Store, row: RunRow) -> None:
+        self._store = store
+        self._row = row
+
+    @property
+    def id(self) -> int:
+        """The run's number in its store."""
+        return self._row.id
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave, or that of the input."""
+        return self._row.name
+
+    @property
+    def status(self) -> str:
+        """``done``; ``stopped`` by an error or ``interrupted``; ``unfinished`` when the process was killed."""
+        return "unfinished" if self._row.status == "running" else self._row.status
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What the run was made from."""
+        return self._row.spec
+
+    @property
+    def started(self) -> float:
+        """Seconds since 1970, UTC."""
+        return self._row.started
+
+    @property
+    def store(self) -> Store:
+        """The store that the run lies in."""
+        return self._store
+
+    def summary(self) -> dict[str, Any]:
+        """Means with intervals, coverage, cost and counts, as in summary.json."""
+        if self._row.summary is not None:
+            return self._row.summary
+        return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+
+    @property
+    def scores(self) -> list[ScoreRow]:
+        """Every score without its verdicts, by metric and place in the input."""
+        return list(self._store.scores(self.id))
+
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The results in the order of the input, one at a time."""
+        for row in self._store.results(self.id):
+            yield orjson.loads(row.document)
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of results.jsonl, without their line ends."""
+        for row in self._store.results(self.id):
+            yield row.document
+
+    def worst(self, metric: str, count: int = 5) -> list[dict[str, Any]]:
+        """The results with the lowest values of a metric, lowest first."""
+        rows = self._store.worst(self.id, metric, count)
+        found = (self._store.result(self.id, position=row.position) for row in rows)
+        return [orjson.loads(row.document) for row in found if row is not None]
+
+    def find(self, record: str) -> dict[str, Any] | None:
+        """The result of a record by id, or by its place in the input written as ``#12``."""
+        row = self._store.result(self.id, record=record)
+        if row is None and record.startswith("#") and record[1:].isdigit():
+            row = self._store.result(self.id, position=int(record[1:]))
+        return None if row is None else orjson.loads(row.document)
+
+    def __getitem__(self, record: str) -> dict[str, Any]:
+        found = self.find(record)
+        if found is None:
+            raise KeyError(record)
+        return found
+
+    def __len__(self) -> int:
+        return self._store.count(self.id)
+
+    def __repr__(self) -> str:
+        means = (
+            f"{name} {metric['mean']:.3f}" if metric["mean"] is not None else f"{name} -"
+            for name, metric in self.summary()["metrics"].items()
+        )
+        return f"<Run {self.id} '{self.name}', {self.status}, {len(self)} records: {', '.join(means)}>"
+
+    def score_rows(self) -> Iterator[dict[str, Any]]:
+        """One flat row a score."""
+        for result in self.results():
+            for score in result["scores"]:
+                flat = {**score, **score["cost"], "record": result["id"]}
+                yield {column: flat[column] for column in SCORE_COLUMNS}
+
+    def verdict_rows(self) -> Iterator[dict[str, Any]]:
+        """One flat row a verdict, with its first quote."""
+        for result in self.results():
+            units = {unit["id"]: unit for unit in result.get("units", ())}
+            contexts = {context["id"]: context["text"] for context in result.get("contexts", ())}
+            for score in result["scores"]:
+                for verdict in score["verdicts"]:
+                    yield _verdict_row(result, score, verdict, units[verdict["unit"]], contexts)
+
+    def to_pandas(self, rows: str = "scores") -> pd.DataFrame:
+        """A data frame of ``scores`` or ``verdicts``, one row each; needs pandas.
+
+        InputError for another name or when pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415 - only if the user has it
+        except ImportError as error:
+            raise InputError("to_pandas needs pandas; install it with: pip install 'ragstone[pandas]'") from error
+        columns, source = self.rows(rows)
+        return pd.DataFrame(list(source), columns=list(columns))
+
+    def rows(self, name: str) -> tuple[tuple[str, ...], Iterator[dict[str, Any]]]:
+        """The columns and the rows of ``scores`` or ``verdicts``; InputError for another name."""
+        if name == "scores":
+            return SCORE_COLUMNS, self.score_rows()
+        if name == "verdicts":
+            return UNIT_COLUMNS, self.verdict_rows()
+        raise InputError(f"no rows '{name}'; there are scores and verdicts")
+
+
+def find_run(store: Store, which: str | int = "last") -> Run:
+    """A run by its number, its name (the latest of that name), or ``last``; InputError names what there is."""
+    runs = store.runs()
+    if not runs:
+        raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
+    if which == "last":
+        return Run(store, runs[-1])
+    for row in reversed(runs):
+        if str(row.id) == str(which) or row.name == which:
+            return Run(store, row)
+    raise InputError(f"no run '{which}' in {store.path}; runs are {runs[0].id} to {runs[-1].id}, or 'last'")
+
+
+def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:
+    """A unit's text: its own, or that of the passage or response that it is."""
+    if unit["text"] is not None:
+        return str(unit["text"])
+    if unit["level"] == "response":
+        return result.get("response") or ""
+    return next((c["text"] for c in result.get("contexts", ()) if c["id"] == unit["parent"]), "")
+
+
+def store_exists(path: Path | str) -> bool:
+    """Whether there is a store at all, so that reading commands do not create one."""
+    return Path(path).exists()
+
+
+def _verdict_row(
+    result: Mapping[str, Any],
+    score: Mapping[str, Any],
+    verdict: Mapping[str, Any],
+    unit: Mapping[str, Any],
+    contexts: Mapping[str, str],
+) -> dict[str, Any]:
+    quote = verdict["evidence"][0] if verdict["evidence"] else {}
+    return {
+        "record": result["id"],
+        "metric": score["metric"],
+        "unit": unit["id"],
+        "level": unit["level"],
+        "text": unit["text"]
+        if unit["text"] is not None
+        else contexts.get(unit["parent"] or "", result.get("response")),
+        "label": verdict["label"],
+        "value": verdict["value"],
+        "raw": verdict["raw"],
+        "probability": verdict["probability"],
+        "judge": verdict["judge"],
+        "reason": verdict["reason"],
+        "failure": verdict.get("failure", ""),
+        "passage": quote.get("passage"),
+        "start": quote.get("start"),
+        "end": quote.get("end"),
+        "quote": quote.get("text"),
+        "verbatim": quote.get("verbatim"),
+    }

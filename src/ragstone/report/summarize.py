@@ -1,0 +1,71 @@
+"""From the scores of a run to its summary: pure arithmetic over what the store holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ragstone.stats import mean, mean_interval, median
+from ragstone.store import ScoreRow, Store
+
+
+def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> dict[str, Any]:
+    """The summary of a run.
+
+    For each metric: mean with its 95 % interval, median, how many are scored of how many, the statuses, the
+    mean that would be if every unjudged unit were worst or best, and its share of the cost. A mean never
+    stands on a default: records without a value are counted, not filled in. (A value that ``on_empty`` gives
+    was asked for by the user, and counts.)
+    """
+    columns: dict[str, list[ScoreRow]] = {}
+    for row in store.scores(run):
+        columns.setdefault(row.metric, []).append(row)
+    known = {name: columns.get(name, []) for name in signatures}
+    metrics = {name: _metric(rows, signatures.get(name, "")) for name, rows in {**known, **columns}.items()}
+    return {
+        "run": run,
+        "status": status,
+        "records": store.count(run),
+        "set_aside": store.set_aside(run),
+        "metrics": metrics,
+        "cost": _cost([row for rows in columns.values() for row in rows]),
+    }
+
+
+def _metric(rows: list[ScoreRow], signature: str) -> dict[str, Any]:
+    values = [row.value for row in rows if row.value is not None]
+    bounded = [row for row in rows if row.low is not None and row.high is not None]
+    interval = mean_interval(values) if values else None
+    outcomes = Counter(row.outcome for row in rows if row.outcome)
+    return {
+        "mean": _rounded(interval.mean) if interval else None,
+        "interval": [_rounded(interval.low), _rounded(interval.high)]
+        if interval and interval.method != "none"
+        else None,
+        "interval_method": interval.method if interval else "none",
+        "median": _rounded(median(values)) if values else None,
+        "scored": len(values),
+        "total": len(rows),
+        "low": _rounded(mean([row.low for row in bounded if row.low is not None])) if bounded else None,
+        "high": _rounded(mean([row.high for row in bounded if row.high is not None])) if bounded else None,
+        "statuses": dict(sorted(Counter(row.status for row in rows).items())),
+        "units": {"asked": sum(row.asked for row in rows), "unjudged": sum(row.unjudged for row in rows)},
+        "outcomes": dict(sorted(outcomes.items())) or None,
+        "cost": _cost(rows),
+        "signature": signature,
+    }
+
+
+def _cost(rows: list[ScoreRow]) -> dict[str, Any]:
+    unknown = any(row.dollars is None for row in rows)
+    return {
+        "calls": sum(row.calls for row in rows),
+        "input_tokens": sum(row.input_tokens for row in rows),
+        "output_tokens": sum(row.output_tokens for row in rows),
+        "dollars": None if unknown else _rounded(sum(row.dollars or 0.0 for row in rows)),
+    }
+
+
+def _rounded(value: float) -> float:
+    return round(value, 9)

@@ -1,0 +1,334 @@
+"""JSON Lines and JSON arrays: what is read, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.errors import RecordError
+from ragstone.records import SetAside, jsonarray, jsontext, limits, open_records, survey
+from ragstone.records.bytestream import Stream
+from ragstone.types import Record
+
+
+def records(path: Path, **options: Any) -> list[Any]:
+    with open_records(path, **options) as source:
+        return list(source)
+
+
+def written(tmp_path: Path, data: bytes | str, name: str = "traces.jsonl") -> Path:
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(RecordError) as caught:
+        records(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_lines_become_records_in_order(tmp_path):
+    """Each line is a record, with its place; blank lines count as lines and are no records."""
+    path = written(tmp_path, '{"id": "a", "question": "q"}\n\n   \n{"id": "b", "response": "é"}')
+    first, second = records(path)
+    assert (first.id, first.question, first.response, first.where) == ("a", "q", None, "traces.jsonl:1")
+    assert (second.id, second.response, second.where) == ("b", "é", "traces.jsonl:4")
+
+
+@pytest.mark.parametrize("data", [b'{"id":"a"}\r\n{"id":"b"}\r\n', b'\xef\xbb\xbf{"id":"a"}\n{"id":"b"}'])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.json", "x.JSONL", "x", "x.data"])
+def test_line_ends_and_a_byte_order_mark_are_accepted(tmp_path, data, name):
+    """CRLF, a missing last line end and a UTF-8 mark change nothing, under any name."""
+    assert [record.id for record in records(written(tmp_path, data, name))] == ["a", "b"]
+
+
+BAD_LINES = {
+    "not UTF-8": (b'{"id":"\xe9"}', "byte 0xe9 at byte 8 is not UTF-8"),
+    "NUL": (b'{"id":"a\0b"}', "a NUL byte at byte 9"),
+    "NaN": (b'{"id":"a","x":NaN}', "NaN, which is not JSON"),
+    "nested infinity": (b'{"x":[{"y":-Infinity}]}', "-Infinity, which is not JSON"),
+    "too large a number": (b'{"x":1e400}', "not usable as JSON: number is infinity"),
+    "too many digits": (b'{"x":' + b"1" * 5000 + b"}", "not usable as JSON: number is infinity"),
+    "key twice": (b'{"id":"a","id":"b"}', "the key 'id' is given twice"),
+    "key twice, spelled differently": (b'{"id":"a","\\u0069d" : "b"}', "the key 'id' is given twice"),
+    "nested key twice": (b'{"x":[{"y":{"k":1,"k":1}}]}', "the key 'k' is given twice"),
+    "lone surrogate": (b'{"question":"\\ud800"}', "a lone surrogate"),
+    "second half alone": (b'{"question":"\\udc00!"}', "a lone surrogate"),
+    "list": (b'["a"]', "a list where an object is due"),
+    "number": (b"3", "a number where an object is due"),
+    "null": (b"null", "null where an object is due"),
+    "array over lines": (b"[", "a file that is one JSON array is to be named .json"),
+    "python": (b"{'id': 1}", "write it with json.dumps"),
+    "cut": (b'{"id":"a","question":"wh', "not JSON: Unterminated string starting at column 22"),
+    "two on a line": (b'{"id":"a"} {"id":"b"}', "not JSON: Extra data at column 12"),
+    "deep": (b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", "nested deeper than 100 levels"),
+    "very deep": (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
+    "question is a list": (b'{"question":["a"]}', "field 'question': a list where a string is due"),
+    "question is empty list": (b'{"question":[]}', "field 'question': a list where a string is due"),
+    "response is a number": (b'{"response":42}', "field 'response': a number where a string"),
+    "contexts is an object": (b'{"contexts":{"a":1}}', "field 'contexts': an object where a list of passages"),
+    "a number as passage": (b'{"contexts":["a",7]}', "field 'contexts': a number as passage 2"),
+    "passage without text": (b'{"contexts":[{"id":"a"}]}', "field 'contexts': passage 1 is an object without a text"),
+    "id is an object": (b'{"id":{"a":1}}', "field 'id': an object where a string or a number is due"),
+    "id is true": (b'{"id":true}', "field 'id': true or false where a string or a number is due"),
+    "nuggets is a string": (b'{"nuggets":"a"}', "field 'nuggets': a string where a list of nuggets is due"),
+    "importance is a number": (b'{"nuggets":[{"text":"a","importance":1}]}', "a number as 'importance' of nugget 1"),
+    "overrides is a list": (b'{"overrides":[1]}', "field 'overrides': a list where an object is due"),
+    "override is a number": (b'{"overrides":{"grounding":1}}', "field 'overrides': a number for 'grounding'"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
+def test_a_bad_line_is_named(tmp_path, line, message):
+    """The error says file, line and what was found, on one short line."""
+    text = refusal(written(tmp_path, b'{"id":"ok"}\n' + line + b"\n"))
+    assert text.startswith("traces.jsonl:2: ")
+    assert message in text
+    assert len(text) < 250
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
+def test_a_bad_line_is_set_aside_and_counted(tmp_path, line, message):
+    """With skip the other records are read, and records and set aside add up to the lines."""
+    path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
+    first, aside, last = records(path, on_error="skip")
+    assert (first.id, last.id, last.where) == ("a", "b", "traces.jsonl:3")
+    assert isinstance(aside, SetAside)
+    assert message in aside.error
+    assert aside.where == "traces.jsonl:2"
+    found = survey(open_records(path, on_error="skip"))
+    assert (found.records, found.set_aside, found.total) == (2, 1, 3)
+    assert found.messages == (aside.error,)
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
+def test_a_bad_item_of_an_array_costs_one_record(tmp_path, line, message):
+    """Whatever stands between two commas is refused as a line would be; balanced ones let the rest be read."""
+    path = written(tmp_path, b'[{"id":"a"},\n' + line + b',\n{"id":"b"}]', "x.json")
+    text = refusal(path)
+    assert text.startswith("x.json:2 item 2: ")
+    outcomes = [*iter_quietly(path)]
+    assert outcomes[0].id == "a"
+    assert isinstance(outcomes[1], SetAside)
+
+
+def iter_quietly(path: Path) -> list[Any]:
+    return records(path, on_error="skip")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.jsonl.gz", "x", "x.weird"])
+def test_an_empty_file_is_an_error(tmp_path, name):
+    """Also with skip: nothing can be set aside."""
+    for on_error in ("stop", "skip"):
+        with pytest.raises(RecordError, match="the file is empty"):
+            records(written(tmp_path, b"", name), on_error=on_error)
+
+
+@pytest.mark.parametrize(("name", "data"), [("x.jsonl", b"\n \n"), ("x.json", b" [ \n] "), ("x.json", b"\n"), ("x", b" ")])
+def test_a_file_without_records_is_an_error(tmp_path, name, data):
+    """White space and an empty array hold no record."""
+    assert refusal(written(tmp_path, data, name)) == f"{name}: there is no record in it; expected at least one"
+
+
+@pytest.mark.parametrize("data", ['{"id":"a"}'.encode("utf-16"), b"\xff\xfe{\0"])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x"])
+def test_utf16_is_named(tmp_path, data, name):
+    """Windows programs write it; the message says what to do."""
+    assert "text in UTF-16 or UTF-32; save the file as UTF-8" in refusal(written(tmp_path, data, name))
+
+
+def test_files_that_are_not_there_or_not_files(tmp_path):
+    """They are refused when the source is opened, by name."""
+    for path, message in [
+        (tmp_path / "none.jsonl", "no such file"),
+        (tmp_path, "this is a directory"),
+        ("a\0b", "not a file name"),
+        (written(tmp_path, b"hello, world", "x.txt"), "the format of '.txt' is not known; supported are .jsonl"),
+        (written(tmp_path, b"hello", "noext"), "the format cannot be told"),
+    ]:
+        with pytest.raises(RecordError, match=message):
+            open_records(path)
+
+
+def test_no_permission_is_said(tmp_path, monkeypatch):
+    """An unreadable file is an error of one line."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = written(tmp_path, b"{}")
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(RecordError, match="no permission to read it"):
+        open_records(path)
+
+
+def test_a_long_line_is_accepted_up_to_the_limit(tmp_path, monkeypatch):
+    """A line of exactly the limit is read; one byte more is refused by its size, and the next line is read."""
+    monkeypatch.setattr("ragstone.records.jsonlines.MAX_RECORD_BYTES", 1000)
+    fits = b'{"id":"' + b"a" * 991 + b'"}'
+    assert len(fits) == 1000
+    path = written(tmp_path, fits + b"\n" + fits + b" \n" + b'{"id":"' + b"a" * 500_000 + b'"}\n{"id":"z"}')
+    first, second, third, last = records(path, on_error="skip")
+    assert first.id == "a" * 991
+    assert second.id == "a" * 991 + "#2" or "more than 1,000 bytes" in second.error
+    assert "a line of more than 1,000 bytes" in third.error
+    assert (last.id, last.where) == ("z", "traces.jsonl:4")
+
+
+def test_a_line_of_fifty_megabytes_is_read(tmp_path):
+    """The limit is 64 MiB, so that a very long document is no error."""
+    text = "x" * 50_000_000
+    (record,) = records(written(tmp_path, orjson.dumps({"id": "a", "contexts": [text]})))
+    assert record.contexts[0].text == text
+    assert limits.MAX_RECORD_BYTES == 64 * 2**20
+
+
+def test_large_integers_keep_their_digits(tmp_path):
+    """Two ids that differ in the 20th digit stay two ids; what fits into 64 bits stays a number."""
+    path = written(tmp_path, '{"id": 123456789012345678901, "n": {"x": -9223372036854775808, "y": 18446744073709551616}}')
+    (record,) = records(path)
+    assert record.id == "123456789012345678901"
+    assert record.meta == {"n": {"x": -9223372036854775808, "y": "18446744073709551616"}}
+
+
+def test_texts_are_kept_exactly(tmp_path):
+    """Escapes, U+2028, surrogate pairs, NUL as an escape and space at the ends come through unchanged."""
+    text = " \u2028a\x85b\n\t\0\\u0041 🪨 \"x\": "
+    (record,) = records(written(tmp_path, json.dumps({"id": "a", "question": text, "response": text})))
+    assert (record.question, record.response) == (text, text)
+
+
+def test_one_object_over_lines_is_one_record(tmp_path):
+    """A .json file may be one object, pretty-printed, or several after one another."""
+    one = json.dumps({"id": "a", "contexts": ["x", "y"]}, indent=2)
+    (record,) = records(written(tmp_path, one, "x.json"))
+    assert [passage.text for passage in record.contexts] == ["x", "y"]
+    assert [record.id for record in records(written(tmp_path, one + "\n" + one, "x.json"))] == ["a", "a#2"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ('[{"id":"a"}', "x.json:1: the array has no end"),
+        ('[{"id":"a"},', "x.json:1: the array has no end"),
+        ('[{"id":"a"}\n,{"id":"b"', "x.json:2 item 2: not JSON"),
+        ('[{"id":"a"}] x', "x.json:1: text after the end of the array"),
+        ('[{"id":"a"},]', "x.json:1 item 2: nothing stands before this comma or ]"),
+        ('[,{"id":"a"}]', "x.json:1 item 1: nothing stands before this comma or ]"),
+        ('[{"id":"a"} {"id":"b"}]', "x.json:1 item 1: not JSON: Extra data"),
+        ('{"id":"a"', "x.json:1 item 1: not JSON"),
+        ('{"id":\n"a"}\n}', "x.json:3 item 2: not JSON"),
+        ('{"id":\n"a"}\nxyz', "x.json:3 item 2: not JSON"),
+        ('[{"id":"a}]', "x.json:1 item 1: not JSON: Unterminated string"),
+        ('[{"id":"a"}}, 1]', "x.json:1 item 1: not JSON"),
+    ],
+)
+def test_a_broken_array_is_named(tmp_path, data, message):
+    """Truncation, stray commas and text around the array are errors with a place."""
+    assert refusal(written(tmp_path, data, "x.json")).startswith(message)
+
+
+def test_what_was_read_before_a_break_is_kept(tmp_path):
+    """With skip, a file that breaks off gives its records and one set aside that says where."""
+    first, aside = records(written(tmp_path, '[{"id":"a"},', "x.json"), on_error="skip")
+    assert first.id == "a"
+    assert (aside.where, aside.error[:36]) == ("x.json:1", "x.json:1: the array has no end; a ] ")
+
+
+def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path, monkeypatch):
+    """The next items are read; nothing of the large one is held."""
+    monkeypatch.setattr("ragstone.records.jsonarray.MAX_RECORD_BYTES", 100)
+    data = b'[{"id":"a"}, {"id":"' + b"x" * 2_000_000 + b'"} , {"id":"b"}]'
+    first, aside, last = records(written(tmp_path, data, "x.json"), on_error="skip")
+    assert (first.id, last.id) == ("a", "b")
+    assert "x.json:1 item 2: an item of more than 100 bytes" in aside.error
+
+
+class Pieces:
+    """A handle that gives its bytes in pieces of the lengths that a test wants."""
+
+    def __init__(self, data: bytes, cuts: list[int]) -> None:
+        edges = [0, *sorted(cuts), len(data)]
+        self._pieces = [data[start:end] for start, end in zip(edges, edges[1:], strict=False) if end > start]
+
+    def read1(self, size: int) -> bytes:
+        return self._pieces.pop(0) if self._pieces else b""
+
+
+def cut_up(data: bytes, cuts: list[int]) -> list[Any]:
+    stream = Stream("x", Pieces(data, cuts), ())  # type: ignore[arg-type]
+    items = jsonarray._Cutter("x", array=data.lstrip().startswith(b"[")).items(stream)
+    return [(where, value if isinstance(value, dict) else str(value)) for where, value in items]
+
+
+TRICKY = '\n [ {"a": "x\\\\", "b": ["]", "}\\""]} ,\n{"c": {"d": [1, [2, {}]], "é": "\\u00e9,"}}, 7, "s,]", {} ] \n'.encode()
+
+
+def test_an_array_may_be_cut_anywhere(tmp_path):
+    """The reader gives the same items wherever a chunk of the file ends."""
+    whole = cut_up(TRICKY, [])
+    assert [value for _, value in whole if isinstance(value, dict)] == [json.loads(TRICKY)[at] for at in (0, 1, 4)]
+    for at in range(len(TRICKY)):
+        for width in (1, 2, 5):
+            assert cut_up(TRICKY, [at, min(at + width, len(TRICKY))]) == whole
+    assert cut_up(TRICKY, list(range(len(TRICKY)))) == whole
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.floats(-1e300, 1e300),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
+ROWS = st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=5), min_size=1, max_size=5)
+
+
+@given(ROWS, st.data(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_any_array_is_cut_into_its_items(rows, data, ascii_only):
+    """For any JSON, any spacing and any chunks, the items are what json.loads gives."""
+    text = json.dumps(rows, ensure_ascii=ascii_only, indent=data.draw(st.sampled_from([None, 1]))).encode()
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
+    assert [value for _, value in cut_up(text, cuts)] == rows
+
+
+@given(JSON)
+@settings(max_examples=100, deadline=None)
+def test_strict_reading_refuses_nothing_that_is_sound(value):
+    """Whatever json.dumps writes is read as it was; the search for keys given twice has no false alarm."""
+    assert jsontext.decode(json.dumps(value).encode(), "x") == value
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_give_a_row_or_an_error(data):
+    """No bytes make the reader raise anything else."""
+    found = jsontext.row(data, "x")
+    assert isinstance(found, dict | RecordError)
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, st.none() | st.lists(TEXT, max_size=3)), min_size=1, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_canonical_rows_come_back_as_they_are(tmp_path_factory, rows):
+    """Question, response and contexts survive a JSON Lines file, whatever characters they hold."""
+    path = tmp_path_factory.mktemp("rows") / "x.jsonl"
+    path.write_bytes(
+        b"\n".join(
+            orjson.dumps({"id": str(number), "question": q, "response": r, "contexts": c})
+            for number, (q, r, c) in enumerate(rows)
+        )
+    )
+    for record, (question, response, contexts) in zip(records(path), rows, strict=True):
+        assert isinstance(record, Record)
+        assert (record.question, record.response) == (question, response)
+        assert (record.contexts and [p.text for p in record.contexts]) == (contexts if contexts is None else contexts or ())

@@ -1,0 +1,747 @@
+"""The fake server does each thing that it can be told to do, over real sockets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import fields
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import pytest
+from loopback import Client
+
+from ragstone.testing import Behaviour, FakeServer, Knobs, Scripted
+from ragstone.testing.endpoint import PROSE
+
+VERDICTS = {
+    "type": "object",
+    "properties": {
+        "verdicts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer", "minimum": 1, "maximum": 4},
+                    "label": {"enum": ["yes", "no"]},
+                },
+                "required": ["id", "label"],
+                "additionalProperties": False,
+            },
+            "minItems": 4,
+            "maxItems": 4,
+        }
+    },
+    "required": ["verdicts"],
+}
+MANY = 300
+PATIENCE = 5.0
+Connect = Callable[[FakeServer], Client]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Opens clients and closes them."""
+    clients: list[Client] = []
+
+    def make(server: FakeServer) -> Client:
+        clients.append(Client(server))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.connection.close()
+
+
+def statuses(client: Client, count: int = MANY) -> list[int]:
+    return [client.chat(f"question {number}").status for number in range(count)]
+
+
+# What it says
+
+
+def test_a_completion_has_the_shape_of_the_real_thing(connect: Connect) -> None:
+    """An answer carries id, model, one choice and counted tokens."""
+    with FakeServer() as server:
+        got = connect(server).chat("x" * 400, model="gpt-x")
+    assert got.status == 200
+    assert got.headers["content-type"] == "application/json"
+    assert got.json["object"] == "chat.completion"
+    assert got.json["model"] == "gpt-x"
+    assert got.choice == {
+        "index": 0,
+        "message": {"role": "assistant", "content": "OK"},
+        "logprobs": None,
+        "finish_reason": "stop",
+    }
+    usage = got.json["usage"]
+    assert 100 <= usage["prompt_tokens"] <= 112
+    assert usage["completion_tokens"] == 1
+    assert usage["total_tokens"] == usage["prompt_tokens"] + 1
+
+
+def test_a_schema_is_answered_with_a_fitting_value(connect: Connect) -> None:
+    """A request that brings a schema gets JSON that fits it, its items numbered."""
+    with FakeServer() as server:
+        got = connect(server).chat(schema=VERDICTS)
+    verdicts = json.loads(got.content)["verdicts"]
+    assert [verdict["id"] for verdict in verdicts] == [1, 2, 3, 4]
+    assert {verdict["label"] for verdict in verdicts} <= {"yes", "no"}
+
+
+def test_the_same_request_has_the_same_answer_in_every_server(connect: Connect) -> None:
+    """Answers follow from the request and the seed alone."""
+    answers = []
+    for seed in (0, 0, 1):
+        with FakeServer(seed=seed) as server:
+            client = connect(server)
+            answers.append([client.chat(f"{number}", schema=VERDICTS).content for number in range(20)])
+    assert answers[0] == answers[1]
+    assert answers[0] != answers[2]
+    assert len(set(answers[0])) > 5
+
+
+def test_vary_gives_equal_requests_different_answers(connect: Connect) -> None:
+    """With vary the same request is answered differently the next time."""
+    with FakeServer(vary=True) as server:
+        client = connect(server)
+        assert len({client.chat(schema=VERDICTS).content for _ in range(20)}) > 5
+        server.configure(vary=False)
+        assert len({client.chat(schema=VERDICTS).content for _ in range(20)}) == 1
+
+
+def test_answer_makes_text_json_or_a_scripted_reply(connect: Connect) -> None:
+    """A callable is given the request and may answer in any of the forms."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        match request["messages"][0]["content"]:
+            case "text":
+                return "plain"
+            case "json":
+                return {"a": [1]}
+            case "status":
+                return Scripted("no such luck", status=418)
+            case _:
+                return None
+
+    with FakeServer(answer=answer) as server:
+        client = connect(server)
+        assert client.chat("text").content == "plain"
+        assert json.loads(client.chat("json").content) == {"a": [1]}
+        assert client.chat("status").status == 418
+        assert client.chat("other").content == "OK"
+
+
+def test_an_error_in_an_answer_is_raised_when_the_server_ends(connect: Connect) -> None:
+    """A fault of the callable is the test's to see, not a mere closed connection."""
+
+    def answer(_: dict[str, Any]) -> str:
+        raise KeyError("mistake")
+
+    def use() -> None:
+        with FakeServer(answer=answer) as server, suppress(http.client.RemoteDisconnected, ConnectionError):
+            connect(server).chat()
+
+    with pytest.raises(KeyError, match="mistake"):
+        use()
+
+
+def test_a_script_is_answered_in_order_and_then_the_default(connect: Connect) -> None:
+    """Scripted answers come one by one, spared of faults; what follows is the default."""
+    script = [
+        "one",
+        {"two": 2},
+        Scripted(None, finish="content_filter"),
+        Scripted({"error": "custom"}, status=422, headers={"X-Note": "hello"}),
+        Scripted("slow down", status=429, headers={"Retry-After": "7"}),
+        Scripted("cut", finish="length", reasoning="hmm", usage={"prompt_tokens": 5}),
+        Scripted(raw="<html>bad gateway</html>", status=502, headers={"Content-Type": "text/html"}),
+        Scripted(raw="not json at all"),
+    ]
+    with FakeServer(script=script, rate_500=1.0) as server:
+        client = connect(server)
+        assert client.chat().content == "one"
+        assert client.chat().content == '{"two":2}'
+        third = client.chat()
+        assert (third.content, third.choice["finish_reason"]) == (None, "content_filter")
+        fourth = client.chat()
+        assert (fourth.status, fourth.json, fourth.headers["x-note"]) == (422, {"error": "custom"}, "hello")
+        fifth = client.chat()
+        assert (fifth.status, fifth.error["message"], fifth.headers["retry-after"]) == (429, "slow down", "7")
+        sixth = client.chat()
+        assert (sixth.content, sixth.choice["finish_reason"]) == ("cut", "length")
+        assert sixth.choice["message"]["reasoning_content"] == "hmm"
+        assert sixth.json["usage"] == {"prompt_tokens": 5}
+        seventh = client.chat()
+        assert (seventh.status, seventh.body, seventh.headers["content-type"]) == (
+            502,
+            b"<html>bad gateway</html>",
+            "text/html",
+        )
+        assert client.chat().body == b"not json at all"
+        assert client.chat("after the script").status == 500
+
+
+def test_usage_can_be_left_out_or_detailed(connect: Connect) -> None:
+    """Counts can be absent, and say what was cached and what was thought."""
+    with FakeServer(usage=False) as server:
+        client = connect(server)
+        assert "usage" not in client.chat().json
+        server.configure(usage=True, cached_share=0.5, rate_reasoning_field=1.0)
+        usage = client.chat("y" * 800).json["usage"]
+        assert usage["prompt_tokens_details"]["cached_tokens"] == usage["prompt_tokens"] // 2
+        assert 0 < usage["completion_tokens_details"]["reasoning_tokens"] < usage["completion_tokens"]
+
+
+def test_models_are_listed(connect: Connect) -> None:
+    """The list of models is the one that is known."""
+    with FakeServer(known_models=("a", "b")) as server:
+        got = connect(server).send("GET", "/v1/models")
+    assert [model["id"] for model in got.json["data"]] == ["a", "b"]
+
+
+# Delays
+
+
+def test_latency_is_waited_and_requests_wait_together(connect: Connect) -> None:
+    """Ten requests of 0.2 s each are answered in far less than 2 s."""
+    with FakeServer(latency=0.2) as server:
+        clients = [connect(server) for _ in range(10)]
+        start = time.perf_counter()
+        with ThreadPoolExecutor(10) as pool:
+            got = list(pool.map(lambda client: client.chat().status, clients))
+        spent = time.perf_counter() - start
+        assert got == [200] * 10
+        assert 0.2 <= spent < 1.2
+        assert server.max_in_flight == 10
+
+
+def test_latency_between_two_bounds_differs_by_request(connect: Connect) -> None:
+    """A pair of bounds spreads the requests between them, the same request always alike."""
+    with FakeServer(latency=(0.0, 0.1)) as server:
+        client = connect(server)
+
+        def spent(text: str) -> float:
+            start = time.perf_counter()
+            assert client.chat(text).status == 200
+            return time.perf_counter() - start
+
+        times = [spent(f"{number}") for number in range(12)]
+        assert max(times) - min(times) > 0.03
+        slowest = times.index(max(times))
+        assert spent(f"{slowest}") >= max(times) - 0.05
+
+
+def test_a_scripted_delay_is_waited(connect: Connect) -> None:
+    """One scripted answer can be slow by itself."""
+    with FakeServer(script=[Scripted("late", delay=0.2)]) as server:
+        client = connect(server)
+        start = time.perf_counter()
+        assert client.chat().content == "late"
+        assert time.perf_counter() - start >= 0.2
+
+
+# Faults
+
+
+@pytest.mark.parametrize(("knob", "status"), [("rate_429", 429), ("rate_500", 500)])
+def test_a_share_of_requests_fails_once(connect: Connect, knob: str, status: int) -> None:
+    """About the share fails, always the same requests, and each succeeds when asked again."""
+    runs = []
+    for _ in range(2):
+        with FakeServer(**cast("Knobs", {knob: 0.3})) as server:
+            client = connect(server)
+            first = statuses(client)
+            assert set(statuses(client)) == {200}
+            runs.append(first)
+            assert server.seen[status] == first.count(status)
+    assert runs[0] == runs[1]
+    assert set(runs[0]) == {200, status}
+    assert 0.2 < runs[0].count(status) / MANY < 0.4
+
+
+def test_faults_can_outlast_any_number_of_attempts(connect: Connect) -> None:
+    """With faulty_attempts a request fails so many times, or for ever."""
+    with FakeServer(rate_500=1.0, faulty_attempts=2) as server:
+        client = connect(server)
+        assert [client.chat().status for _ in range(4)] == [500, 500, 200, 200]
+        server.configure(faulty_attempts=math.inf)
+        assert [client.chat().status for _ in range(4)] == [500] * 4
+
+
+def test_retry_after_is_said_in_seconds_or_as_a_date(connect: Connect) -> None:
+    """A 429 says when to come back, in either form, or not at all."""
+    with FakeServer(rate_429=1.0, faulty_attempts=math.inf) as server:
+        client = connect(server)
+        assert "retry-after" not in client.chat().headers
+        server.configure(retry_after=2.5)
+        got = client.chat()
+        assert got.headers["retry-after"] == "2.5"
+        assert got.error["code"] == "rate_limit_exceeded"
+        server.configure(retry_after=30, retry_after_date=True)
+        date = parsedate_to_datetime(client.chat().headers["retry-after"])
+        assert 28 < date.timestamp() - time.time() < 32
+
+
+def test_a_truncated_answer_is_cut_and_says_so(connect: Connect) -> None:
+    """A truncated answer is the first half of the answer, finish reason length; asked again it is whole."""
+    with FakeServer(rate_truncated=1.0) as server:
+        client = connect(server)
+        cut, whole = client.chat(schema=VERDICTS), client.chat(schema=VERDICTS, max_tokens=500)
+    assert cut.choice["finish_reason"] == "length"
+    assert whole.choice["finish_reason"] == "stop"
+    assert whole.content.startswith(cut.content)
+    assert len(cut.content) == len(whole.content) // 2
+
+
+def test_max_tokens_cuts_an_answer_where_it_is_obeyed(connect: Connect) -> None:
+    """With obey_max_tokens an answer ends at the limit that the request sets."""
+    with FakeServer(answer=lambda _: "x" * 100, obey_max_tokens=True) as server:
+        client = connect(server)
+        for got in (client.chat(max_tokens=5), client.chat(max_completion_tokens=5)):
+            assert (len(got.content), got.choice["finish_reason"]) == (20, "length")
+        assert client.chat(max_tokens=25).choice["finish_reason"] == "stop"
+        server.configure(obey_max_tokens=False)
+        assert len(client.chat(max_tokens=5).content) == 100
+
+
+def test_garbage_is_prose_empty_or_null(connect: Connect) -> None:
+    """Garbage comes in three kinds, and is gone when asked again."""
+    with FakeServer(rate_garbage=1.0) as server:
+        client = connect(server)
+        first = {client.chat(f"{number}", schema=VERDICTS).content for number in range(40)}
+        again = [client.chat(f"{number}", schema=VERDICTS).content for number in range(40)]
+    assert first == {PROSE, "", None}
+    assert all(json.loads(content)["verdicts"] for content in again)
+
+
+def test_a_reset_closes_the_connection_without_a_reply(connect: Connect) -> None:
+    """The client of a reset request gets nothing, and the next attempt succeeds."""
+    with FakeServer(rate_reset=1.0) as server:
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+            connect(server).chat()
+        assert connect(server).chat().status == 200
+        assert server.seen == {"reset": 1, 200: 1}
+
+
+def test_a_hanging_request_is_never_answered(connect: Connect) -> None:
+    """A request that hangs outlasts the client's patience, and the next attempt succeeds."""
+    with FakeServer(rate_hang=1.0) as server:
+        client = connect(server)
+        client.connection.timeout = 0.3
+        with pytest.raises(TimeoutError):
+            client.chat()
+        client.connection.close()
+        assert connect(server).chat().status == 200
+        assert server.seen == {"hang": 1, "gone": 1, 200: 1}
+
+
+def test_empty_choices_are_sent_with_status_200(connect: Connect) -> None:
+    """A reply may have no choice in it."""
+    with FakeServer(rate_empty_choices=1.0) as server:
+        client = connect(server)
+        first, second = client.chat(), client.chat()
+    assert (first.status, first.json["choices"]) == (200, [])
+    assert second.content == "OK"
+
+
+def test_shares_of_different_faults_exclude_each_other(connect: Connect) -> None:
+    """Mixed faults come in their shares, and nothing is struck by two."""
+    with FakeServer(rate_429=0.2, rate_500=0.2, rate_empty_choices=0.2) as server:
+        client = connect(server)
+        got = [client.chat(f"{number}") for number in range(MANY)]
+    empty = sum(reply.status == 200 and not reply.json["choices"] for reply in got)
+    counts = [sum(reply.status == 429 for reply in got), sum(reply.status == 500 for reply in got), empty]
+    assert all(0.1 < count / MANY < 0.3 for count in counts)
+
+
+# Manners
+
+
+def test_a_fenced_answer_stands_in_a_code_block(connect: Connect) -> None:
+    """The answer can stand in a fence with prose around it, in every attempt."""
+    with FakeServer() as server:
+        client = connect(server)
+        plain = client.chat(schema=VERDICTS).content
+        server.configure(rate_fenced=1.0)
+        for _ in range(2):
+            fenced = client.chat(schema=VERDICTS).content
+            before, _, rest = fenced.partition("```json\n")
+            inner, _, after = rest.partition("\n```")
+            assert inner == plain
+            assert before.strip()
+            assert after.strip()
+
+
+def test_a_think_block_holds_another_answer(connect: Connect) -> None:
+    """The block before the answer misleads: it holds a fitting answer that is not the answer."""
+    with FakeServer() as server:
+        client = connect(server)
+        plain = client.chat(schema=VERDICTS).content
+        server.configure(rate_think=1.0)
+        thought, _, answer = client.chat(schema=VERDICTS).content.partition("</think>")
+    assert answer.strip() == plain
+    misleading = json.loads(thought.split("\n")[2])
+    assert len(misleading["verdicts"]) == 4
+    assert misleading != json.loads(plain)
+
+
+def test_reasoning_can_come_in_a_field_of_its_own(connect: Connect) -> None:
+    """The thought stands beside the answer, and the answer is clean."""
+    with FakeServer() as server:
+        client = connect(server)
+        plain = client.chat(schema=VERDICTS).content
+        server.configure(rate_reasoning_field=1.0)
+        message = client.chat(schema=VERDICTS).choice["message"]
+    assert message["content"] == plain
+    assert "verdicts" in message["reasoning_content"]
+
+
+# Refusals
+
+
+def test_a_refused_schema_is_remembered_for_the_same_messages(connect: Connect) -> None:
+    """After the refusal the same messages without a schema get the answer that fits it; others do not."""
+    with FakeServer(refuse_schema=True) as server:
+        client = connect(server)
+        refused = client.chat("a", schema=VERDICTS)
+        assert (refused.status, refused.error["param"]) == (400, "response_format")
+        assert refused.error["type"] == "invalid_request_error"
+        assert len(json.loads(client.chat("a").content)["verdicts"]) == 4
+        assert client.chat("b").content == "OK"
+        server.configure(remember_schemas=False)
+        assert client.chat("c", schema=VERDICTS).status == 400
+        assert client.chat("c").content == "OK"
+        server.configure(refuse_schema=False)
+        assert client.chat("c", schema=VERDICTS).status == 200
+
+
+def test_parameters_are_refused_by_name(connect: Connect) -> None:
+    """A refused parameter is named, and what replaces it is taken."""
+    with FakeServer(refuse_parameters=("temperature", "max_tokens")) as server:
+        client = connect(server)
+        got = client.chat(temperature=0)
+        assert (got.status, got.error["param"], got.error["code"]) == (400, "temperature", "unsupported_parameter")
+        got = client.chat(max_tokens=5)
+        assert (got.status, got.error["param"]) == (400, "max_tokens")
+        assert "max_completion_tokens" in got.error["message"]
+        assert client.chat(max_completion_tokens=5).status == 200
+
+
+def test_a_wrong_key_is_refused(connect: Connect) -> None:
+    """Without the key, or with another one, there is no answer and no list of models."""
+    with FakeServer(api_key="right") as server:
+        client = connect(server)
+        assert client.chat().status == 401
+        wrong = client.chat(headers={"Authorization": "Bearer wrong"})
+        assert (wrong.status, wrong.error["code"]) == (401, "invalid_api_key")
+        assert client.send("GET", "/v1/models").status == 401
+        assert client.chat(headers={"Authorization": "Bearer right"}).status == 200
+        assert client.send("GET", "/v1/models", Authorization="Bearer right").status == 200
+        assert client.chat(headers={"api-key": "right"}).status == 200
+
+
+def test_an_unknown_model_is_not_found(connect: Connect) -> None:
+    """Only known models answer, if any are said to be known."""
+    with FakeServer(known_models=("good",)) as server:
+        client = connect(server)
+        got = client.chat(model="bad")
+        assert (got.status, got.error["code"]) == (404, "model_not_found")
+        assert client.chat(model="good").status == 200
+
+
+def test_a_prompt_beyond_the_context_is_refused(connect: Connect) -> None:
+    """More tokens than the limit are refused with both numbers."""
+    with FakeServer(context_limit=100) as server:
+        client = connect(server)
+        got = client.chat("x" * 1000)
+        assert (got.status, got.error["code"]) == (400, "context_length_exceeded")
+        assert "100 tokens" in got.error["message"]
+        assert client.chat("x" * 100).status == 200
+
+
+def test_more_requests_than_the_capacity_are_turned_away(connect: Connect) -> None:
+    """With a capacity of three, five requests at a time give two refusals."""
+    with FakeServer(capacity=3, latency=0.5, retry_after=1) as server:
+        clients = [connect(server) for _ in range(5)]
+        with ThreadPoolExecutor(5) as pool:
+            got = sorted(pool.map(lambda client: client.chat().status, clients))
+    assert got == [200, 200, 200, 429, 429]
+
+
+def test_streams_are_refused(connect: Connect) -> None:
+    """It has no streams and says so."""
+    with FakeServer() as server:
+        got = connect(server).chat(stream=True)
+    assert (got.status, got.error["param"]) == (400, "stream")
+
+
+def test_after_its_death_a_server_answers_nothing(connect: Connect) -> None:
+    """Exactly so many requests are answered, also when more are in flight; the rest get 503."""
+    with FakeServer(dead_after=5, latency=0.1) as server:
+        clients = [connect(server) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            got = sorted(pool.map(lambda client: client.chat().status, clients))
+        assert got == [200] * 5 + [503] * 3
+        assert clients[0].chat().status == 503
+        assert server.count == 5
+        server.configure(dead_after=None)
+        assert clients[0].chat().status == 200
+
+
+def test_a_server_can_die_by_refusing_connections(connect: Connect) -> None:
+    """With dead_how refuse the last answer still arrives, and then nobody listens."""
+    with FakeServer(dead_after=1, dead_how="refuse") as server:
+        assert connect(server).chat().status == 200
+        with pytest.raises(ConnectionError):
+            connect(server).chat()
+        assert server.count == 1
+
+
+# Introspection
+
+
+def test_what_was_asked_and_answered_is_counted(connect: Connect) -> None:
+    """Requests, statuses, answers and distinct bodies are kept, until reset."""
+    with FakeServer(rate_500=1.0) as server:
+        client = connect(server)
+        for text in ("a", "a", "b", "b", "b"):
+            client.chat(text)
+        assert server.count == 3
+        assert server.seen == {500: 2, 200: 3}
+        assert len(server.unique) == 2
+        assert [request["messages"][0]["content"] for request in server.requests] == ["a", "a", "b", "b", "b"]
+        assert server.connections == 1
+        assert server.max_in_flight == 1
+        server.reset()
+        assert (server.count, server.seen, server.unique, server.requests) == (0, {}, set(), [])
+        assert client.chat("a").status == 500
+    assert server.seen == {500: 1}
+
+
+def test_only_the_last_requests_are_kept(connect: Connect) -> None:
+    """The list of requests is bounded, and can be switched off."""
+    with FakeServer(keep=2) as server:
+        client = connect(server)
+        for text in ("a", "b", "c"):
+            client.chat(text)
+        assert [request["messages"][0]["content"] for request in server.requests] == ["b", "c"]
+    with FakeServer(keep=0) as server:
+        connect(server).chat()
+        assert server.requests == []
+        assert server.count == 1
+
+
+def test_a_client_that_leaves_is_counted_as_gone(connect: Connect) -> None:
+    """A request whose client did not wait is neither answered nor in flight any more."""
+    with FakeServer(latency=5) as server:
+        client = connect(server)
+        client.connection.timeout = 0.2
+        with pytest.raises(TimeoutError):
+            client.chat()
+        client.connection.close()
+        deadline = time.monotonic() + PATIENCE
+        while not server.seen and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert server.seen == {"gone": 1}
+        assert server.count == 0
+        server.configure(latency=0)
+        connect(server).chat()
+        assert server.max_in_flight == 1
+
+
+def test_headers_go_on_every_reply(connect: Connect) -> None:
+    """Extra headers stand on answers and on refusals for rate."""
+    with FakeServer(headers={"x-ratelimit-remaining-requests": "7"}) as server:
+        client = connect(server)
+        assert client.chat().headers["x-ratelimit-remaining-requests"] == "7"
+        server.configure(capacity=0)
+        got = client.chat()
+        assert (got.status, got.headers["x-ratelimit-remaining-requests"]) == (429, "7")
+
+
+def test_it_ends_at_once_with_requests_in_flight(connect: Connect) -> None:
+    """Leaving the context drops what waits, and leaves no thread behind."""
+    before = threading.active_count()
+    with FakeServer(latency=60) as server:
+        client = connect(server)
+        client.connection.request("POST", "/v1/chat/completions", '{"messages":[{"role":"user","content":""}]}')
+        time.sleep(0.1)
+        start = time.monotonic()
+    assert time.monotonic() - start < 2
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+        client.connection.getresponse()
+    assert threading.active_count() == before
+
+
+# HTTP
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/chat/completions", 405),
+        ("POST", "/v1/models", 405),
+        ("GET", "/", 404),
+        ("POST", "/v1/completions", 404),
+    ],
+)
+def test_what_it_does_not_serve_is_an_error_in_json(connect: Connect, method: str, path: str, status: int) -> None:
+    """Wrong paths and methods are told apart, and the connection stays usable."""
+    with FakeServer() as server:
+        client = connect(server)
+        got = client.send(method, path, b"{}" if method == "POST" else None)
+        assert got.status == status
+        assert got.error["type"] == "invalid_request_error"
+        assert client.chat().status == 200
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"\xff", b"[]", b"{}", b'{"messages":[]}', b'{"messages":"x"}', b"[" * 100_000]
+)
+def test_a_bad_body_is_refused(connect: Connect, body: bytes) -> None:
+    """What is no chat request gets 400 and does no harm."""
+    with FakeServer() as server:
+        client = connect(server)
+        assert client.send("POST", "/v1/chat/completions", body).status == 400
+        assert client.chat().status == 200
+
+
+def test_a_lone_surrogate_is_a_request_like_any_other(connect: Connect) -> None:
+    """Text that is no valid Unicode is answered, and can be part of an answer."""
+    with FakeServer(answer=lambda request: request["messages"][0]["content"]) as server:
+        assert connect(server).chat("a\ud800b").content == "a\ud800b"
+
+
+def test_chunked_bodies_are_read(connect: Connect) -> None:
+    """A body that comes in chunks is put together, however large."""
+    text = "word " * 200_000
+    request = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
+    parts = (request[start : start + 70_001] for start in range(0, len(request), 70_001))
+    with FakeServer() as server:
+        client = connect(server)
+        assert client.send("POST", "/v1/chat/completions", parts).status == 200
+        assert server.requests[0]["messages"][0]["content"] == text
+        assert client.chat().status == 200
+        assert server.connections == 1
+
+
+def exchange(server: FakeServer, *pieces: bytes, wait: bool = False) -> bytes:
+    """Everything the server says to these bytes, sent piece by piece, until it closes.
+
+    A client that does not ``wait`` says at once that it will send no more.
+    """
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port), timeout=5) as raw:
+        for piece in pieces:
+            raw.sendall(piece)
+            time.sleep(0.01)
+        if not wait:
+            raw.shutdown(socket.SHUT_WR)
+        said = b""
+        while part := raw.recv(65536):
+            said += part
+    return said
+
+
+CHAT = b'{"messages":[{"role":"user","content":"hi"}]}'
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(CHAT)
+
+
+def test_a_request_may_arrive_in_any_pieces() -> None:
+    """Where the network cuts a request makes no difference."""
+    whole = HEAD + CHAT
+    with FakeServer() as server:
+        for cut in (1, 30, len(HEAD) - 2, len(HEAD), len(HEAD) + 5):
+            assert exchange(server, whole[:cut], whole[cut:]).startswith(b"HTTP/1.1 200 OK\r\n")
+        chunked = HEAD.replace(b"Content-Length: %d" % len(CHAT), b"Transfer-Encoding: chunked")
+        body = b"5;x=y\r\n" + CHAT[:5] + b"\r\n%x\r\n" % len(CHAT[5:]) + CHAT[5:] + b"\r\n0\r\nTrailer: a\r\n\r\n"
+        pieces = [bytes([byte]) for byte in body]
+        assert exchange(server, chunked, *pieces).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_requests_that_come_at_once_are_answered_in_order() -> None:
+    """What is sent before the first answer waits for its turn."""
+    first = b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(CHAT), CHAT)
+    with FakeServer(script=["first", "second"], latency=0.05) as server:
+        said = exchange(server, first + HEAD + CHAT, wait=True)
+    assert said.count(b"HTTP/1.1 200 OK") == 2
+    assert 0 < said.index(b'"first"') < said.index(b'"second"')
+
+
+def test_a_client_that_asks_first_is_told_to_continue() -> None:
+    """Expect: 100-continue is answered before the body is there."""
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
+    with FakeServer() as server:
+        said = exchange(server, head, CHAT)
+    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET / HTTP/2\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: ten\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: 52428801\r\n\r\n" + b"x" * 1_000_000, 413),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n", 413),
+        (b"GET /" + b"x" * 70_000, 431),
+    ],
+)
+def test_what_is_no_request_ends_the_connection_with_a_reason(request_bytes: bytes, status: int) -> None:
+    """Broken HTTP gets its status, an explanation in JSON, and the end of the connection."""
+    with FakeServer() as server:
+        said = exchange(server, request_bytes)
+        assert said.startswith(b"HTTP/1.1 %d " % status)
+        assert b'"message"' in said
+        assert exchange(server, HEAD + CHAT).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_body_of_many_megabytes_is_taken(connect: Connect) -> None:
+    """Forty megabytes are no obstacle."""
+    with FakeServer(keep=0) as server:
+        got = connect(server).chat("x" * 40_000_000)
+    assert got.json["usage"]["prompt_tokens"] > 9_000_000
+
+
+# Knobs
+
+
+def test_every_knob_is_typed_and_described() -> None:
+    """The keywords, the fields and the description of the behaviour name the same knobs."""
+    names = {knob.name for knob in fields(Behaviour)}
+    assert names == set(Knobs.__annotations__)
+    assert Behaviour.__doc__ is not None
+    assert [name for name in names - {"seed"} if f"``{name}``" not in Behaviour.__doc__] == []
+
+
+@pytest.mark.parametrize(
+    ("knobs", "named"),
+    [
+        ({"rate_429": 1.5}, "rate_429"),
+        ({"rate_429": 0.6, "rate_500": 0.6}, "more than 1"),
+        ({"latency": -1}, "latency"),
+        ({"latency": (2, 1)}, "latency"),
+        ({"dead_how": "slowly"}, "dead_how"),
+        ({"rate_428": 0.1}, "rate_428"),
+    ],
+)
+def test_a_knob_that_cannot_be_turned_is_named(knobs: Any, named: str) -> None:
+    """A wrong knob is an error before anything listens, and again at run time."""
+    with pytest.raises(ValueError, match=named):
+        FakeServer(**knobs)
+    with FakeServer() as server, pytest.raises(ValueError, match=named):
+        server.configure(**knobs)

@@ -1,0 +1,33 @@
+"""The guide to testing tells the truth."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ragstone import testing
+from ragstone.testing import Knobs
+
+GUIDE = Path(__file__).parents[2] / "docs" / "testing.md"
+
+
+def test_the_examples_of_the_guide_run() -> None:
+    """Every block of Python in the guide runs, one after the other, as a reader would."""
+    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 5
+    names: dict[str, Any] = {"__name__": "guide"}
+    for number, block in enumerate(blocks, 1):
+        exec(compile(block, f"{GUIDE.name} block {number}", "exec"), names)
+
+
+def test_the_guide_names_every_knob() -> None:
+    """No keyword of the server is missing from the guide."""
+    text = GUIDE.read_text(encoding="utf-8")
+    assert [name for name in Knobs.__annotations__ if f"`{name}`" not in text and f"{name}=" not in text] == []
+
+
+def test_the_public_names_are_sorted_and_there() -> None:
+    """What the kit exports exists, in order, without repetition."""
+    assert testing.__all__ == sorted(set(testing.__all__))
+    assert all(hasattr(testing, name) for name in testing.__all__)
