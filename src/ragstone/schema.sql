@@ -40,5 +40,5 @@ CREATE TABLE scores (
   input_tokens  INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
   dollars  REAL,                -- NULL: the price is unknown
-  PRIMARY KEY (run, metric, position)
+  PRIMARY KEY (run, position, metric)
 ) WITHOUT ROWID;

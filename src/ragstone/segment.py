@@ -10,7 +10,9 @@ Every function takes any text, never raises, and needs time in proportion to its
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -131,15 +133,16 @@ def language_of(text: str) -> str:
 
 
 def _latin_language(head: str) -> str:
-    words = _WORDS.findall(head.lower())
-    best, most = "en", sum(word in _FUNCTION_SETS["en"] for word in words)
+    words = Counter(_WORDS.findall(head.lower()))
+    best, most = "en", sum(words[word] for word in _FUNCTION_SETS["en"] & words.keys())
     for language, known in _FUNCTION_SETS.items():
-        hits = sum(word in known for word in words)
+        hits = sum(words[word] for word in known & words.keys())
         if hits > most and hits >= 2:
             best, most = language, hits
     return best
 
 
+@lru_cache(maxsize=64)
 def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
     """The sentences of a text as trimmed spans, in order, that share no character and miss none but blanks.
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-RESAMPLES = 2000
-LARGE = 2000
+RESAMPLES = 1000
+LARGE = 1000
 """From this many values on, the percentile interval and the normal one differ by less than its own noise."""
 
 

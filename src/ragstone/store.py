@@ -41,6 +41,7 @@ _INSERT_SCORE = (
     "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
     " calls, input_tokens, output_tokens, dollars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_STATEMENTS: Final = (_INSERT_CALL, _INSERT_RESULT, _INSERT_SCORE)
 _SELECT_SCORE = (
     "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
     " calls, input_tokens, output_tokens, dollars FROM scores WHERE run = ?"
@@ -151,6 +152,10 @@ class Store:
         key_, judge, task, maker, request, reply = row
         return CallRow(key_, judge, task, maker, zstd.decompress(request), zstd.decompress(reply))
 
+    def call_keys(self) -> list[bytes]:
+        """The keys of all stored calls, oldest first."""
+        return [row[0] for row in self._read("SELECT key FROM calls ORDER BY rowid")]
+
     # ---- the writer
 
     def start_writer(self, deliver: Deliver) -> None:
@@ -206,8 +211,10 @@ class Store:
             with self._lock if self._memory else contextlib.nullcontext():
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    for write in writes:
-                        connection.executemany(write.statement, [_packed(write.statement, row) for row in write.rows])
+                    for statement in _STATEMENTS:
+                        rows = [_packed(statement, row) for w in writes if w.statement is statement for row in w.rows]
+                        if rows:
+                            connection.executemany(statement, rows)
                     connection.execute("COMMIT")
                 except BaseException:
                     connection.execute("ROLLBACK")
@@ -272,8 +279,8 @@ class Store:
     def set_aside(self, run: int) -> int:
         """How many records of a run could not be read: they have a result and no scores."""
         query = (
-            "SELECT count(*) FROM results WHERE run = ?"
-            " AND position NOT IN (SELECT position FROM scores WHERE scores.run = results.run)"
+            "SELECT count(*) FROM results AS r WHERE run = ?"
+            " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
         )
         (number,) = self._read(query, (run,)).fetchone()
         return int(number)

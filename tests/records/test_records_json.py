@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-def test_lines_become_records_in_order(tmp_path):
+def test_lines_become_records_in_order(tmp_path: Path) -> None:
     """Each line is a record, with its place; blank lines count as lines and are no records."""
     path = written(tmp_path, '{"id": "a", "question": "q"}\n\n   \n{"id": "b", "response": "é"}')
     first, second = records(path)
@@ -45,7 +46,7 @@ def test_lines_become_records_in_order(tmp_path):
 
 @pytest.mark.parametrize("data", [b'{"id":"a"}\r\n{"id":"b"}\r\n', b'\xef\xbb\xbf{"id":"a"}\n{"id":"b"}'])
 @pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.json", "x.JSONL", "x", "x.data"])
-def test_line_ends_and_a_byte_order_mark_are_accepted(tmp_path, data, name):
+def test_line_ends_and_a_byte_order_mark_are_accepted(tmp_path: Path, data: Any, name: Any) -> None:
     """CRLF, a missing last line end and a UTF-8 mark change nothing, under any name."""
     assert [record.id for record in records(written(tmp_path, data, name))] == ["a", "b"]
 
@@ -87,7 +88,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_named(tmp_path, line, message):
+def test_a_bad_line_is_named(tmp_path: Path, line: Any, message: Any) -> None:
     """The error says file, line and what was found, on one short line."""
     text = refusal(written(tmp_path, b'{"id":"ok"}\n' + line + b"\n"))
     assert text.startswith("traces.jsonl:2: ")
@@ -96,7 +97,7 @@ def test_a_bad_line_is_named(tmp_path, line, message):
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_set_aside_and_counted(tmp_path, line, message):
+def test_a_bad_line_is_set_aside_and_counted(tmp_path: Path, line: Any, message: Any) -> None:
     """With skip the other records are read, and records and set aside add up to the lines."""
     path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
     first, aside, last = records(path, on_error="skip")
@@ -110,42 +111,40 @@ def test_a_bad_line_is_set_aside_and_counted(tmp_path, line, message):
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_item_of_an_array_costs_one_record(tmp_path, line, message):
+def test_a_bad_item_of_an_array_costs_one_record(tmp_path: Path, line: Any, message: Any) -> None:
     """Whatever stands between two commas is refused as a line would be; balanced ones let the rest be read."""
     path = written(tmp_path, b'[{"id":"a"},\n' + line + b',\n{"id":"b"}]', "x.json")
     text = refusal(path)
     assert text.startswith("x.json:2 item 2: ")
-    outcomes = [*iter_quietly(path)]
+    outcomes = records(path, on_error="skip")
     assert outcomes[0].id == "a"
     assert isinstance(outcomes[1], SetAside)
 
 
-def iter_quietly(path: Path) -> list[Any]:
-    return records(path, on_error="skip")
-
-
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.jsonl.gz", "x", "x.weird"])
-def test_an_empty_file_is_an_error(tmp_path, name):
+def test_an_empty_file_is_an_error(tmp_path: Path, name: Any) -> None:
     """Also with skip: nothing can be set aside."""
     for on_error in ("stop", "skip"):
         with pytest.raises(RecordError, match="the file is empty"):
             records(written(tmp_path, b"", name), on_error=on_error)
 
 
-@pytest.mark.parametrize(("name", "data"), [("x.jsonl", b"\n \n"), ("x.json", b" [ \n] "), ("x.json", b"\n"), ("x", b" ")])
-def test_a_file_without_records_is_an_error(tmp_path, name, data):
+@pytest.mark.parametrize(
+    ("name", "data"), [("x.jsonl", b"\n \n"), ("x.json", b" [ \n] "), ("x.json", b"\n"), ("x", b" ")]
+)
+def test_a_file_without_records_is_an_error(tmp_path: Path, name: Any, data: Any) -> None:
     """White space and an empty array hold no record."""
     assert refusal(written(tmp_path, data, name)) == f"{name}: there is no record in it; expected at least one"
 
 
 @pytest.mark.parametrize("data", ['{"id":"a"}'.encode("utf-16"), b"\xff\xfe{\0"])
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x"])
-def test_utf16_is_named(tmp_path, data, name):
+def test_utf16_is_named(tmp_path: Path, data: Any, name: Any) -> None:
     """Windows programs write it; the message says what to do."""
     assert "text in UTF-16 or UTF-32; save the file as UTF-8" in refusal(written(tmp_path, data, name))
 
 
-def test_files_that_are_not_there_or_not_files(tmp_path):
+def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     """They are refused when the source is opened, by name."""
     for path, message in [
         (tmp_path / "none.jsonl", "no such file"),
@@ -158,7 +157,7 @@ def test_files_that_are_not_there_or_not_files(tmp_path):
             open_records(path)
 
 
-def test_no_permission_is_said(tmp_path, monkeypatch):
+def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unreadable file is an error of one line."""
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -170,7 +169,7 @@ def test_no_permission_is_said(tmp_path, monkeypatch):
         open_records(path)
 
 
-def test_a_long_line_is_accepted_up_to_the_limit(tmp_path, monkeypatch):
+def test_a_long_line_is_accepted_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of exactly the limit is read; one byte more is refused by its size, and the next line is read."""
     monkeypatch.setattr("ragstone.records.jsonlines.MAX_RECORD_BYTES", 1000)
     fits = b'{"id":"' + b"a" * 991 + b'"}'
@@ -183,7 +182,7 @@ def test_a_long_line_is_accepted_up_to_the_limit(tmp_path, monkeypatch):
     assert (last.id, last.where) == ("z", "traces.jsonl:4")
 
 
-def test_a_line_of_fifty_megabytes_is_read(tmp_path):
+def test_a_line_of_fifty_megabytes_is_read(tmp_path: Path) -> None:
     """The limit is 64 MiB, so that a very long document is no error."""
     text = "x" * 50_000_000
     (record,) = records(written(tmp_path, orjson.dumps({"id": "a", "contexts": [text]})))
@@ -191,22 +190,24 @@ def test_a_line_of_fifty_megabytes_is_read(tmp_path):
     assert limits.MAX_RECORD_BYTES == 64 * 2**20
 
 
-def test_large_integers_keep_their_digits(tmp_path):
+def test_large_integers_keep_their_digits(tmp_path: Path) -> None:
     """Two ids that differ in the 20th digit stay two ids; what fits into 64 bits stays a number."""
-    path = written(tmp_path, '{"id": 123456789012345678901, "n": {"x": -9223372036854775808, "y": 18446744073709551616}}')
+    path = written(
+        tmp_path, '{"id": 123456789012345678901, "n": {"x": -9223372036854775808, "y": 18446744073709551616}}'
+    )
     (record,) = records(path)
     assert record.id == "123456789012345678901"
     assert record.meta == {"n": {"x": -9223372036854775808, "y": "18446744073709551616"}}
 
 
-def test_texts_are_kept_exactly(tmp_path):
+def test_texts_are_kept_exactly(tmp_path: Path) -> None:
     """Escapes, U+2028, surrogate pairs, NUL as an escape and space at the ends come through unchanged."""
-    text = " \u2028a\x85b\n\t\0\\u0041 🪨 \"x\": "
+    text = ' \u2028a\x85b\n\t\0\\u0041 🪨 "x": '
     (record,) = records(written(tmp_path, json.dumps({"id": "a", "question": text, "response": text})))
     assert (record.question, record.response) == (text, text)
 
 
-def test_one_object_over_lines_is_one_record(tmp_path):
+def test_one_object_over_lines_is_one_record(tmp_path: Path) -> None:
     """A .json file may be one object, pretty-printed, or several after one another."""
     one = json.dumps({"id": "a", "contexts": ["x", "y"]}, indent=2)
     (record,) = records(written(tmp_path, one, "x.json"))
@@ -231,19 +232,19 @@ def test_one_object_over_lines_is_one_record(tmp_path):
         ('[{"id":"a"}}, 1]', "x.json:1 item 1: not JSON"),
     ],
 )
-def test_a_broken_array_is_named(tmp_path, data, message):
+def test_a_broken_array_is_named(tmp_path: Path, data: Any, message: Any) -> None:
     """Truncation, stray commas and text around the array are errors with a place."""
     assert refusal(written(tmp_path, data, "x.json")).startswith(message)
 
 
-def test_what_was_read_before_a_break_is_kept(tmp_path):
+def test_what_was_read_before_a_break_is_kept(tmp_path: Path) -> None:
     """With skip, a file that breaks off gives its records and one set aside that says where."""
     first, aside = records(written(tmp_path, '[{"id":"a"},', "x.json"), on_error="skip")
     assert first.id == "a"
     assert (aside.where, aside.error[:36]) == ("x.json:1", "x.json:1: the array has no end; a ] ")
 
 
-def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path, monkeypatch):
+def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next items are read; nothing of the large one is held."""
     monkeypatch.setattr("ragstone.records.jsonarray.MAX_RECORD_BYTES", 100)
     data = b'[{"id":"a"}, {"id":"' + b"x" * 2_000_000 + b'"} , {"id":"b"}]'
@@ -257,7 +258,7 @@ class Pieces:
 
     def __init__(self, data: bytes, cuts: list[int]) -> None:
         edges = [0, *sorted(cuts), len(data)]
-        self._pieces = [data[start:end] for start, end in zip(edges, edges[1:], strict=False) if end > start]
+        self._pieces = [data[start:end] for start, end in pairwise(edges) if end > start]
 
     def read1(self, size: int) -> bytes:
         return self._pieces.pop(0) if self._pieces else b""
@@ -269,10 +270,12 @@ def cut_up(data: bytes, cuts: list[int]) -> list[Any]:
     return [(where, value if isinstance(value, dict) else str(value)) for where, value in items]
 
 
-TRICKY = '\n [ {"a": "x\\\\", "b": ["]", "}\\""]} ,\n{"c": {"d": [1, [2, {}]], "é": "\\u00e9,"}}, 7, "s,]", {} ] \n'.encode()
+TRICKY = (
+    '\n [ {"a": "x\\\\", "b": ["]", "}\\""]} ,\n{"c": {"d": [1, [2, {}]], "é": "\\u00e9,"}}, 7, "s,]", {} ] \n'.encode()
+)
 
 
-def test_an_array_may_be_cut_anywhere(tmp_path):
+def test_an_array_may_be_cut_anywhere(tmp_path: Path) -> None:
     """The reader gives the same items wherever a chunk of the file ends."""
     whole = cut_up(TRICKY, [])
     assert [value for _, value in whole if isinstance(value, dict)] == [json.loads(TRICKY)[at] for at in (0, 1, 4)]
@@ -292,7 +295,7 @@ ROWS = st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=5), min_size
 
 @given(ROWS, st.data(), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_any_array_is_cut_into_its_items(rows, data, ascii_only):
+def test_any_array_is_cut_into_its_items(rows: Any, data: Any, ascii_only: Any) -> None:
     """For any JSON, any spacing and any chunks, the items are what json.loads gives."""
     text = json.dumps(rows, ensure_ascii=ascii_only, indent=data.draw(st.sampled_from([None, 1]))).encode()
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
@@ -301,25 +304,25 @@ def test_any_array_is_cut_into_its_items(rows, data, ascii_only):
 
 @given(JSON)
 @settings(max_examples=100, deadline=None)
-def test_strict_reading_refuses_nothing_that_is_sound(value):
+def test_strict_reading_refuses_nothing_that_is_sound(value: Any) -> None:
     """Whatever json.dumps writes is read as it was; the search for keys given twice has no false alarm."""
     assert jsontext.decode(json.dumps(value).encode(), "x") == value
 
 
 @given(st.binary(max_size=60))
 @settings(max_examples=200, deadline=None)
-def test_any_bytes_give_a_row_or_an_error(data):
+def test_any_bytes_give_a_row_or_an_error(data: Any) -> None:
     """No bytes make the reader raise anything else."""
     found = jsontext.row(data, "x")
     assert isinstance(found, dict | RecordError)
 
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(st.lists(st.tuples(TEXT, TEXT, st.none() | st.lists(TEXT, max_size=3)), min_size=1, max_size=6))
 @settings(max_examples=50, deadline=None)
-def test_canonical_rows_come_back_as_they_are(tmp_path_factory, rows):
+def test_canonical_rows_come_back_as_they_are(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
     """Question, response and contexts survive a JSON Lines file, whatever characters they hold."""
     path = tmp_path_factory.mktemp("rows") / "x.jsonl"
     path.write_bytes(
@@ -331,4 +334,6 @@ def test_canonical_rows_come_back_as_they_are(tmp_path_factory, rows):
     for record, (question, response, contexts) in zip(records(path), rows, strict=True):
         assert isinstance(record, Record)
         assert (record.question, record.response) == (question, response)
-        assert (record.contexts and [p.text for p in record.contexts]) == (contexts if contexts is None else contexts or ())
+        assert (record.contexts and [p.text for p in record.contexts]) == (
+            contexts if contexts is None else contexts or ()
+        )

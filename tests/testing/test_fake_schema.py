@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.testing.schema import compiled, fitting
@@ -88,6 +88,7 @@ def nest(inner: Any) -> Any:
     return st.one_of(objects, arrays, st.lists(inner, min_size=1, max_size=3).map(lambda found: {"anyOf": found}))
 
 
+@settings(deadline=None)  # a busy machine is no fault of the schema's
 @given(schema=st.recursive(scalars, nest, max_leaves=12), seed=st.integers())
 def test_any_value_fits_its_schema(schema: dict[str, Any], seed: int) -> None:
     """Whatever the schema and the seed, the value fits, can be sent, and is made again from the same two."""

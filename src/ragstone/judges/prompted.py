@@ -86,12 +86,13 @@ class PromptedJudge:
         template = prompts.load(question.task, _style(question))
         nonce = _nonce(question)
         level = question.units[0].level if question.units else "claim"
+        passages = _numbered(question.passages)
         batches: list[_Batch] = []
         for start in range(0, len(question.units), template.batch):
             units = question.units[start : start + template.batch]
             messages = template.render(
                 {
-                    "units": units, "passages": question.passages, "question": question.question,
+                    "units": _numbered(units), "passages": passages, "question": question.question,
                     "scale": question.scale, "reasons": question.reasons, "evidence": question.evidence,
                     "skippable": question.skippable, "level": level, "nonce": nonce, "n": len(units),
                 }
@@ -144,7 +145,7 @@ class PromptedJudge:
         messages = tuple(
             template.render(
                 {
-                    "question": question.question, "sentences": question.sentences, "before": question.before,
+                    "question": question.question, "sentences": _numbered(question.sentences), "before": question.before,
                     "limit": question.limit, "nonce": _nonce(question), "n": len(question.sentences),
                 }
             )
@@ -225,6 +226,11 @@ class _Reading:
             yield verdict or Verdict(unit, None, None, judge, failure=self.problem or "the reply has no verdict on it")
 
 
+def _numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:
+    """Texts with the numbers by which the prompt and the reply speak of them."""
+    return list(enumerate((item.text for item in items), 1))
+
+
 def _style(question: Question[Any]) -> str:
     return STYLES[question.wording] if isinstance(question, Rate) and question.wording in STYLES else "default"
 
@@ -251,19 +257,20 @@ def _read_rate(question: Rate, batch: _Batch, reply: Reply | Failed, judge: str)
         reading.problem = str(error)
         return reading
     entries = _by_number(answer["verdicts"])
+    labels = _labels(question)
     unknown: list[str] = []
     for number, unit in zip(numbers, batch.units, strict=True):
         entry = entries.get(number)
         if entry is None:
             continue
-        label = _label(entry.get("label"), question)
+        label = _label(entry.get("label"), labels)
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
         reading.found[number] = _verdict(question, unit, label, entry, judge)
     reading.missing = [number for number in numbers if number not in reading.found]
     if unknown:
-        reading.problem = f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(_labels(question))}"
+        reading.problem = f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(labels)}"
     elif reading.missing:
         reading.problem = f"no verdict on {', '.join(map(str, reading.missing))}"
     summary = answer.get("summary")
@@ -297,11 +304,11 @@ def _labels(question: Rate) -> tuple[str, ...]:
     return (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
 
 
-def _label(given: object, question: Rate) -> str | None:
+def _label(given: object, labels: Sequence[str]) -> str | None:
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
     label = str(given).strip().strip("\"'*`.").lower()
-    return label if label in _labels(question) else None
+    return label if label in labels else None
 
 
 def _verdict(question: Rate, unit: Unit, label: str, entry: Mapping[str, Any], judge: str) -> Verdict:

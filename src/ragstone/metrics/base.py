@@ -60,10 +60,11 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Refuse values that no record could make sense of; ConfigError names the parameter."""
-        if self.on_empty not in EMPTY_VALUE:
+        if self.on_empty not in tuple(EMPTY_VALUE):  # a tuple, because what a record brings may not hash
             self.refuse("on_empty", self.on_empty, "null, zero or one")
-        if not isinstance(self.enabled, bool):
-            self.refuse("enabled", self.enabled, "true or false")
+        for switch in (f.name for f in fields(self) if isinstance(f.default, bool)):
+            if not isinstance(getattr(self, switch), bool):
+                self.refuse(switch, getattr(self, switch), "true or false")
         threshold = cast("object", self.threshold)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
@@ -120,10 +121,14 @@ class Metric:
         }
 
     def without_value(self, record: Record, status: Status, reason: str, **more: Any) -> Score:
-        """A score that has no verdicts to stand on; for ``empty`` the value follows ``on_empty``."""
+        """A score that has no verdicts to stand on.
+
+        For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
+        """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
+        low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
-            metric=self.name, record=record.id, value=value, status=status, low=value, high=value,
+            metric=self.name, record=record.id, value=value, status=status, low=low, high=high,
             reason=reason, outcome=self.outcome(value), **more,
         )  # fmt: skip
 
@@ -152,7 +157,7 @@ class Metric:
         if not judged:
             return replace(
                 self.without_value(record, "judge_failed", _failures(counted), **common),
-                asked=len(counted), unjudged=unjudged, low=0.0, high=1.0,
+                asked=len(counted), unjudged=unjudged,
             )  # fmt: skip
         total = math.fsum(judged)
         value = total / len(judged)

@@ -53,18 +53,18 @@ class ClaimMetric(Metric):
         """Refuse what cannot be meant."""
         # The zero-argument form of super() does not work in a dataclass with slots.
         super(ClaimMetric, self).__post_init__()
-        if self.scoring_mode not in MODES:
+        if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
             self.refuse(
                 "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
             )
+        # One name for one mode, so that scores made in the same way have the same signature.
+        object.__setattr__(self, "scoring_mode", "scale_1_5" if self.scale is LIKERT else "binary_yes_no")
         if self.threshold is None:
             self.refuse("threshold", None, "a number from 0 to 1")
         for name, least in (("max_claims", 0), ("part_tokens", 10)):
             value = cast("object", getattr(self, name))
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 self.refuse(name, value, f"a whole number from {least}")
-        if not isinstance(self.include_reasoning, bool):
-            self.refuse("include_reasoning", self.include_reasoning, "true or false")
 
     @property
     def scale(self) -> Scale:

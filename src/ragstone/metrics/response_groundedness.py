@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, NamedTuple, cast
@@ -78,9 +77,6 @@ class ResponseGroundedness(Metric):
         """Refuse what cannot be meant."""
         # The zero-argument form of super() does not work in a dataclass with slots.
         super(ResponseGroundedness, self).__post_init__()
-        for name in ("shortcuts", "reasons", "two_prompts"):
-            if not isinstance(getattr(self, name), bool):
-                self.refuse(name, getattr(self, name), "true or false")
         words = cast("object", self.min_words)
         if isinstance(words, bool) or not isinstance(words, int) or words < 1:
             self.refuse("min_words", words, "a whole number from 1")
@@ -128,8 +124,7 @@ class ResponseGroundedness(Metric):
             return "exact"
         if len(response.split()) < self.min_words:
             return ""
-        pattern = rf"(?<!\w){re.escape(response)}(?!\w)"
-        return "contained" if re.search(pattern, " ".join(contexts)) else ""
+        return "contained" if _stands_in(response, " ".join(contexts)) else ""
 
 
 def band(value: float) -> Band:
@@ -149,6 +144,21 @@ def _with_band(score: Score) -> Score:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _stands_in(wanted: str, text: str) -> bool:
+    """Whether the wanted text stands in the other with a word boundary at either end."""
+    at = text.find(wanted)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
+        if not (_in_word(before) and _in_word(wanted[0])) and not (_in_word(after) and _in_word(wanted[-1])):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:

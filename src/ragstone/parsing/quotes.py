@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from ragstone.types import Passage, Quote, Span
@@ -31,18 +32,26 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
         at = passage.text.find(wanted)
         if at >= 0:
             return Quote(passage.id, Span(at, at + len(wanted)), wanted, verbatim=True)
-    folded, _ = _folded(wanted)
+    folded = _fold(wanted)
     for passage in ordered:
-        body, offsets = _folded(passage.text)
-        at = body.find(folded)
-        if at >= 0:
+        if folded in _fold(passage.text):
+            body, offsets = _traced(passage.text)
+            at = body.find(folded)
             span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
     return Quote(claimed, None, text, verbatim=False)
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
-    """The text with runs of white space as one blank, plain quotes and lower case; and each character's origin."""
+@lru_cache(maxsize=256)
+def _fold(text: str) -> str:
+    """The text with runs of white space as one blank, plain quotes and lower case."""
+    if text.isascii():  # has no quotes or dashes to make plain, and translating is what costs here
+        return " ".join(text.lower().split())
+    return " ".join(text.translate(_FOLDS).casefold().split())
+
+
+def _traced(text: str) -> tuple[str, list[int]]:
+    """What ``_fold`` gives, and where in the text each of its characters comes from. Slow, and seldom needed."""
     out: list[str] = []
     offsets: list[int] = []
     blank = True

@@ -161,7 +161,7 @@ def is_pipe(path: Path) -> bool:
     """Whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

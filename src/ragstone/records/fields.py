@@ -66,7 +66,7 @@ def closest(name: str, names: Iterable[str]) -> str:
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
     choices = list(names)
-    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, choices, n=2, cutoff=0.6)
     if near:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")

@@ -17,9 +17,15 @@ from ragstone.records.jsontext import WHITESPACE, row
 from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.mapping import Item, Mapper, Rows
 
-BETWEEN: Final = re.compile(rb'["{}\[\],]')
-WITHIN: Final = re.compile(rb'["{}\[\]]')
-REST_OF_STRING: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+# What can be passed over in one step: whole strings, and lists and objects that hold no others. Possessive,
+# so that hostile text is not tried twice. Each pattern matches anywhere, if only nothing.
+_TAIL: Final = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
+_STRING: Final = rb'"' + _TAIL + rb'"'
+_FLAT: Final = rb"[\[{](?:[^\"{}\[\]]++|" + _STRING + rb")*+[\]}]"
+BETWEEN: Final = re.compile(rb'(?:[^"{}\[\],]++|' + _STRING + rb"|" + _FLAT + rb")*+", re.DOTALL)
+WITHIN: Final = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb"|" + _FLAT + rb")*+", re.DOTALL)
+OUTSIDE: Final = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+", re.DOTALL)
+REST_OF_STRING: Final = re.compile(_TAIL, re.DOTALL)
 
 QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
@@ -51,6 +57,11 @@ def _lines(origin: Origin) -> bool:
             if text := line.strip(WHITESPACE):
                 return len(line) <= MAX_RECORD_BYTES and isinstance(row(text, ""), dict)
     return True
+
+
+def _end(pattern: re.Pattern[bytes], chunk: bytes, at: int) -> int:
+    match = pattern.match(chunk, at)
+    return match.end() if match else at
 
 
 class _Cutter:
@@ -89,10 +100,10 @@ class _Cutter:
             if self._in_string:
                 at = self._string(chunk, at)
                 continue
-            match = (WITHIN if self._depth or not self._array else BETWEEN).search(chunk, at)
-            if match is None:
+            at = _end(self._passable(), chunk, at)
+            if at == len(chunk):
                 break
-            at = match.end()
+            at += 1
             if self._ends_item(chunk[at - 1]):
                 self._keep(chunk[begin : at - self._array])
                 if self._parts or not self._closed or self._number:
@@ -110,12 +121,16 @@ class _Cutter:
         self._line += chunk.count(b"\n", 0, at or len(chunk))
         return at or len(chunk)
 
+    def _passable(self) -> re.Pattern[bytes]:
+        if self._depth:
+            return WITHIN
+        return BETWEEN if self._array else OUTSIDE
+
     def _string(self, chunk: bytes, at: int) -> int:
         if self._escaped:
             self._escaped = False
             return at + 1
-        match = REST_OF_STRING.match(chunk, at)
-        end = match.end() if match else at
+        end = _end(REST_OF_STRING, chunk, at)
         if end == len(chunk):
             return end
         self._escaped = chunk[end] != QUOTE  # a backslash, cut from what it escapes

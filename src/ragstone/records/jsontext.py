@@ -145,7 +145,7 @@ def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
         return f"JSON nested deeper than {MAX_DEPTH} levels", "flatten it"
     except json.JSONDecodeError as bad:
         place = f"column {bad.colno}" if bad.lineno == 1 else f"line {bad.lineno} of it, column {bad.colno}"
-        return f"not JSON: {bad.msg} at {place}", _hint(text)
+        return f"not JSON: {bad.msg.removesuffix(' at')} at {place}", _hint(text)
     if "surrogate" in error.msg:
         at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} of it, column {error.colno}"
         return f"a lone surrogate (half of a character, \\ud800-\\udfff) at {at}", "write the whole character"

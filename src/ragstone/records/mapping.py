@@ -33,6 +33,8 @@ NO_ID: Final = "no id: a hash of the content stands for it"
 DETAILS: Final = "context_details"
 """The key of ``meta`` that holds, by passage id, what else the passages' objects said: score, judgment, title."""
 
+KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
+
 MAX_KEYS: Final = 1000
 """Keys of rows that are remembered to suggest one for a mapping that fits none."""
 
@@ -203,8 +205,12 @@ class _Reading:
         return self._read_blank(field, blank, read) if blank else None
 
     def rest(self) -> dict[str, Any]:
-        """What no field consumed."""
-        left: Any = {name: value for name, value in self.row.items() if name not in self._consumed}
+        """What no field consumed; a field that is null is not there."""
+        left: Any = {
+            name: value
+            for name, value in self.row.items()
+            if name not in self._consumed and (value is not None or name not in KNOWN)
+        }
         for path, value in self._mapped.values():
             if value is not MISSING:
                 left = without(left, path)

@@ -39,6 +39,8 @@ def without(value: Any, path: str) -> Any:
         return MISSING
     if path.startswith("["):
         return _without_items(value, path)
+    if not isinstance(value, dict):
+        return value
     for key, rest in _readings(path):
         if key in value and find(value[key], rest) is not MISSING:
             kept = without(value[key], rest)
@@ -90,6 +92,5 @@ def _without_items(value: Any, path: str) -> Any:
     rest = path[match.end() :]
     chosen = range(len(value)) if match[1] in ("", "-") else [int(match[1]) % max(len(value), 1)]
     kept = [without(item, rest) if number in chosen else item for number, item in enumerate(value)]
-    if all(item is MISSING for item in kept):
-        return MISSING
-    return [None if item is MISSING else item for item in kept]
+    left = [None if item is MISSING else item for item in kept]
+    return MISSING if all(item is None for item in left) else left

@@ -8,7 +8,6 @@ nothing with what came in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -75,18 +74,19 @@ def _digits(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """What orjson asks of a type that it does not know; by duck-typing, so that no library is imported."""
-    if type(value).__name__ in ("NAType", "NaTType"):
+    name = type(value).__name__
+    if name in ("NAType", "NaTType"):
         return None
+    if name == "Decimal":
+        return str(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"<{len(value)} bytes>"
-    if isinstance(value, Decimal):
-        return str(value)
     for method in ("isoformat", "tolist", "to_list"):
         convert = getattr(value, method, None)
         if callable(convert):
             return convert()
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
-    raise TypeError(f"Type is not JSON serializable: {type(value).__name__}")
+    raise TypeError(f"Type is not JSON serializable: {name}")

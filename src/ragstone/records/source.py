@@ -189,7 +189,7 @@ def open_records(
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return make(source, partial(hub.read, source))
-    if source == "-" and isinstance(source, str):
+    if isinstance(source, str) and source == "-":
         return _spooled(make, "stdin", standard_input(), "", mapping)
     if isinstance(source, str | os.PathLike):
         return _file(make, Path(source), mapping)

@@ -7,6 +7,7 @@ without a network, for tests of pipelines; ``drive`` runs one metric by hand. No
 from __future__ import annotations
 
 from ragstone.testing.behaviour import Behaviour, Knobs, Scripted
+from ragstone.testing.schema import fitting
 from ragstone.testing.scripted import Script, ScriptedBackend, ScriptedJudge, drive, scripted_answer
 from ragstone.testing.server import FakeServer
 
@@ -19,5 +20,6 @@ __all__ = [
     "ScriptedBackend",
     "ScriptedJudge",
     "drive",
+    "fitting",
     "scripted_answer",
 ]

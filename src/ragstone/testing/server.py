@@ -209,11 +209,9 @@ class FakeServer:
         self._thread.start()
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
         loop.run_forever()
         self._listener.close()
         loop.run_until_complete(asyncio.sleep(0))
-        asyncio.set_event_loop(None)
         loop.close()
 
     def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -1,0 +1,52 @@
+"""Records and a way to weigh one, for tests of metrics without any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ragstone.judges.base import Failed
+from ragstone.metrics.base import Metric
+from ragstone.questions import Answer, Question
+from ragstone.testing import drive
+from ragstone.types import Passage, Record, Score
+
+Script = Callable[[Question[Any]], Any] | Mapping[Any, Any]
+
+QUESTION = "What kettle is it?"
+RESPONSE = "The kettle is steel. It boils fast. It costs ten."
+CONTEXTS = ("The kettle is made of steel.", "Water boils in it within two minutes.")
+
+
+def passages(*texts: str) -> tuple[Passage, ...]:
+    return tuple(Passage(f"p{rank}", text, rank) for rank, text in enumerate(texts, 1))
+
+
+def record(
+    response: str | None = RESPONSE,
+    *contexts: str,
+    question: str | None = QUESTION,
+    no_contexts: bool = False,
+    **more: Any,
+) -> Record:
+    """A record that has everything; contexts as texts."""
+    texts = contexts or CONTEXTS
+    return Record(
+        "r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more
+    )
+
+
+def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:
+    """The one score of a metric, and every question that it asked."""
+    (scores, asked) = drive(metric.flow(about), script)  # type: ignore[arg-type]
+    (score,) = scores
+    return score, asked
+
+
+def nobody(question: Question[Any]) -> Answer:
+    """A script for metrics that must ask nothing."""
+    raise AssertionError(f"asked for nothing: {question}")
+
+
+DOWN = Failed("the endpoint is down")
+EVERYTHING_DOWN = dict.fromkeys(("claims", "support", "relevance", "response_support"), DOWN)

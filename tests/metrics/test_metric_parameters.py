@@ -1,0 +1,183 @@
+"""Metrics by name, and their parameters: what is known, what is refused, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ragstone import metrics
+from ragstone.errors import ConfigError
+from ragstone.metrics import blocks, catalogue, find, suites
+from ragstone.questions import TASKS
+
+EVERY = pytest.mark.parametrize("name", sorted(catalogue()))
+
+
+def refusal(name: str, parameters: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        find(name)().with_parameters(parameters)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_every_module_with_a_metric_is_found() -> None:
+    """The catalogue is sorted by name, and each name finds its metric."""
+    assert list(catalogue()) == sorted(catalogue())
+    assert {"grounding", "claim_relevance", "response_groundedness", "groundedness"} <= set(catalogue())
+    assert {"context_relevance", "answer_relevance"} <= set(catalogue())
+    assert all(find(name) is kind and kind.name == name for name, kind in catalogue().items())
+
+
+def test_suites_hold_their_metrics() -> None:
+    assert suites()["triad"] == ("answer_relevance", "context_relevance", "groundedness")
+    assert suites()["claims"] == ("claim_relevance", "grounding", "response_groundedness")
+    assert suites()["all"] == tuple(catalogue())
+
+
+def test_blocks_name_each_metric_and_its_other_names() -> None:
+    """``relevance`` is accepted for claim relevance; every name is its own block."""
+    assert blocks()["relevance"] == "claim_relevance"
+    assert all(blocks()[name] == name for name in catalogue())
+
+
+def test_an_unknown_metric_is_refused_with_the_closest() -> None:
+    with pytest.raises(ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: answer_") as error:
+        find("groundin")
+    assert "suites: auto, all" in str(error.value)
+    with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):
+        find("zzz")
+
+
+@EVERY
+def test_each_metric_says_what_it_is(name: str) -> None:
+    """A title of one line, needs that are fields of a record, tasks that exist, some suite."""
+    kind = find(name)
+    assert kind.title
+    assert "\n" not in kind.title
+    assert set(kind.needs) <= {"question", "response", "contexts", "reference"}
+    assert kind.asks
+    assert set(kind.asks) <= set(TASKS)
+    assert kind.suites
+    assert kind.calls >= 1
+    assert set(kind.fixed) <= set(kind().parameters())
+
+
+@EVERY
+def test_no_parameters_change_nothing(name: str) -> None:
+    metric = find(name)()
+    assert metric.with_parameters({}) is metric
+    assert metric.changed() == {}
+
+
+@EVERY
+def test_parameters_are_sorted_and_complete(name: str) -> None:
+    parameters = find(name)().parameters()
+    assert list(parameters) == sorted(parameters)
+    assert {"enabled", "on_empty", "threshold"} <= set(parameters)
+
+
+@EVERY
+def test_an_unknown_parameter_is_refused_by_name(name: str) -> None:
+    message = refusal(name, {"treshold": 0.5})
+    assert message.startswith(f"{name}: no parameter 'treshold'; it has ")
+    assert "threshold" in message
+
+
+@EVERY
+@pytest.mark.parametrize("value", ["nul", None, 0, True, ["null"], [{}], {"a": 1}])
+def test_on_empty_must_be_one_of_three(name: str, value: Any) -> None:
+    """Whatever a record brings in its place is refused in words, a list or an object too."""
+    assert refusal(name, {"on_empty": value}).startswith(f"{name}.on_empty: ")
+    assert refusal(name, {"on_empty": value}).endswith("expected null, zero or one")
+
+
+@EVERY
+@pytest.mark.parametrize("value", ["true", 1, 0, None, []])
+def test_enabled_must_be_true_or_false(name: str, value: Any) -> None:
+    assert refusal(name, {"enabled": value}) == (
+        f"{name}.enabled: {tuple(value) if isinstance(value, list) else value!r} is not usable; expected true or false"
+    )
+
+
+@EVERY
+@pytest.mark.parametrize("value", [-0.01, 1.01, "0.5", True, float("nan"), float("inf"), [0.5], {"a": 1}])
+def test_a_threshold_is_a_number_from_0_to_1(name: str, value: Any) -> None:
+    assert refusal(name, {"threshold": value}).endswith("expected a number from 0 to 1")
+
+
+CLAIMS = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])
+
+
+@CLAIMS
+@pytest.mark.parametrize("value", ["scale_1_10", "", "Binary", None, 1, ["binary"], [{}], {"a": 1}])
+def test_an_unknown_scoring_mode_is_an_error_by_name(name: str, value: Any) -> None:
+    message = refusal(name, {"scoring_mode": value})
+    assert message.startswith(f"{name}.scoring_mode: ")
+    assert "binary_yes_no" in message
+    assert "scale_1_5" in message
+
+
+@CLAIMS
+@pytest.mark.parametrize(
+    ("alias", "mode"),
+    [("binary", "binary_yes_no"), ("yes_no", "binary_yes_no"), ("likert", "scale_1_5"), ("scale_1_5", "scale_1_5")],
+)
+def test_a_mode_is_the_same_under_each_of_its_names(name: str, alias: str, mode: str) -> None:
+    """Two names of one mode make equal metrics, so that their scores stay comparable."""
+    metric = find(name)
+    assert metric().with_parameters({"scoring_mode": alias}) == metric().with_parameters({"scoring_mode": mode})
+
+
+@CLAIMS
+def test_a_claim_metric_has_a_threshold(name: str) -> None:
+    """0.6 by default; without one no claim could be accepted or rejected."""
+    assert find(name)().threshold == 0.6
+    assert "threshold" in refusal(name, {"threshold": None})
+
+
+@CLAIMS
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("max_claims", -1), ("max_claims", 1.5), ("max_claims", True), ("max_claims", "9"), ("part_tokens", 9),
+     ("part_tokens", None), ("include_reasoning", 1), ("include_reasoning", "yes")],
+)  # fmt: skip
+def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
+    assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: {value!r} is not usable; expected ")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("min_words", 0), ("min_words", 2.0), ("min_words", True), ("temperature", -0.1), ("temperature", 2.1),
+     ("temperature", True), ("temperature", "hot"), ("shortcuts", 1), ("two_prompts", "no"), ("reasons", None),
+     ("aggregate", "mode"), ("aggregate", ["mean"]), ("judges", "a,b"), ("judges", [1]), ("judges", 3)],
+)  # fmt: skip
+def test_response_groundedness_refuses_what_cannot_be_meant(parameter: str, value: Any) -> None:
+    assert refusal("response_groundedness", {parameter: value}).startswith(f"response_groundedness.{parameter}: ")
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("judges", ["a", "b"]), ("aggregate", "min")])
+def test_a_record_cannot_change_what_holds_for_a_run(parameter: str, value: Any) -> None:
+    """The panel of a run is no record's business; for the whole run it can be set."""
+    metric = find("response_groundedness")()
+    with pytest.raises(ConfigError, match=rf"response_groundedness\.{parameter} holds for a whole run"):
+        metric.overridden({parameter: value})
+    assert metric.with_parameters({parameter: value}).changed() != {}
+
+
+@EVERY
+def test_a_record_can_change_the_rest(name: str) -> None:
+    metric = find(name)().overridden({"threshold": 0.25, "enabled": False, "on_empty": "zero"})
+    assert metric.changed() == {"enabled": False, "on_empty": "zero", "threshold": 0.25}
+
+
+def test_lists_from_files_become_tuples() -> None:
+    """A metric is a value: what JSON brings as a list is kept as a tuple and can be hashed."""
+    metric = find("response_groundedness")().with_parameters({"judges": ["a", "b"]})
+    assert metric.parameters()["judges"] == ("a", "b")
+    assert hash(metric)
+
+
+def test_the_catalogue_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        metrics.catalogue()["x"] = find("grounding")  # type: ignore[index]

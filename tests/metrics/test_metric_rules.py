@@ -1,0 +1,218 @@
+"""The rules that hold for every metric: when it asks, when it has a value, and what it says when it has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from material import DOWN, EVERYTHING_DOWN, nobody, record, weigh
+
+from ragstone.metrics import catalogue
+from ragstone.metrics.base import Metric, ask
+from ragstone.questions import GRADE_0_3, Rate, Rated
+from ragstone.types import TRIVIAL, Record, Unit, Verdict
+
+METRICS = sorted(catalogue().items())
+BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids=[name for name, _ in METRICS])
+FINE = {"claims": ["One.", "Two."], "support": "yes", "relevance": "yes", "response_support": "2"}
+GRADED = {**FINE, "support": "3", "relevance": "3"}
+
+
+def good_script(metric: Metric) -> dict[Any, Any]:
+    return FINE if "claims" in metric.asks else GRADED
+
+
+def without(needed: str) -> Record:
+    return replace(record(), **{needed: None})
+
+
+def verdict(value: float | None, *, trivial: bool = False, failure: str = "") -> Verdict:
+    label = TRIVIAL if trivial else None if value is None else GRADE_0_3.nearest(value)
+    return Verdict(Unit("r/claim/1", "claim", "x"), label, value, "j", failure=failure)
+
+
+@BY_NAME
+def test_a_full_record_is_scored(metric: Metric) -> None:
+    """With everything there and every verdict best the value is 1, and low and high agree."""
+    score, asked = weigh(metric, record(), good_script(metric))
+    assert (score.value, score.status, score.low, score.high, score.unjudged) == (1.0, "scored", 1.0, 1.0, 0)
+    assert (score.metric, score.record, score.signature) == (metric.name, "r", "")
+    assert score.asked == sum(not v.trivial for v in score.verdicts) > 0
+    assert {question.task for question in asked} == set(metric.asks)
+
+
+@BY_NAME
+def test_it_asks_only_what_it_declares(metric: Metric) -> None:
+    """Every question's task is among ``asks``: routes are checked by them before a run."""
+    _, asked = weigh(metric, record(), EVERYTHING_DOWN)
+    assert {question.task for question in asked} <= set(metric.asks)
+
+
+@BY_NAME
+def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
+    """Each needed field that is absent gives ``missing_field`` by its name, no value, no call, no bounds."""
+    for needed in metric.needs:
+        score, _ = weigh(metric, without(needed), nobody)
+        assert (score.status, score.value, score.low, score.high) == ("missing_field", None, None, None)
+        assert score.reason == f"no {needed}"
+        assert score.outcome is None
+
+
+@BY_NAME
+def test_several_absent_fields_are_all_named(metric: Metric) -> None:
+    score, _ = weigh(metric, Record("r"), nobody)
+    assert score.status == "missing_field"
+    assert score.reason == "no " + " and no ".join(metric.needs)
+
+
+@BY_NAME
+def test_on_empty_does_not_fill_what_is_missing(metric: Metric) -> None:
+    """A field that is not there is no empty response: ``on_empty`` says nothing about it."""
+    score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
+    assert (score.status, score.value) == ("missing_field", None)
+
+
+@BY_NAME
+@pytest.mark.parametrize("blank", ["", "   ", "\n\t "])
+def test_a_blank_field_is_empty_and_costs_nothing(metric: Metric, blank: str) -> None:
+    for needed in metric.needs:
+        if needed == "contexts":
+            continue
+        score, _ = weigh(metric, replace(record(), **{needed: blank}), nobody)
+        assert (score.status, score.value, score.reason) == ("empty", None, f"blank {needed}")
+
+
+@BY_NAME
+def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
+    """An empty list and blank passages are as good as no contexts."""
+    if "contexts" not in metric.needs:
+        return
+    for about in (replace(record(), contexts=()), record("A b c.", " ", "\n")):
+        score, _ = weigh(metric, about, nobody)
+        assert (score.status, score.reason) == ("missing_field", "no contexts")
+
+
+@BY_NAME
+@pytest.mark.parametrize(("policy", "value"), [("null", None), ("zero", 0.0), ("one", 1.0)])
+def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
+    """The value of an empty record is what the policy says; its status stays ``empty``."""
+    blank = next(needed for needed in metric.needs if needed != "contexts")
+    score, _ = weigh(replace(metric, on_empty=policy), replace(record(), **{blank: " "}), nobody)
+    assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
+
+
+@BY_NAME
+def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
+    """No verdict at all: no value, any value possible, the cause said, and neither PASSED nor FAILED."""
+    script = {**EVERYTHING_DOWN, "claims": DOWN}
+    score, _ = weigh(replace(metric, threshold=0.5), record(), script)
+    assert (score.status, score.value, score.outcome) == ("judge_failed", None, None)
+    assert (score.low, score.high) == (0.0, 1.0)
+    assert "the endpoint is down" in score.reason
+
+
+@BY_NAME
+def test_on_empty_does_not_hide_a_failed_judge(metric: Metric) -> None:
+    score, _ = weigh(replace(metric, on_empty="one"), record(), EVERYTHING_DOWN)
+    assert (score.status, score.value) == ("judge_failed", None)
+
+
+@BY_NAME
+def test_disabled_asks_nothing(metric: Metric) -> None:
+    score, _ = weigh(replace(metric, enabled=False), record(), nobody)
+    assert (score.status, score.value, score.low, score.high, score.outcome) == ("disabled", None, None, None, None)
+
+
+@BY_NAME
+def test_disabled_comes_before_what_is_missing(metric: Metric) -> None:
+    """What is switched off does not complain."""
+    assert weigh(replace(metric, enabled=False), Record("r"), nobody)[0].status == "disabled"
+
+
+@BY_NAME
+def test_equal_records_ask_equal_questions(metric: Metric) -> None:
+    """Questions are values: asked again about an equal record they are equal and hash alike."""
+    first = weigh(metric, record(), good_script(metric))[1]
+    second = weigh(metric, record(), good_script(metric))[1]
+    assert first == second
+    assert len({*first, *second}) == len(set(first))
+
+
+def toy(threshold: float | None = None) -> Metric:
+    return catalogue()["answer_relevance"](threshold=threshold)
+
+
+def test_the_mean_stands_on_the_judged_alone() -> None:
+    """Unjudged units leave the denominator and widen low and high."""
+    score = toy().mean_score(record(), [verdict(1.0), verdict(None, failure="late"), verdict(0.0), verdict(1.0)])
+    assert score.value == pytest.approx(2 / 3)
+    assert (score.low, score.high) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
+    assert (score.status, score.asked, score.unjudged) == ("partial", 4, 1)
+    assert score.reason == "1 of 4 unjudged: late"
+
+
+def test_equal_causes_are_said_once() -> None:
+    verdicts = [verdict(None, failure="late"), verdict(None, failure="late"), verdict(None), verdict(1.0)]
+    assert toy().mean_score(record(), verdicts).reason == "3 of 4 unjudged: late; no answer"
+
+
+def test_trivial_units_are_left_out_and_kept() -> None:
+    """A trivial unit is judged, listed, and counts neither in the mean nor as asked."""
+    score = toy().mean_score(record(), [verdict(None, trivial=True), verdict(1.0)])
+    assert (score.value, score.asked, score.unjudged, score.status) == (1.0, 1, 0, "scored")
+    assert len(score.verdicts) == 2
+
+
+def test_nothing_but_trivial_units_is_empty() -> None:
+    """A response that states nothing is empty, not perfect."""
+    score = toy().mean_score(record(), [verdict(None, trivial=True)])
+    assert (score.status, score.value) == ("empty", None)
+    assert len(score.verdicts) == 1
+
+
+def test_verdicts_keep_the_order_they_came_in() -> None:
+    given = [verdict(0.0), verdict(None), verdict(1.0), verdict(1 / 3)]
+    assert list(toy().mean_score(record(), given).verdicts) == given
+
+
+@pytest.mark.parametrize(
+    ("threshold", "value", "outcome"),
+    [(0.5, 0.5, "PASSED"), (0.5, 0.499, "FAILED"), (0.0, 0.0, "PASSED"), (1.0, 1.0, "PASSED"), (None, 1.0, None)],
+)
+def test_the_outcome_compares_with_the_threshold(threshold: float | None, value: float, outcome: str | None) -> None:
+    """PASSED at or above the threshold; without one there is no outcome."""
+    assert toy(threshold).mean_score(record(), [verdict(value)]).outcome == outcome
+
+
+def test_missing_units_make_a_score_partial() -> None:
+    """``incomplete`` says that units are missing altogether; with none at all the judge has failed."""
+    score = toy().mean_score(record(), [verdict(1.0)], incomplete="one part is missing")
+    assert (score.status, score.value, score.reason) == ("partial", 1.0, "one part is missing")
+    score = toy().mean_score(record(), [], incomplete="all parts are missing")
+    assert (score.status, score.value, score.reason) == ("judge_failed", None, "all parts are missing")
+
+
+def test_a_panel_is_described_over_all_units() -> None:
+    """Agreement is averaged over units, the spread is the largest, failures are counted by member."""
+    unit = Unit("r/claim/1", "claim", "x")
+
+    def member(judge: str, raw: int | None) -> Verdict:
+        value = None if raw is None else raw / 3
+        return Verdict(unit, None if raw is None else str(raw), value, judge, raw=raw)
+
+    first = replace(verdict(1.0), members=(member("a", 3), member("b", 3), member("c", None)))
+    second = replace(verdict(0.5), members=(member("a", 0), member("b", 3), member("c", None)))
+    detail = toy().mean_score(record(), [first, second]).detail
+    assert detail == {"agreement": 0.5, "spread": 3, "failed_members": {"c": 2}}
+
+
+def test_ask_hands_the_answers_back_in_order() -> None:
+    """``ask`` yields all its questions at once and returns their answers as they were sent."""
+    questions = [Rate("support", (), GRADE_0_3, question=str(n)) for n in range(3)]
+    flow = ask(*questions)
+    assert list(next(flow)) == questions
+    answers = [Rated((), str(n)) for n in range(3)]
+    with pytest.raises(StopIteration) as stop:
+        flow.send(answers)
+    assert stop.value.value == tuple(answers)

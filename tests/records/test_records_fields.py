@@ -1,0 +1,322 @@
+"""Which key of a row becomes which field of a record."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import ALIASES, Fields, open_records, survey
+from ragstone.records.paths import MISSING, find, without
+from ragstone.types import Citation, Nugget, Passage, Record, Span
+
+
+def record_of(row: dict[str, Any], **options: Any) -> Record:
+    (record,) = open_records([row], **options)
+    assert isinstance(record, Record)
+    return record
+
+
+@pytest.mark.parametrize("field", ["question", "response", "reference"])
+def test_every_alias_of_a_text_is_read(field: Any) -> None:
+    """Each name alone is the field, and is not repeated in meta."""
+    for name in (field, *ALIASES[field]):
+        record = record_of({"id": "a", name: "text"})
+        assert getattr(record, field) == "text"
+        assert record.meta == {}
+
+
+def test_every_alias_of_the_other_fields_is_read() -> None:
+    """Ids, contexts and nuggets have their other names too."""
+    for name in ("id", *ALIASES["id"]):
+        assert record_of({name: "x"}).id == "x"
+    for name in ("contexts", *ALIASES["contexts"]):
+        assert record_of({"id": "a", name: ["x"]}).contexts == (Passage("1", "x", 1),)
+    assert record_of({"id": "a", "nugget_bank": ["x"]}).nuggets == (Nugget("x"),)
+
+
+def test_the_first_that_holds_anything_wins() -> None:
+    """The canonical name comes first, blanks are passed over, and the others are kept as meta."""
+    record = record_of({"id": "a", "query": "third", "input": "second", "question": "first"})
+    assert (record.question, record.meta) == ("first", {"query": "third", "input": "second"})
+    record = record_of({"id": "a", "question": " ", "input": None, "query": "q", "response": [], "answer": "r"})
+    assert (record.question, record.response) == ("q", "r")
+    assert record.meta == {"question": " ", "response": []}
+
+
+def test_blank_is_not_absent() -> None:
+    """A blank text stays blank, null and a missing key are absent, an empty list is no contexts."""
+    record = record_of({"id": "a", "output": "", "question": None, "contexts": [], "nuggets": []})
+    assert (record.response, record.question, record.contexts, record.nuggets) == ("", None, (), ())
+    assert record_of({"id": "a", "context": "  "}).contexts == ()
+    assert record_of({"id": "a"}).contexts is None
+
+
+def test_an_alias_of_another_type_is_something_else() -> None:
+    """A class label, a topic object or a chat is kept as meta, with a note, and is no error."""
+    row = {"id": "a", "label": 1, "topic": {"n": 3}, "prompt": [{"role": "user"}], "output": 7, "documents": [3]}
+    record = record_of(row)
+    assert (record.reference, record.question, record.response, record.contexts) == (None, None, None, None)
+    assert record.meta == {key: value for key, value in row.items() if key != "id"}
+    assert "reference: 'label' is not usable for it (a number), kept as meta" in record.notes
+    assert len(record.notes) == 4
+    assert record_of({"id": "a", "label": "support"}).reference == "support"
+
+
+def test_an_unfit_alias_does_not_hide_a_later_one() -> None:
+    """The search goes on behind it, without a note."""
+    record = record_of({"id": "a", "input": {"x": 1}, "query": "q", "case_id": {"y": 1}})
+    assert (record.question, record.notes) == ("q", ())
+
+
+def test_ids_may_be_numbers() -> None:
+    """Also whole ones that a table with gaps made floats."""
+    assert [record_of({"id": value}).id for value in (7, 0, 7.0, 7.5, "x")] == ["7", "0", "7", "7.5", "x"]
+
+
+def test_a_record_without_id_is_named_by_its_content() -> None:
+    """The name is stable, does not depend on the order of keys, and is noted."""
+    first = record_of({"question": "q", "response": "r"})
+    second = record_of({"response": "r", "question": "q"})
+    other = record_of({"question": "q", "response": "R", "id": " "})
+    assert re.fullmatch("[0-9a-f]{12}", first.id)
+    assert first.id == second.id != other.id
+    assert first.notes == ("no id: a hash of the content stands for it",)
+
+
+def test_passages_come_in_many_shapes() -> None:
+    """Strings and objects mix; rank is the place in the list; ids are the given ones or the rank."""
+    record = record_of(
+        {
+            "id": "a",
+            "contexts": [
+                "one",
+                {"docid": "d", "segment": "two", "score": 0.5, "rank": 9, "judgment": 2},
+                {"id": 7, "page_content": "three"},
+                {"pid": "", "content": "four", "text": ""},
+                {"passage": None},
+                None,
+            ],
+        }
+    )
+    assert record.contexts == (
+        Passage("1", "one", 1), Passage("d", "two", 2), Passage("7", "three", 3), Passage("4", "four", 4),
+        Passage("5", "", 5), Passage("6", "", 6),
+    )  # fmt: skip
+    assert record.notes == ("contexts: a blank passage",)
+    assert record.meta["context_details"]["d"] == {"score": 0.5, "rank": 9, "judgment": 2}
+    assert [passage.text for passage in record.passages] == ["one", "two", "three", "four"]
+    assert record_of({"id": "a", "contexts": "[1] one"}).contexts == (Passage("1", "[1] one", 1),)
+
+
+def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:
+    """The later of two equal ids gets a number, and a rank never takes the id of another passage."""
+    contexts = [{"text": "x"}, {"id": "1", "text": "y"}, {"id": "d", "text": "z"}, {"id": "d", "text": "z"}]
+    record = record_of({"id": "a", "contexts": contexts})
+    assert [passage.id for passage in record.contexts or ()] == ["1#2", "1", "d", "d#2"]
+    assert record.notes == ("contexts: two passages with one id; the later got '#2'",)
+
+
+@given(st.lists(st.sampled_from(["", "1", "2", "1#2", "a", "a#2"]), max_size=8))
+def test_any_ids_of_passages_become_unique(ids: Any) -> None:
+    """Whatever ids passages bring, no two share one, and texts and order stay."""
+    contexts = [{"id": name, "text": str(number)} for number, name in enumerate(ids)]
+    found = record_of({"id": "a", "contexts": contexts}).contexts or ()
+    assert len({passage.id for passage in found}) == len(ids)
+    assert [(passage.text, passage.rank) for passage in found] == [(str(n), n + 1) for n in range(len(ids))]
+
+
+def test_nuggets_keep_what_they_bring() -> None:
+    """Strings or objects; blank ones are left out with a note."""
+    record = record_of(
+        {"id": "a", "nuggets": ["x", {"text": "y", "importance": "vital", "assignment": "support", "z": 1}, " "]}
+    )
+    assert record.nuggets == (Nugget("x"), Nugget("y", "vital", "support"))
+    assert record.notes == ("nuggets: a blank one, left out",)
+
+
+def test_a_trec_answer_becomes_text_and_citations() -> None:
+    """Sentences are joined by one space; each has a span and the ids that its numbers point to."""
+    record = record_of(
+        {
+            "run_id": "r", "topic_id": 12, "topic": "Why?", "references": ["d1", "d2"], "response_length": 5,
+            "answer": [
+                {"text": "One é.", "citations": [1, 0, 1]}, {"text": " ", "citations": []}, {"text": "Two. "},
+                {"text": "🪨 three", "citations": ["d2", 5, "x", "0", True]},
+            ],
+        }
+    )  # fmt: skip
+    assert (record.id, record.question, record.response) == ("12", "Why?", "One é. Two.  🪨 three")
+    assert [citation.passages for citation in record.citations] == [("d2", "d1"), (), ("d2", "x", "d1")]
+    assert record.response is not None
+    spans = [record.response[c.span.start : c.span.end] for c in record.citations]
+    assert spans == ["One é.", "Two. ", "🪨 three"]
+    assert record.meta == {"run_id": "r", "references": ["d1", "d2"], "response_length": 5}
+    assert record.notes == ("response: a citation that points to nothing, left out",)
+
+
+def test_citations_point_into_the_contexts_where_there_are_no_references() -> None:
+    """Numbers are places from 0; without anything to point into they stay as they are."""
+    answer = [{"text": "x", "citations": [1]}, {"text": "y", "citations": {"b": 0.7}}]
+    record = record_of(
+        {"id": "1", "response": answer, "contexts": [{"id": "a", "text": "t"}, {"id": "b", "text": "t"}]}
+    )
+    assert [citation.passages for citation in record.citations] == [("b",), ("b",)]
+    assert record_of({"id": "1", "answer": answer}).citations[0].passages == ("1",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([{"text": "x"}, {"text": 3}], "field 'response': sentence 2 of the answer has no text"),
+        ([{"text": "x"}, "y"], "field 'response': sentence 2 of the answer has no text"),
+        ([{"text": "x", "citations": 3}], "field 'response': a number as citations of sentence 1"),
+        (["x"], "field 'response': a list where a string or a list of {text, citations} is due"),
+    ],
+)
+def test_a_broken_trec_answer_is_named(answer: Any, message: Any) -> None:
+    """As the canonical response it is an error."""
+    with pytest.raises(RecordError, match=message):
+        record_of({"id": "a", "response": answer})
+
+
+def test_citations_as_written_by_ragstone_are_read_again() -> None:
+    """Spans must lie in the response; a key of that name that holds something else is meta."""
+    citation = {"span": {"start": 0, "end": 2}, "passages": ["d"]}
+    record = record_of({"id": "a", "response": "abc", "citations": [citation]})
+    assert record.citations == (Citation(Span(0, 2), ("d",)),)
+    with pytest.raises(RecordError, match="a span beyond the end of the response"):
+        record_of({"id": "a", "response": "a", "citations": [citation]})
+    assert record_of({"id": "a", "citations": ["https://x"]}).meta == {"citations": ["https://x"]}
+
+
+BLOCKS = {"grounding": "grounding", "relevance": "claim_relevance", "claim_relevance": "claim_relevance"}
+
+
+def test_blocks_become_overrides() -> None:
+    """An object under a metric's name is parameters; any other value is meta; both forms are merged."""
+    row = {
+        "id": "a", "grounding": {"enabled": False}, "relevance": 0.7, "claim_relevance": {"threshold": 0.5},
+        "overrides": {"relevance": {"scale": "x"}, "unknown": {"a": 1}},
+    }  # fmt: skip
+    record = record_of(row, blocks=BLOCKS)
+    assert record.overrides == {
+        "grounding": {"enabled": False}, "claim_relevance": {"threshold": 0.5, "scale": "x"}, "unknown": {"a": 1},
+    }  # fmt: skip
+    assert record.meta == {"relevance": 0.7}
+    assert record_of({"id": "a", "grounding": {"x": 1}}).meta == {"grounding": {"x": 1}}
+
+
+def test_a_parameter_given_two_values_is_an_error() -> None:
+    """The same value twice is not."""
+    row = {"id": "a", "grounding": {"x": 1}, "overrides": {"grounding": {"x": 2}}}
+    with pytest.raises(RecordError, match="field 'grounding': 'x' is given twice"):
+        record_of(row, blocks=BLOCKS)
+    assert record_of(row | {"grounding": {"x": 2}}, blocks=BLOCKS).overrides == {"grounding": {"x": 2}}
+
+
+def test_a_mapping_reaches_into_objects() -> None:
+    """What was mapped is the field, and the rest of its object stays in meta."""
+    row = {
+        "id": "a", "retrieval": {"engine": "bm25", "docs": [{"text": "x", "score": 1}, {"score": 2}]},
+        "messages": [{"content": "first"}, {"content": "last"}], "response": "own",
+    }  # fmt: skip
+    fields = {
+        "contexts": "retrieval.docs[].text",
+        "question": "messages[0].content",
+        "response": "messages[-1].content",
+    }
+    record = record_of(row, fields=fields)
+    assert (record.question, record.response) == ("first", "last")
+    assert record.contexts == (Passage("1", "x", 1), Passage("2", "", 2))
+    assert record.meta == {"retrieval": {"engine": "bm25", "docs": [{"score": 1}, {"score": 2}]}, "response": "own"}
+
+
+def test_a_mapped_field_is_read_from_its_path_alone() -> None:
+    """No alias stands in, a column that was mapped is no alias of another field, and a wrong type is an error."""
+    assert record_of({"id": "a", "query": "x"}, fields={"question": "mine"}).question is None
+    record = record_of({"id": "a", "answer": "gold"}, fields={"reference": "answer"})
+    assert (record.reference, record.response, record.meta) == ("gold", None, {})
+    with pytest.raises(RecordError, match=r"field 'a\[\]': a list where a string is due"):
+        record_of({"id": "a", "a": ["x"]}, fields={"question": "a[]"})
+    assert record_of({"x": "q"}, fields={"question": "x", "id": "x"}).id == "q"
+
+
+def test_a_literal_key_wins_over_a_path() -> None:
+    """Columns of flattened tables have dots in their names."""
+    row = {"a.b": "literal", "a": {"b": "nested", "c.d": {"e[]": 1}}}
+    assert find(row, "a.b") == "literal"
+    assert find(row, "a.c.d.e[]") == 1
+    assert find({"a": {"b": "nested"}}, "a.b") == "nested"
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("l[].x", [1, None, 3]), ("l[2].x", 3), ("l[-1].x", 3), ("l[9].x", MISSING), ("l[].z", MISSING), ("e[]", []),
+        ("e[].x", []), ("n[][].x", [1, 2]), ("n[].[].x", [1, 2]), ("l", [{"x": 1}, {}, {"x": 3}]), ("l[x]", MISSING),
+        ("l.x", MISSING), ("s[]", MISSING), ("s[0]", MISSING), ("", {}), ("null", None), ("null.x", MISSING),
+        ("l[", MISSING),
+    ],
+)  # fmt: skip
+def test_paths(path: Any, found: Any) -> None:
+    """Lists fan out, indexes count from either end, and what is not there is told from null."""
+    row = {"l": [{"x": 1}, {}, {"x": 3}], "e": [], "n": [[{"x": 1}], [{"x": 2}]], "s": "text", "null": None}
+    assert find(row, path) == (found if path else row)
+
+
+@given(
+    st.recursive(
+        st.none() | st.text("ab", max_size=2),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", "a[0]"]), inner),
+    ),
+    st.text("ab.[]01-", max_size=8),
+)
+def test_any_path_into_any_value_is_found_or_missing(value: Any, path: Any) -> None:
+    """No path raises; what is missing cannot be taken away; taking away leaves the original as it was."""
+    before = repr(value)
+    found, rest = find(value, path), without(value, path)
+    assert repr(value) == before
+    if found is MISSING:
+        assert rest == value
+
+
+def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
+    """It is found by the survey, which names the closest key."""
+    rows = [{"id": "a", "my_question": "q", "retrieval": {"docs": []}}, {"id": "b"}]
+    for fields, message in [
+        ({"question": "my_qestion"}, "--field question=my_qestion: no record has it; did you mean 'my_question'?"),
+        ({"contexts": "retrieval.dogs"}, "records have 'retrieval', but none has the rest of the path in it"),
+        ({"contexts": "zzz[].x"}, r"no record has it; there are: id, my_question, retrieval"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            survey(open_records(rows, fields=fields))
+        assert message in str(caught.value)
+    assert survey(open_records([*rows, {"rare": None}], fields={"question": "rare"})).records == 3
+
+
+@pytest.mark.parametrize(
+    ("assignments", "message"),
+    [
+        (["questions=x"], "--field questions=...: no such field; did you mean 'question'?"),
+        (["question"], "--field question: expected field=path"),
+        (["question="], "a path is due"),
+        (["question=a", "question=b"], "given as 'a' and as 'b'"),
+    ],
+)
+def test_a_mapping_that_makes_no_sense_is_refused(assignments: Any, message: Any) -> None:
+    """Before anything is read."""
+    with pytest.raises(ConfigError) as caught:
+        Fields.parse(assignments)
+    assert message in str(caught.value)
+
+
+def test_a_mapping_is_parsed_from_the_command_line() -> None:
+    """Space around the parts is not theirs; a path may hold an equals sign."""
+    assert Fields.parse([" question = a.b ", "contexts=x[].y=z"]).paths == {"question": "a.b", "contexts": "x[].y=z"}
+    with pytest.raises(ConfigError, match="no such field"):
+        open_records([{}], fields={"meta": "x"})

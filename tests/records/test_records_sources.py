@@ -1,0 +1,410 @@
+"""Python objects, standard input, the hub, ids, and the survey."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import threading
+import types
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.errors import ConfigError, InputError, RecordError
+from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records.names import Names
+from ragstone.types import Citation, Nugget, Passage, Record, Span
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+def ids(source: Source) -> list[str]:
+    return [outcome.id for outcome in source]
+
+
+def test_a_list_of_dicts_is_read_as_often_as_wanted() -> None:
+    """Each reading gives the same records, also two at a time."""
+    with open_records([{"id": "a"}, {"id": "a"}, {"question": "q"}]) as source:
+        assert source.name == "records"
+        first, second = iter(source), iter(source)
+        assert next(first) == next(second)
+        assert ids(source) == ids(source)
+        assert [record.where for record in source if isinstance(record, Record)][1] == "records item 2"
+
+
+def test_an_iterator_is_kept_in_a_private_file_until_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, Records and rows that cannot be read come back in order; nobody else may read the file."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    full = Record(
+        id="r", question="q", response="abc", contexts=(Passage("d", "x", 1),), nuggets=(Nugget("n", "vital"),),
+        citations=(Citation(Span(0, 3), ("d",)),), overrides={"m": {"x": 1}}, meta={"k": [1]}, where="w", notes=("n",),
+    )  # fmt: skip
+    with open_records(iter([{"id": "a", "x": 1}, full, Record(id="bare"), 7]), on_error="skip") as source:
+        (path,) = tmp_path.iterdir()
+        assert path.stat().st_mode & 0o077 == 0
+        for _ in range(2):
+            row, record, bare, aside = source
+            assert (row.id, record) == ("a", full)
+            assert bare == Record(id="bare", where="list_iterator item 3")
+            assert isinstance(aside, SetAside)
+            assert "a number where an object is due" in aside.error
+    assert not path.exists()
+    with pytest.raises(ValueError, match="closed"):
+        list(source)
+
+
+def test_a_source_that_is_dropped_deletes_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when nobody closes it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    source = open_records(row for row in [{"id": "a"}])
+    assert len(list(tmp_path.iterdir())) == 1
+    del source
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"question": "\ud800"}, "a lone surrogate"),
+        ({"x": object()}, "a value that has no form in JSON: Type is not JSON serializable: object"),
+        ([1], "a list where an object is due"),
+        ("text", "a string where an object is due"),
+    ],
+)
+def test_a_bad_row_of_python_is_named(row: Any, message: Any) -> None:
+    """The item's number and what is wrong; read through an iterator it is the same."""
+    for source in ([{"id": "a"}, row], iter([{"id": "a"}, row])):
+        with pytest.raises(RecordError, match=message) as caught, open_records(source) as opened:
+            list(opened)
+        assert "item 2" in str(caught.value)
+
+
+def test_rows_nested_too_deep_are_refused() -> None:
+    """Also those that refer to themselves."""
+    loop: list[Any] = []
+    loop.append(loop)
+    deep: list[Any] = []
+    for _ in range(150):
+        deep = [deep]
+    for value in (loop, deep):
+        with pytest.raises(RecordError, match="nested deeper than 100 levels"):
+            list(open_records([{"x": value}]))
+
+
+def test_a_frame_is_a_source() -> None:
+    """pandas and polars give the same records; what is missing is absent, an index with a name is a column."""
+    rows = {"id": ["a", "b"], "question": ["q", None], "contexts": [["x", "y"], []], "n": [1.5, float("nan")]}
+    for frame in (pd.DataFrame(rows), pl.DataFrame(rows), pd.DataFrame(rows).set_index("id")):
+        first, second = open_records(frame)
+        assert isinstance(first, Record)
+        assert isinstance(second, Record)
+        assert (first.id, first.question, first.meta) == ("a", "q", {"n": 1.5})
+        assert first.contexts == (Passage("1", "x", 1), Passage("2", "y", 2))
+        assert (second.question, second.contexts, second.meta) == (None, (), {"n": None})
+        assert first.where == "DataFrame row 1"
+    with pytest.raises(InputError, match="call its collect"):
+        open_records(pl.DataFrame(rows).lazy())
+    with pytest.raises(RecordError, match="two columns are named 'a'"):
+        list(open_records(pd.DataFrame([[1, 2]], columns=["a", "a"])))
+
+
+def test_values_of_pandas_have_a_form() -> None:
+    """Times, missing values, categories and large integers."""
+    frame = pd.DataFrame(
+        {
+            "id": pd.array([1, 2], dtype="Int64"),
+            "t": pd.Series([pd.Timestamp("2024-01-02"), pd.NaT]),
+            "c": pd.Categorical(["x", None]),
+            "b": pd.array([True, None], dtype="boolean"),
+            "big": [10**30, 1],
+        }
+    )
+    first, second = (record for record in open_records(frame) if isinstance(record, Record))
+    assert first.id == "1"
+    assert first.meta == {"t": "2024-01-02T00:00:00", "c": "x", "b": True, "big": str(10**30)}
+    assert second.meta == {"t": None, "c": None, "b": None, "big": 1}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (7, "a number is no source of records"),
+        (b"x", "a bytes is no source"),
+        ({"question": "q"}, "put it into a list"),
+    ],
+)
+def test_other_objects_are_refused(source: Any, message: Any) -> None:
+    """With what is expected instead."""
+    with pytest.raises(InputError, match=message):
+        open_records(source)
+
+
+def test_no_records_is_an_error() -> None:
+    """An empty list is a mistake to be told of, not a mean of nothing."""
+    sources: list[Any] = [[], iter([]), pd.DataFrame()]
+    for source in sources:
+        with pytest.raises(RecordError, match="there is no record in it"):
+            survey(open_records(source))
+
+
+def test_a_source_is_its_own_source() -> None:
+    """Opening it again gives it back; a wrong on_error is refused."""
+    source = open_records([{"id": "a"}])
+    assert open_records(source) is source
+    with pytest.raises(ConfigError, match="expected stop or skip"):
+        open_records([], on_error="ignore")  # type: ignore[arg-type]
+
+
+def give_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"id":"a"}\n{"id":"b"}',
+        b'[{"id":"a"},{"id":"b"}]',
+        b"id,question\na,q\nb,q\n",
+        b"question\tid\nq\ta\nq\tb\n",
+        gzip.compress(b'{"id":"a"}\n{"id":"b"}'),
+    ],
+)
+def test_standard_input_is_read_twice_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any
+) -> None:
+    """Its format is told from how it begins."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    give_input(monkeypatch, data)
+    with open_records("-") as source:
+        assert source.name == "stdin"
+        assert ids(source) == ids(source) == ["a", "b"]
+        assert next(iter(source)).where.startswith("stdin:")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"), [(b"", "stdin: the file is empty"), (b"hello", "the format cannot be told")]
+)
+def test_unusable_standard_input_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any, message: Any
+) -> None:
+    """The temporary file is deleted when the source cannot be opened."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    give_input(monkeypatch, data)
+    with pytest.raises(RecordError, match=message):
+        open_records("-")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_input_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would fill the disk is refused, and deleted."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("ragstone.records.bytestream.MAX_SPOOL_BYTES", 10)
+    give_input(monkeypatch, b'{"id":"aaaaaaaa"}')
+    with pytest.raises(RecordError, match="more than 10 bytes"):
+        open_records("-")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_named_pipe_is_read_like_standard_input(tmp_path: Path) -> None:
+    """Shells hand over the output of a command that way."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(b"id,x\na,1\n",))
+    writer.start()
+    with open_records(path) as source:
+        assert ids(source) == ids(source) == ["a"]
+    writer.join()
+
+
+def hub(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
+    library = types.ModuleType("datasets")
+    library.load_dataset = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", library)
+
+
+def test_the_hub_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name, configuration and split are handed on; a data set with one split needs no name for it."""
+    calls = []
+
+    def load(*args: Any, **options: Any) -> Any:
+        calls.append((args, options))
+        return [{"id": "a"}] if options["split"] else {"train": [{"id": "t"}]}
+
+    hub(monkeypatch, load)
+    assert ids(open_records("hf://org/name/conf@test")) == ["a"]
+    assert ids(open_records("hf://org/name")) == ["t"]
+    assert calls == [
+        (("org/name", "conf"), {"split": "test", "streaming": True}),
+        (("org/name", None), {"split": None, "streaming": True}),
+    ]
+    (record,) = open_records("hf://org/name@x")
+    assert record.where == "hf://org/name@x row 1"
+
+
+def test_what_goes_wrong_with_the_hub_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No library, no such data set, several splits, a bad address, a connection that breaks."""
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ConfigError, match=r"pip install 'ragstone\[hf\]'"):
+        list(open_records("hf://org/name"))
+    for address in ("hf://name", "hf://org/name@", "hf://org/../x/y", "hf://"):
+        with pytest.raises(ConfigError, match="expected hf://org/name"):
+            open_records(address)
+
+    def broken() -> Any:
+        yield {"id": "a"}
+        raise ConnectionError("gone\naway")
+
+    def load(name: str, _: Any, *, split: Any, streaming: bool) -> Any:
+        if name == "org/missing":
+            raise FileNotFoundError("no such data set")
+        return broken() if split else {"a": [], "b": []}
+
+    hub(monkeypatch, load)
+    with pytest.raises(InputError, match="hf://org/missing: cannot be opened: no such data set"):
+        list(open_records("hf://org/missing"))
+    with pytest.raises(InputError, match="name a split: hf://org/name@a or hf://org/name@b"):
+        list(open_records("hf://org/name"))
+    with pytest.raises(RecordError, match="hf://org/name@x after row 1: cannot be read on: gone"):
+        list(open_records("hf://org/name@x"))
+    assert len(list(open_records("hf://org/name@x", on_error="skip"))) == 2
+
+
+def test_ids_that_come_again_get_a_number() -> None:
+    """Both records are kept, also where the numbered id is the own id of another record."""
+    found = ids(open_records([{"id": name} for name in ["a", "a", "a#2", "a", "b", "a#2"]]))
+    assert found == ["a", "a#2", "a#2#2", "a#3", "b", "a#2#3"]
+    found = ids(open_records([{"id": name} for name in ["a#2", "a", "a"]]))
+    assert found == ["a#2", "a", "a#3"]
+
+
+@given(st.lists(st.sampled_from(["a", "a#2", "a#3", "a#2#2", "b"]), max_size=12))
+def test_names_are_unique_and_repeatable(wanted: Any) -> None:
+    """Whatever ids come, in whatever order; the first of each that is free keeps its own."""
+    first, second = Names(), Names()
+    given_names = [first.unique(name) for name in wanted]
+    assert given_names == [second.unique(name) for name in wanted]
+    assert len(set(given_names)) == len(wanted)
+    assert first.renamed == sum(name != old for name, old in zip(given_names, wanted, strict=True))
+
+
+def test_many_records_of_one_id_take_no_longer_each() -> None:
+    """The next free number is remembered."""
+    names = Names()
+    assert [names.unique("a") for _ in range(100_000)][-1] == "a#100000"
+    assert names.repeats == {"a": 100_000}
+
+
+def test_a_record_set_aside_has_an_id_of_its_own() -> None:
+    """Its own where it could be read, else its place; unique like all others."""
+    rows = [{"id": "a"}, {"id": "a", "question": 1}, {"id": [1]}, 5, Record(id="a")]
+    outcomes = list(open_records(rows, on_error="skip"))
+    assert [outcome.id for outcome in outcomes] == ["a", "a#2", "records item 3", "records item 4", "a#3"]
+    assert [isinstance(outcome, SetAside) for outcome in outcomes] == [False, True, True, True, False]
+
+
+def test_the_survey_counts_what_is_there() -> None:
+    """Fields that are there and not blank, ids that came before, notes with one example each."""
+    rows = [
+        {"id": "a", "question": "q", "response": "r", "contexts": ["x", ""], "nuggets": ["n"], "reference": "f"},
+        {"id": "a", "question": " ", "response": "", "contexts": ["", " "]},
+        {"id": "a", "answer": [{"text": "s", "citations": [0]}], "contexts": []},
+        {"question": "q", "overrides": {"m": {"x": 1}}},
+        {"id": "e", "question": 5},
+    ]
+    found = survey(open_records(rows, on_error="skip"))
+    assert (found.name, found.records, found.set_aside, found.total) == ("records", 4, 1, 5)
+    assert found.present == {"question": 2, "response": 2, "contexts": 1, "reference": 1, "nuggets": 1, "citations": 1}
+    assert (found.renamed, found.duplicates, found.overridden) == (2, {"a": 3}, 1)
+    assert [(note.text, note.count, note.example) for note in found.notes] == [
+        ("contexts: a blank passage", 2, "records item 1"),
+        ("contexts: there are none, or all are blank", 2, "records item 2"),
+        ("question: blank", 1, "records item 2"),
+        ("response: blank", 1, "records item 2"),
+        ("no id: a hash of the content stands for it", 1, "records item 4"),
+    ]
+    assert found.warnings[0].startswith("2 records have an id that came before: 'a' (3 times)")
+    assert len(found.warnings) == 6
+    assert len(found.messages) == 1
+
+
+def test_the_survey_stays_small() -> None:
+    """Messages, examples of ids and kinds of notes are bounded."""
+    rows = [{"id": f"{n // 2}", "question": n} for n in range(100)] + [{"id": f"x{n // 2}"} for n in range(100)]
+    found = survey(open_records(rows, on_error="skip"))
+    assert (len(found.messages), found.set_aside, found.renamed, len(found.duplicates)) == (20, 100, 100, 10)
+
+
+def test_an_inspection_sets_records_aside_or_stops() -> None:
+    """Parameters that no metric has are an error of the record that brings them, in every reading."""
+
+    def inspect(record: Record) -> None:
+        if record.overrides:
+            raise ConfigError("grounding.threshold: 7 is not usable")
+
+    rows = [{"id": "a"}, {"id": "b", "overrides": {"grounding": {"threshold": 7}}}]
+    with pytest.raises(RecordError, match=r"records item 2: grounding\.threshold: 7 is not usable"):
+        survey(open_records(rows), inspect)
+    found = survey(open_records(rows, on_error="skip"), inspect)
+    assert (found.records, found.set_aside) == (1, 1)
+    first, aside = open_records(rows, on_error="skip", inspect=inspect)
+    assert (first.id, aside.id, isinstance(aside, SetAside)) == ("a", "b", True)
+
+
+def test_records_of_python_keep_their_place() -> None:
+    """A Record that knows where it came from still does; another is told."""
+    known, told = open_records([Record(id="a", where="here"), Record(id="b")])
+    assert (known.where, told.where) == ("here", "records item 2")
+    assert replace(told, where="") == Record(id="b")
+
+
+def test_importing_is_cheap() -> None:
+    """No library for tables, data sets or decompression is imported before it is needed."""
+    code = (
+        "import sys, ragstone.records; "
+        "print([m for m in ('pyarrow','pandas','polars','datasets','numpy','backports.zstd','tempfile')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "present"),
+    [
+        ("traces/ragbench_validation.jsonl", 720, {"question": 720, "response": 720, "contexts": 720}),
+        ("traces/mtrag_un.jsonl", 507, {"question": 507, "response": 507, "contexts": 377}),
+        ("nuggets/realsumm.jsonl", 1000, {"response": 1000, "contexts": 1000, "nuggets": 1000}),
+    ],
+)
+def test_real_traces_are_read(name: Any, count: Any, present: Any) -> None:
+    """Every record of the data at hand, with the fields that it has and all else in meta."""
+    if not (DATA / name).exists():
+        pytest.skip(f"{name} is not at hand")
+    with open_records(DATA / name) as source:
+        found = survey(source)
+        assert (found.records, found.set_aside) == (count, 0)
+        assert {field: number for field, number in found.present.items() if number} == present
+        line = orjson.loads((DATA / name).read_bytes().partition(b"\n")[0])
+        first = next(iter(source))
+    assert isinstance(first, Record)
+    assert first.response == line["response"]
+    assert set(first.meta) == set(line) - {
+        "id",
+        "qid",
+        "question",
+        "documents",
+        "retrieved_contexts",
+        "response",
+        "nuggets",
+    }

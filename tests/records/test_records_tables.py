@@ -1,0 +1,262 @@
+"""CSV, TSV, Parquet and compressed files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import SetAside, open_records, survey
+from ragstone.types import Passage
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+def records(path: Path, **options: Any) -> list[Any]:
+    with open_records(path, **options) as source:
+        return list(source)
+
+
+def written(tmp_path: Path, data: bytes | str, name: str = "x.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def test_columns_are_fields(tmp_path: Path) -> None:
+    """List columns are JSON, other cells are texts as they are, and the rest is meta."""
+    data = (
+        'id,question,contexts,response,lang,grounding\r\n'
+        '1,"What, ""now""?","[""a"", {""docid"": ""d"", ""text"": ""b""}]",'
+        '"[1] two\nlines",x,"{""enabled"": false}"\r\n'
+        '2,,plain [1],,,\r\n'
+        "3,q,[1] cited,r,y,0.5\r\n"
+        "4,q,,r,y,\r\n"
+    )  # fmt: skip
+    first, second, third, fourth = records(written(tmp_path, data), blocks={"grounding": "grounding"})
+    assert (first.id, first.question, first.response) == ("1", 'What, "now"?', "[1] two\nlines")
+    assert first.contexts == (Passage("1", "a", 1), Passage("d", "b", 2))
+    assert (first.overrides, first.meta) == ({"grounding": {"enabled": False}}, {"lang": "x"})
+    assert (second.question, second.response, second.contexts) == ("", "", (Passage("1", "plain [1]", 1),))
+    assert third.contexts == (Passage("1", "[1] cited", 1),)
+    assert third.meta["grounding"] == "0.5"
+    assert fourth.contexts is None
+    assert [record.where for record in (first, second, third)] == ["x.csv:2", "x.csv:4", "x.csv:5"]
+
+
+def test_tabs_and_marks(tmp_path: Path) -> None:
+    """A TSV file with a byte order mark, blank lines and a nameless first column, as pandas writes its index."""
+    (record,) = records(written(tmp_path, b"\xef\xbb\xbf\tid \tquery\n\n0\ta\tWhy, then?\n\n", "x.tsv"))
+    assert (record.id, record.question, record.meta) == ("a", "Why, then?", {"column_1": "0"})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("id,question\n", "x.csv: there is no record in it"),
+        ("\n\n", "x.csv:1: no header"),
+        ("id,id\n1,2\n", "x.csv:1: two columns are named 'id'"),
+        ("id,question\n1,a,b\n", "x.csv:2: 3 cells where the header has 2"),
+        ('id,question\n1,a\n2,"open\n3,b\n', "x.csv:3: not CSV: a quote is opened in this row and never closed"),
+        ('id,question\n1,"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next comma"),
+        ("id,question\n1,a\0b\n", "x.csv:2: a NUL byte"),
+        (b"id,question\n1,caf\xe9\n", "x.csv:2: byte 0xe9 at byte 6 of line 2 is not UTF-8"),
+        ("id,contexts\n1,\"['a', 'b']\"\n", "x.csv:2: field 'contexts': not JSON"),
+        ('id,contexts\n1,"[""a"", ""b"\n', "x.csv:2: field 'contexts': not JSON"),
+        ('id,contexts\n1,"[{""text"": NaN}]"\n', "x.csv:2: field 'contexts': NaN, which is not JSON"),
+    ],
+)
+def test_a_bad_table_is_named(tmp_path: Path, data: Any, message: Any) -> None:
+    """File, line, and what was found."""
+    with pytest.raises(RecordError) as caught:
+        records(written(tmp_path, data))
+    assert str(caught.value).startswith(message)
+
+
+def test_a_bad_row_costs_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows around it are read; a row that would swallow the file is cut off at the limit."""
+    monkeypatch.setattr("ragstone.records.delimited.MAX_RECORD_BYTES", 50)
+    rows = ["id,question", "1,a", "2,b,c", "3,a\0", f"4,{'x' * 300_000}", "5,e", '6,"' + "y\n" * 30, "7,g"]
+    outcomes = records(written(tmp_path, "\n".join(rows)), on_error="skip")
+    assert [outcome.id for outcome in outcomes if not isinstance(outcome, SetAside)][:2] == ["1", "5"]
+    errors = [outcome.error for outcome in outcomes if isinstance(outcome, SetAside)]
+    assert "3 cells" in errors[0]
+    assert "NUL" in errors[1]
+    assert "a row of more than 50 bytes; is a quote left open?" in errors[2]
+    assert errors[3].startswith("x.csv:7: a row of more than 50 bytes")
+
+
+def test_a_short_row_lacks_its_last_cells(tmp_path: Path) -> None:
+    """Spreadsheets leave trailing blanks away."""
+    (record,) = records(written(tmp_path, "id,question,response\n1,q\n"))
+    assert (record.question, record.response) == ("q", None)
+
+
+def test_a_cell_may_be_longer_than_pythons_default(tmp_path: Path) -> None:
+    """131,072 characters are little for a list of passages."""
+    (record,) = records(written(tmp_path, f"id,contexts\n1,{'x' * 1_000_000}\n"))
+    assert len(record.contexts[0].text) == 1_000_000
+
+
+def test_a_mapping_reaches_into_json_cells(tmp_path: Path) -> None:
+    """A column is parsed where a path goes into it, and is a text where it does not."""
+    data = 'id,payload,note\n1,"{""docs"": [{""t"": ""x""}], ""k"": 1}","[""text""]"\n'
+    (record,) = records(written(tmp_path, data), fields={"contexts": "payload.docs[].t", "question": "note"})
+    assert record.contexts == (Passage("1", "x", 1),)
+    assert (record.question, record.meta) == ('["text"]', {"payload": {"k": 1}})
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.sampled_from([",", "\t"]))
+@settings(max_examples=50, deadline=None)
+def test_what_csv_writes_is_read(tmp_path_factory: pytest.TempPathFactory, rows: Any, delimiter: Any) -> None:
+    """Any cells that Python's writer quotes come back; line ends within them too."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerows([("id", "question", "response"), *((n, *row) for n, row in enumerate(rows))])
+    path = tmp_path_factory.mktemp("csv") / ("x.csv" if delimiter == "," else "x.tsv")
+    path.write_bytes(text.getvalue().encode())
+    assert [(record.question, record.response) for record in records(path)] == rows
+
+
+ROWS = [
+    {"id": "a", "question": "q", "contexts": ["x", "y"], "score": 0.5, "tags": {"k": [1, None]}},
+    {"id": "b", "question": None, "contexts": None, "score": None, "tags": {"k": None}},
+]
+
+
+def as_parquet(rows: list[dict[str, Any]] | pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows), sink)
+    return sink.getvalue()
+
+
+FORMS = {
+    "x.jsonl": b"\n".join(orjson.dumps(row) for row in ROWS),
+    "x.json": orjson.dumps(ROWS),
+    "x.csv": b'id,question,contexts\na,q,"[""x"", ""y""]"\nb,,\n',
+    "x.parquet": as_parquet(ROWS),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_compressed_is_as_plain(tmp_path: Path, name: Any) -> None:
+    """Every format reads the same plain, as .gz, as .zst, in several members or frames, and without extension."""
+    data = FORMS[name]
+    half = len(data) // 2
+    plain = records(written(tmp_path, data, name))
+    assert [record.id for record in plain] == ["a", "b"]
+    for form, suffix in [
+        (gzip.compress(data), ".gz"),
+        (zstd.compress(data), ".zst"),
+        (gzip.compress(data[:half]) + gzip.compress(data[half:]), ".gz"),
+        (zstd.compress(data[:half]) + zstd.compress(data[half:]), ".zst"),
+    ]:
+        assert [strip(r) for r in records(written(tmp_path, form, name + suffix))] == [strip(r) for r in plain]
+        assert [strip(r) for r in records(written(tmp_path, form, "bare"))] == [strip(r) for r in plain]
+
+
+def strip(record: Any) -> Any:
+    return {name: getattr(record, name) for name in record.__slots__ if name != "where"}
+
+
+LINES = b"\n".join(b'{"id": "%d", "question": "%s"}' % (n, bytes(str(hash(str(n))), "ascii") * 9) for n in range(3000))
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstd.compress)])
+def test_a_file_that_ends_early_is_named(tmp_path: Path, suffix: Any, compress: Any) -> None:
+    """The message says how far it could be read; with skip what came before is kept."""
+    data = compress(LINES)
+    path = written(tmp_path, data[: len(data) * 3 // 4], "x.jsonl" + suffix)
+    with pytest.raises(RecordError, match=r"x.jsonl.* after line \d+: the compressed data ends early"):
+        records(path)
+    *before, last = records(path, on_error="skip")
+    assert len(before) > 1000
+    assert [record.id for record in before] == [str(number) for number in range(len(before))]
+    assert "ends early" in last.error
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstd.compress)])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet"])
+def test_damaged_data_is_one_kind_of_error(tmp_path: Path, name: Any, suffix: Any, compress: Any) -> None:
+    """Wherever a byte is wrong or the file is cut, the error is a RecordError or the data is as it was."""
+    data = compress(FORMS[name])
+    messages = []
+    for at in range(4, len(data), max(1, len(data) // 40)):
+        for bad in (data[:at], data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]):
+            try:
+                records(written(tmp_path, bad, name + suffix))
+            except RecordError as error:
+                messages.append(str(error))
+    assert messages
+    assert not any("\n" in message for message in messages)
+
+
+def test_a_name_that_promises_compression_must_hold_it(tmp_path: Path) -> None:
+    """A browser may have unpacked the file; the message says so in its way."""
+    with pytest.raises(RecordError, match=r"named \.gz, but not gzip data"):
+        records(written(tmp_path, b'{"id":"a"}', "x.jsonl.gz"))
+
+
+def test_parquet_rows_are_records(tmp_path: Path) -> None:
+    """Types become what JSON has; nothing is lost but what has no text."""
+    table = pa.table(
+        {
+            "id": [1, 2],
+            "contexts": pa.array([[{"docid": "d", "text": "x"}], []]),
+            "when": pa.array([0, None], pa.timestamp("s")),
+            "score": [float("nan"), float("inf")],
+            "raw": [b"abc", None],
+        }
+    )
+    first, second = records(written(tmp_path, as_parquet(table), "x.parquet"))
+    assert (first.id, first.contexts) == ("1", (Passage("d", "x", 1),))
+    assert first.meta == {"when": "1970-01-01T00:00:00", "score": None, "raw": "<3 bytes>"}
+    assert (second.contexts, second.where) == ((), "x.parquet row 2")
+
+
+def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
+    """Cut, or not Parquet at all, or with a name twice."""
+    for data, message in [
+        (FORMS["x.parquet"][:-30], "not readable as Parquet"),
+        (b"hello", "not readable as Parquet"),
+        (
+            as_parquet(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])),
+            "two columns are named 'a'",
+        ),
+        (as_parquet(pa.table({"id": pa.array([], pa.string())})), "there is no record in it"),
+    ]:
+        with pytest.raises(RecordError, match=message):
+            records(written(tmp_path, data, "x.parquet"))
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is named."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"pip install 'ragstone\[parquet\]'"):
+        records(written(tmp_path, FORMS["x.parquet"], "x.parquet"))
+
+
+def test_a_wrong_type_in_parquet_names_the_row(tmp_path: Path) -> None:
+    """Skip goes on behind it."""
+    path = written(tmp_path, as_parquet([{"id": "a", "question": 1}, {"id": "b", "question": None}]), "x.parquet")
+    with pytest.raises(RecordError, match=r"x\.parquet row 1: field 'question': a number where a string is due"):
+        records(path)
+    found = survey(open_records(path, on_error="skip"))
+    assert (found.records, found.set_aside) == (1, 1)
