@@ -35,26 +35,22 @@ WORDS = (  # noqa: SIM905 - a list of words reads better as words
 ).split()
 
 
-def records(count: int, seed: int) -> list[dict[str, Any]]:
+def records(count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Records of five contexts of 120 words and a response of four sentences, two of them from the contexts."""
     chooser = random.Random(seed)
 
     def sentence() -> str:
         return " ".join(chooser.choices(WORDS, k=12)).capitalize() + "."
 
-    rows = []
     for number in range(count):
         contexts = [" ".join(sentence() for _ in range(10)) for _ in range(5)]
         quoted = [chooser.choice(context.split(". ")).rstrip(".") + "." for context in contexts[:2]]
-        rows.append(
-            {
-                "id": f"r{seed}-{number}",
-                "question": f"What is said of the {chooser.choice(WORDS)} and the {chooser.choice(WORDS)}?",
-                "contexts": contexts,
-                "response": " ".join([*quoted, sentence(), sentence()]),
-            }
-        )
-    return rows
+        yield {
+            "id": f"r{seed}-{number}",
+            "question": f"What is said of the {chooser.choice(WORDS)} and the {chooser.choice(WORDS)}?",
+            "contexts": contexts,
+            "response": " ".join([*quoted, sentence(), sentence()]),
+        }
 
 
 @contextmanager
@@ -80,20 +76,26 @@ def measured(work: Any) -> dict[str, float]:
     }
 
 
-def ragstone(url: str, count: int, concurrency: int, folder: Path) -> dict[str, float]:
-    """Weigh ``count`` records; the store stays for the bare client."""
+def write(path: Path, count: int, seed: int) -> None:
+    """A file of records."""
+    with path.open("w", encoding="utf-8") as file:
+        for record in records(count, seed):
+            file.write(json.dumps(record) + "\n")
+
+
+def ragstone(url: str, concurrency: int, folder: Path) -> dict[str, float]:
+    """Weigh the file of records; the store stays for the bare client."""
     cold_wall, cold_cpu = time.perf_counter(), time.process_time()
     from ragstone.api import evaluate  # noqa: PLC0415 - importing it is part of the cold figure
 
-    def weigh(rows: list[dict[str, Any]], store: str) -> Any:
-        return evaluate(
-            rows, ["grounding"], f"vllm:bench@{url}", store=folder / store, out=folder / "out", concurrency=concurrency
-        )
+    def weigh(name: str) -> Any:
+        judge = f"vllm:bench@{url}"
+        files = {"store": folder / f"{name}.db", "out": folder / name}
+        return evaluate(folder / f"{name}.jsonl", ["grounding"], judge, concurrency=concurrency, **files)
 
-    weigh(records(10, seed=1), "warm.db")
-    rows = records(count, seed=2)
+    weigh("warm")
     runs: list[Any] = []
-    figures = measured(lambda: runs.append(weigh(rows, "bench.db")))
+    figures = measured(lambda: runs.append(weigh("bench")))
     figures["calls"] = runs[0].summary()["bill"]["sent"]
     figures["cold_cpu"] = time.process_time() - cold_cpu
     figures["cold_wall"] = time.perf_counter() - cold_wall
@@ -148,12 +150,11 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--side", nargs=4, metavar=("SIDE", "URL", "CONCURRENCY", "FOLDER"), help=argparse.SUPPRESS)
-    parser.add_argument("--count", type=int, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.side:
         side, url, concurrency, folder = arguments.side
         if side == "ragstone":
-            figures = ragstone(url, arguments.count, int(concurrency), Path(folder))
+            figures = ragstone(url, int(concurrency), Path(folder))
         else:
             figures = bare(url, int(concurrency), Path(folder))
         print(json.dumps(figures))
@@ -175,7 +176,9 @@ def main() -> None:
 
 def _round(latency: float, count: int, concurrency: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, endpoint(latency) as url:
-        ours = in_process("--side", "ragstone", url, str(concurrency), folder, "--count", str(count))
+        write(Path(folder) / "warm.jsonl", 10, seed=1)
+        write(Path(folder) / "bench.jsonl", count, seed=2)
+        ours = in_process("--side", "ragstone", url, str(concurrency), folder)
         theirs = in_process("--side", "bare", url, str(concurrency), folder)
     calls = ours["calls"]
     return {

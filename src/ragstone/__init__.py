@@ -1,32 +1,27 @@
 """Ragstone weighs the answers of RAG systems against their evidence.
 
-``evaluate`` weighs records and returns a ``Run``; ``open_run`` opens one that was made before. Every name here
-is loaded when it is first used, so that importing the package costs next to nothing.
+``evaluate`` weighs records and returns a ``Run``; ``open_run`` opens one that was made before. Every name is
+loaded when it is first used, so that importing the package costs next to nothing; ``__init__.pyi`` tells type
+checkers the same.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from ragstone.api import Options, Progress, aevaluate, evaluate, open_run, validate
-    from ragstone.errors import (
-        BackendError,
-        BudgetReached,
-        ConfigError,
-        InputError,
-        JudgeError,
-        ParseError,
-        RagstoneError,
-        RecordError,
-        StoreError,
-        TemplateError,
-    )
-    from ragstone.report.run import Run
-    from ragstone.types import Passage, Quote, Record, Scale, Score, Span, Unit, Verdict
+_HOMES: Final = {
+    "api": ("Options", "Progress", "aevaluate", "evaluate", "open_run", "validate"),
+    "errors": (
+        "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
+        "RagstoneError", "RecordError", "StoreError", "TemplateError",
+    ),
+    "report.run": ("Run",),
+    "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
+}  # fmt: skip
+_HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BackendError",
@@ -56,3 +51,16 @@ __all__ = [
     "open_run",
     "validate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -25,6 +25,7 @@ from ragstone.judges.catalogue import build
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.records import SetAside, Source, Survey, has, open_records, survey
+from ragstone.report.causes import Causes
 from ragstone.report.files import Folder
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
@@ -126,7 +127,7 @@ async def aevaluate(
 async def weigh(source: Any, options: Options) -> Run:
     """Weigh records as the options say: survey, choose, check, then run."""
     spec = resolve(options.flags())
-    with open_records(source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error) as opened:
+    with _opened(source, spec, _check_overrides) as opened:
         plan = _plan(spec, opened)
         store = Store(spec.store)
         try:
@@ -146,8 +147,8 @@ def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
         for name, metric in metrics.catalogue().items():
             able[name] += all(has(record, needed) for needed in metric.needs)
 
-    with open_records(source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error) as opened:
-        return survey(opened, inspect), able
+    with _opened(source, spec, inspect) as opened:
+        return survey(opened), able
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
@@ -192,7 +193,7 @@ class _Plan:
 def _plan(spec: RunSpec, source: Source) -> _Plan:
     judges = {name: build(judge) for name, judge in spec.judges.items()}
     routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
-    found = survey(source, _check_overrides)
+    found = survey(source)
     paid = any(not judge.backend.free for judge in judges.values())
     chosen, left_out = choose(spec, found.present, paid=paid)
     if not chosen:
@@ -205,6 +206,11 @@ def _plan(spec: RunSpec, source: Source) -> _Plan:
 
 def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
     return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+
+
+def _opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None]) -> Source:
+    """The source; what ``inspect`` refuses is refused in every reading of it alike."""
+    return open_records(source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error, inspect=inspect)
 
 
 def _check_overrides(record: Record) -> None:
@@ -237,12 +243,14 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
     if options.on_start is not None:
         options.on_start(progress)
     folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
+    causes = Causes()
     status = "interrupted"
     try:
         with folder or contextlib.nullcontext():
             async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
                 async for weighed in results:
-                    _keep(store, number, weighed)
+                    _keep(engine, number, weighed)
+                    causes.add(weighed.scores)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
         status = "done"
@@ -254,6 +262,7 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
         summary = summarize(store, number, plan.signatures, status)
         summary["bill"] = engine.tally.as_json()
         summary["left_out"] = dict(plan.left_out)
+        summary["missing"] = causes.as_json()
         summary["seconds"] = round(time.monotonic() - progress.started, 3)
         store.finish_run(number, status, summary)
         if folder is not None:
@@ -273,7 +282,7 @@ def _jobs(source: Source, plan: _Plan) -> Iterator[Job]:
             yield Job(position, record.id, record, base)
 
 
-def _keep(store: Store, run: int, weighed: Weighed) -> None:
+def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
     rows = [
         ScoreRow(
             score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,
@@ -282,7 +291,7 @@ def _keep(store: Store, run: int, weighed: Weighed) -> None:
         )
         for score, share in zip(weighed.scores, weighed.shares, strict=True)
     ]  # fmt: skip
-    store.put_result(run, ResultRow(weighed.position, weighed.record, weighed.document), rows)
+    engine.keep(run, ResultRow(weighed.position, weighed.record, weighed.document), rows)
 
 
 def _in_a_loop() -> bool:

@@ -10,7 +10,6 @@ Every function takes any text, never raises, and needs time in proportion to its
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -74,7 +73,11 @@ FUNCTION_WORDS: Final = {
     "id": "yang dan di dengan untuk tidak ini dari adalah pada itu".split(),
     "vi": "và là của có không được cho một trong người những".split(),
 }
-_FUNCTION_SETS: Final = {language: frozenset(words) for language, words in FUNCTION_WORDS.items()}
+_LANGUAGES_OF: Final = {
+    word: tuple(language for language, words in FUNCTION_WORDS.items() if word in words)
+    for words in FUNCTION_WORDS.values()
+    for word in words
+}
 
 _NEWLINE: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _MARKER: Final = re.compile(
@@ -133,12 +136,14 @@ def language_of(text: str) -> str:
 
 
 def _latin_language(head: str) -> str:
-    words = Counter(_WORDS.findall(head.lower()))
-    best, most = "en", sum(words[word] for word in _FUNCTION_SETS["en"] & words.keys())
-    for language, known in _FUNCTION_SETS.items():
-        hits = sum(words[word] for word in known & words.keys())
-        if hits > most and hits >= 2:
-            best, most = language, hits
+    hits = dict.fromkeys(FUNCTION_WORDS, 0)
+    for word in _WORDS.findall(head.lower()):
+        for language in _LANGUAGES_OF.get(word, ()):
+            hits[language] += 1
+    best = "en"
+    for language, count in hits.items():
+        if count > hits[best] and count >= 2:
+            best = language
     return best
 
 

@@ -1,6 +1,6 @@
 """The store: one SQLite file that holds every paid call and every result. The only SQL of the project.
 
-Promises: what ``put`` reports as done is on disk and survives kill -9 and a power cut; two processes may use
+Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use
 one file; a file that is damaged is set aside, never overwritten; an older file is brought up to date when it
 is opened. The store knows bytes and rows, not judges or metrics.
 """
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import sqlite3
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -31,8 +29,8 @@ else:
     from backports import zstd
 
 VERSION: Final = 1
-GROUP: Final = 256
-"""The most writes that share one commit."""
+LEVEL: Final = 1
+"""Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
 
 _DAMAGED = ("file is not a database", "malformed", "file is encrypted")
 _INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -41,7 +39,6 @@ _INSERT_SCORE = (
     "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
     " calls, input_tokens, output_tokens, dollars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_STATEMENTS: Final = (_INSERT_CALL, _INSERT_RESULT, _INSERT_SCORE)
 _SELECT_SCORE = (
     "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
     " calls, input_tokens, output_tokens, dollars FROM scores WHERE run = ?"
@@ -98,31 +95,20 @@ class RunRow:
     summary: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    statement: str
-    rows: list[tuple[Any, ...]]
-    token: object
-
-
-Deliver = Callable[[Sequence[object], StoreError | None], None]
-
-
 class Store:
-    """An open store. Reads happen on the caller's thread; writes are grouped on one thread of their own."""
+    """An open store. It has no thread of its own and waits for nobody but the disk and other processes."""
 
     def __init__(self, path: Path | str) -> None:
         """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails."""
         self.path = str(path)
         self.notes: list[str] = []
-        self._writes: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
-        self._deliver: Deliver | None = None
-        self._memory = self.path == ":memory:"
-        self._lock = threading.Lock()
-        if not self._memory:
+        self._packer = zstd.ZstdCompressor(level=LEVEL)
+        if self.path == ":memory:":
+            self._reader = self._writer = self._open()
+        else:
             self._make_private(Path(self.path))
-        self._reader = self._open()
+            self._reader = self._open()
+            self._writer = self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -133,8 +119,8 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish what is queued and close the file."""
-        self.stop_writer()
+        """Close the file; a group that was not committed is lost."""
+        self._writer.close()
         self._reader.close()
 
     # ---- calls
@@ -156,72 +142,49 @@ class Store:
         """The keys of all stored calls, oldest first."""
         return [row[0] for row in self._read("SELECT key FROM calls ORDER BY rowid")]
 
-    # ---- the writer
+    # ---- writing in groups
+    #
+    # A group is begun, filled and committed by its caller, who may do the first and the last on another thread
+    # (both can wait: for another process, for the disk). One group at a time.
 
-    def start_writer(self, deliver: Deliver) -> None:
-        """Start the thread that commits writes in groups.
+    def begin(self) -> None:
+        """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
+        self._write("BEGIN IMMEDIATE")
 
-        ``deliver`` is called on that thread with the tokens of each group once it is on disk, or with the
-        error that kept it from getting there.
-        """
-        self._deliver = deliver
-        self._writer = threading.Thread(target=self._write_loop, name="ragstone-store", daemon=True)
-        self._writer.start()
+    def insert(self, calls: Sequence[CallRow], results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]]) -> None:
+        """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group."""
+        now = time.time()
+        self._write_many(
+            _INSERT_CALL, [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls]
+        )
+        self._write_many(
+            _INSERT_RESULT, [(run, row.position, row.record, self._frame(row.document)) for run, row, _ in results]
+        )
+        self._write_many(_INSERT_SCORE, [(run, *score) for run, _, scores in results for score in scores])
 
-    def stop_writer(self) -> None:
-        """Commit what is queued and end the thread."""
-        if self._writer is not None:
-            self._writes.put(None)
-            self._writer.join()
-            self._writer = None
+    def commit(self) -> None:
+        """Return once the group is on disk; StoreError when it is not, and nothing of it is kept."""
+        self._write("COMMIT")
 
-    def put_call(self, row: CallRow, token: object) -> None:
-        """Queue a paid call; ``token`` comes back through ``deliver`` when it is on disk."""
-        self._writes.put(_Write(_INSERT_CALL, [(*row, time.time())], token))
+    def _frame(self, data: bytes) -> bytes:
+        return self._packer.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
 
-    def put_result(self, run: int, row: ResultRow, scores: Sequence[ScoreRow], token: object = None) -> None:
-        """Queue the result of one record and its scores."""
-        self._writes.put(_Write(_INSERT_RESULT, [(run, *row)], token))
-        if scores:
-            self._writes.put(_Write(_INSERT_SCORE, [(run, *score) for score in scores], None))
-
-    def _write_loop(self) -> None:
-        connection = self._reader if self._memory else self._connect()
-        ended = False
+    def _write(self, statement: str) -> None:
         try:
-            while not ended:
-                group = [self._writes.get()]
-                while len(group) < GROUP:
-                    try:
-                        group.append(self._writes.get_nowait())
-                    except queue.Empty:
-                        break
-                ended = None in group
-                writes = [write for write in group if write is not None]
-                error = self._commit(connection, writes) if writes else None
-                tokens = [write.token for write in writes if write.token is not None]
-                if self._deliver is not None and (tokens or error):
-                    self._deliver(tokens, error)
-        finally:
-            if connection is not self._reader:
-                connection.close()
-
-    def _commit(self, connection: sqlite3.Connection, writes: Sequence[_Write]) -> StoreError | None:
-        try:
-            with self._lock if self._memory else contextlib.nullcontext():
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    for statement in _STATEMENTS:
-                        rows = [_packed(statement, row) for w in writes if w.statement is statement for row in w.rows]
-                        if rows:
-                            connection.executemany(statement, rows)
-                    connection.execute("COMMIT")
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
+            self._writer.execute(statement)
         except sqlite3.Error as error:
-            return StoreError(f"{self.path}: cannot write ({error}); free space or choose another place with --store")
-        return None
+            raise self._cannot_write(error) from error
+
+    def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        try:
+            self._writer.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise self._cannot_write(error) from error
+
+    def _cannot_write(self, error: sqlite3.Error) -> StoreError:
+        with contextlib.suppress(sqlite3.Error):
+            self._writer.execute("ROLLBACK")
+        return StoreError(f"{self.path}: cannot write ({error}); free space or choose another place with --store")
 
     # ---- runs
 
@@ -364,8 +327,7 @@ class Store:
 
     def _change(self, statement: str, parameters: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
-            with self._lock:
-                return self._reader.execute(statement, parameters)
+            return self._writer.execute(statement, parameters)
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: cannot write ({error})") from error
 
@@ -376,17 +338,8 @@ def _statements() -> list[str]:
     return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]
 
 
-def _packed(statement: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    # Compression happens here, on the writer's thread, where it costs the event loop nothing.
-    if statement is _INSERT_CALL:
-        return (*row[:4], _pack(row[4]), _pack(row[5]), row[6])
-    if statement is _INSERT_RESULT:
-        return (*row[:3], _pack(row[3]))
-    return row
-
-
 def _pack(data: bytes) -> bytes:
-    return zstd.compress(data, 1)
+    return zstd.compress(data, LEVEL)
 
 
 def _run_row(row: tuple[Any, ...]) -> RunRow:

@@ -31,9 +31,7 @@ def record(
 ) -> Record:
     """A record that has everything; contexts as texts."""
     texts = contexts or CONTEXTS
-    return Record(
-        "r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more
-    )
+    return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:

@@ -42,7 +42,9 @@ def test_blocks_name_each_metric_and_its_other_names() -> None:
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
-    with pytest.raises(ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: answer_") as error:
+    with pytest.raises(
+        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: answer_"
+    ) as error:
         find("groundin")
     assert "suites: auto, all" in str(error.value)
     with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):

@@ -177,7 +177,7 @@ def test_a_long_line_is_accepted_up_to_the_limit(tmp_path: Path, monkeypatch: py
     path = written(tmp_path, fits + b"\n" + fits + b" \n" + b'{"id":"' + b"a" * 500_000 + b'"}\n{"id":"z"}')
     first, second, third, last = records(path, on_error="skip")
     assert first.id == "a" * 991
-    assert second.id == "a" * 991 + "#2" or "more than 1,000 bytes" in second.error
+    assert "a line of more than 1,000 bytes" in second.error
     assert "a line of more than 1,000 bytes" in third.error
     assert (last.id, last.where) == ("z", "traces.jsonl:4")
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import types
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,36 @@ def test_rows_nested_too_deep_are_refused() -> None:
             list(open_records([{"x": value}]))
 
 
+class Dataset:
+    """What a datasets.Dataset is to a reader: rows, as often as wanted."""
+
+    features = ("id",)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        yield from ({"id": "a"}, {"id": "b"})
+
+
+def test_a_data_set_is_a_source() -> None:
+    """It is read anew each time; of several splits one is to be chosen."""
+    with open_records(Dataset()) as source:
+        assert (source.name, ids(source), ids(source)) == ("Dataset", ["a", "b"], ["a", "b"])
+    with pytest.raises(InputError, match="several splits: choose one of train, test"):
+        open_records({"train": Dataset(), "test": Dataset()})
+
+
+def test_hostile_numbers_of_equal_names_take_linear_time() -> None:
+    """Passages of one id, citations of many references, and a header of many columns."""
+    many = 50_000
+    contexts = [{"id": "d", "text": "x"}] * many
+    answer = [{"text": "x", "citations": [str(n) for n in range(many)]}]
+    row = {"id": "a", "contexts": contexts, "answer": answer, "references": [f"d{n}" for n in range(many)]}
+    (record,) = open_records([row])
+    assert isinstance(record, Record)
+    assert record.contexts is not None
+    assert record.contexts[-1].id == f"d#{many}"
+    assert len(record.citations[0].passages) == many
+
+
 def test_a_frame_is_a_source() -> None:
     """pandas and polars give the same records; what is missing is absent, an index with a name is a column."""
     rows = {"id": ["a", "b"], "question": ["q", None], "contexts": [["x", "y"], []], "n": [1.5, float("nan")]}
@@ -178,6 +209,7 @@ def give_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
         b"question\tid\nq\ta\nq\tb\n",
         gzip.compress(b'{"id":"a"}\n{"id":"b"}'),
     ],
+    ids=["lines", "array", "commas", "tabs", "gzip"],
 )
 def test_standard_input_is_read_twice_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any
@@ -408,3 +440,17 @@ def test_real_traces_are_read(name: Any, count: Any, present: Any) -> None:
         "response",
         "nuggets",
     }
+
+
+def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Record with a value that JSON has not, and a row beyond the limit, are errors of one record each."""
+    monkeypatch.setattr("ragstone.records.plain.MAX_RECORD_BYTES", 100)
+    rows = [Record(id="a", meta={"x": object()}), {"id": "b", "x": "y" * 200}, {"id": "c", "x": {3, 1}}]
+    with open_records(iter(rows), on_error="skip") as source:
+        first, second, third = source
+    assert isinstance(first, SetAside)
+    assert isinstance(second, SetAside)
+    assert isinstance(third, Record)
+    assert "a Record that has no form in JSON" in first.error
+    assert "a record of 217 bytes; at most 100" in second.error
+    assert third.meta == {"x": [1, 3]}

@@ -12,7 +12,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
 from ragstone.engine.gate import Gate
@@ -24,10 +24,12 @@ from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated
-from ragstone.store import CallRow, Store
+from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
 _NO_USAGE = Usage(0, 0)
+LINGER: Final = 0.004
+"""Seconds that a write waits for others to share its commit with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,10 @@ class Engine:
         self._down: dict[int, str] = {}
         self._stop: RagstoneError | None = None
         self._wake = asyncio.Event()
+        self._unwritten: list[tuple[CallRow, asyncio.Future[None]]] = []
+        self._unwritten_results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
+        self._dirty = asyncio.Event()
+        self._one_group = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
@@ -85,9 +91,10 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
         self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
-        active = 2 * sum(backend.concurrency for backend in backends)
+        # Enough records for every place at every endpoint, and some whose next call waits to take one over.
+        active = sum(backend.concurrency for backend in backends) * 5 // 4 + 8
         opened: list[Backend] = []
-        self.store.start_writer(self._delivered)
+        writer = asyncio.create_task(self._write_groups())
         try:
             for backend in backends:
                 await backend.open()
@@ -97,7 +104,9 @@ class Engine:
         finally:
             for backend in opened:
                 await backend.close()
-            await asyncio.get_running_loop().run_in_executor(None, self.store.stop_writer)
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+            await self._write_group()
         if self._stop is not None:
             raise self._stop
 
@@ -321,30 +330,56 @@ class Engine:
         self.tally.notes[f"{judge.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
 
+    # ---- the store
+
+    def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
+        """Have a result written with the next group."""
+        self._unwritten_results.append((run, row, scores))
+        self._dirty.set()
+
     async def _keep(self, call: Call, reply: Reply) -> None:
         """Return once the reply is on disk."""
         assert self._loop is not None
         durable: asyncio.Future[None] = self._loop.create_future()
         row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply))
-        self.store.put_call(row, durable)
+        self._unwritten.append((row, durable))
+        self._dirty.set()
         await durable
 
-    def _delivered(self, tokens: Sequence[object], error: StoreError | None) -> None:
-        """Called on the store's thread."""
-        assert self._loop is not None
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._settle, tokens, error)
+    async def _write_groups(self) -> None:
+        """Write what has gathered, again and again: one commit for all that came while the last was on its way."""
+        while True:
+            await self._dirty.wait()
+            await asyncio.sleep(LINGER)
+            await asyncio.shield(asyncio.ensure_future(self._write_group()))
 
-    def _settle(self, tokens: Sequence[object], error: StoreError | None) -> None:
-        if error is not None:
+    async def _write_group(self) -> None:
+        async with self._one_group:
+            await self._write_what_is_there()
+
+    async def _write_what_is_there(self) -> None:
+        self._dirty.clear()
+        calls, self._unwritten = self._unwritten, []
+        results, self._unwritten_results = self._unwritten_results, []
+        if not calls and not results:
+            return
+        assert self._loop is not None
+        trouble: StoreError | None = None
+        try:
+            # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
+            # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
+            await self._loop.run_in_executor(None, self.store.begin)
+            self.store.insert([row for row, _ in calls], results)
+            await self._loop.run_in_executor(None, self.store.commit)
+        except StoreError as error:
+            trouble = error
             self._halt(error)
-        for token in tokens:
-            assert isinstance(token, asyncio.Future)
-            if not token.done():
-                if error is None:
-                    token.set_result(None)
+        for _, durable in calls:
+            if not durable.done():
+                if trouble is None:
+                    durable.set_result(None)
                 else:
-                    token.set_exception(error)
+                    durable.set_exception(trouble)
 
     def _halt(self, error: RagstoneError) -> None:
         self._stop = self._stop or error

@@ -145,8 +145,9 @@ class PromptedJudge:
         messages = tuple(
             template.render(
                 {
-                    "question": question.question, "sentences": _numbered(question.sentences), "before": question.before,
-                    "limit": question.limit, "nonce": _nonce(question), "n": len(question.sentences),
+                    "question": question.question, "sentences": _numbered(question.sentences),
+                    "before": question.before, "limit": question.limit, "nonce": _nonce(question),
+                    "n": len(question.sentences),
                 }
             )
         )  # fmt: skip

@@ -135,8 +135,8 @@ def response_sentences(record: Record) -> tuple[Unit, ...]:
 def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[ClaimSet]:
     """Ask for the claims of the whole response, part by part, all parts at once.
 
-    A claim that is written twice counts once. Where a part could not be read the others stand, and
-    ``failure`` says so.
+    A claim that is written twice counts once. All claims are asked for, whatever ``max_claims``, because how
+    many it leaves out is to be said. Where a part could not be read the others stand, and ``failure`` says so.
     """
     text = record.response or ""
     units = response_sentences(record)
@@ -153,15 +153,16 @@ def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[Clai
                 members,
                 before=text[max(0, first.start - _BEFORE) : first.start].strip(),
                 part=number,
-                limit=max_claims or None,
             )
         )
     if not questions:
         return ClaimSet(())
     answers = yield from ask(*questions)
     written = [unit for answer in answers for unit in answer.units]
-    unique = {" ".join(unit.text.casefold().split()): unit for unit in reversed(written)}
-    kept = [unit for unit in written if unique[" ".join(unit.text.casefold().split())] is unit]
+    unique: dict[str, Unit] = {}
+    for unit in written:
+        unique.setdefault(" ".join(unit.text.casefold().split()), unit)
+    kept = list(unique.values())
     taken = kept[:max_claims] if max_claims else kept
     failures = dict.fromkeys(answer.failure for answer in answers if answer.failure)
     return ClaimSet(

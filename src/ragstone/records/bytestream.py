@@ -12,6 +12,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -205,12 +206,12 @@ def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
 
     number, place = tempfile.mkstemp(prefix="ragstone-", suffix=suffix)
     path = Path(place)
-    try:
-        with os.fdopen(number, "wb") as handle:
+    with ExitStack() as undo, os.fdopen(number, "wb") as handle:
+        undo.callback(path.unlink)
+        try:
             handle.writelines(_bounded(name, chunks))
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
+            handle.flush()
+        except OSError as error:
             raise RecordError(name, f"cannot be kept in {path.parent}: {reason(error)}") from None
-        raise
+        undo.pop_all()
     return path

@@ -16,6 +16,7 @@ from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.jsontext import decode, excerpt
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
+from ragstone.records.names import first_repeated
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
 """How a list or an object begins; ``[1] A passage`` does not."""
@@ -118,9 +119,9 @@ def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
     names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells or (), 1)]
     if not names:
         raise RecordError(f"{name}:1", "no header", "the first line names the columns")
-    for column in names:
-        if names.count(column) > 1:
-            raise RecordError(f"{name}:1", f"two columns are named {excerpt(column)}", "rename one of them")
+    twice = first_repeated(names)
+    if twice is not None:
+        raise RecordError(f"{name}:1", f"two columns are named {excerpt(twice)}", "rename one of them")
     return names
 
 

@@ -15,8 +15,9 @@ import orjson
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool
-from ragstone.records.jsontext import kind
+from ragstone.records.jsontext import excerpt, kind
 from ragstone.records.mapping import Item, Rows
+from ragstone.records.names import first_repeated
 from ragstone.records.plain import dumps, plain_row
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
@@ -74,9 +75,9 @@ def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
     columns = [str(column) for column in frame.columns]
     index = frame.index.name
     named = index is not None and str(index) not in columns
-    for column in columns:
-        if columns.count(column) > 1:
-            raise RecordError(type(frame).__name__, f"two columns are named '{column}'", "rename one of them")
+    twice = first_repeated(columns)
+    if twice is not None:
+        raise RecordError(type(frame).__name__, f"two columns are named {excerpt(twice)}", "rename one of them")
     names = [str(index), *columns] if named else columns
     for row in frame.itertuples(index=named, name=None):
         yield dict(zip(names, row, strict=True))

@@ -21,6 +21,7 @@ import orjson
 
 from ragstone.errors import RecordError
 from ragstone.records.limits import MAX_DEPTH
+from ragstone.records.names import first_repeated
 
 WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
@@ -106,9 +107,8 @@ def survey_of(value: Any) -> tuple[int, bool]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RefusedError(f"the key {excerpt(twice)} is given twice in one object", "keep one of them")
+        twice = first_repeated(key for key, _ in pairs)
+        raise RefusedError(f"the key {excerpt(twice or '')} is given twice in one object", "keep one of them")
     return found
 
 

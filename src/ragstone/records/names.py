@@ -1,15 +1,26 @@
 """Ids that are unique in a file: the second ``a`` becomes ``a#2``, the third ``a#3``.
 
-Only a 64-bit hash of each id is kept, about 70 bytes, so a million records cost about 65 MB and no text.
+Only a 64-bit hash of each id is kept, about 80 bytes as Python holds it: some 76 MB for a million records, no text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 EXAMPLES: Final = 10
 
 REPEATED: Final = "id: not the first of this id; a number was added"
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first of some names that was there before, in linear time, since a header may be hostile."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 class Names:

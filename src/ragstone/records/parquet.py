@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.bytestream import Origin, spool
+from ragstone.records.jsontext import excerpt
 from ragstone.records.limits import CHUNK
 from ragstone.records.mapping import Mapper, Rows
+from ragstone.records.names import first_repeated
 from ragstone.records.plain import plain_row
 
 BATCH: Final = 128
@@ -51,9 +53,9 @@ def _batches(name: str, file: Any) -> Rows:
 
 
 def _check_columns(name: str, columns: list[str]) -> None:
-    for column in columns:
-        if columns.count(column) > 1:
-            raise RecordError(name, f"two columns are named '{column}'", "rename one of them")
+    twice = first_repeated(columns)
+    if twice is not None:
+        raise RecordError(name, f"two columns are named {excerpt(twice)}", "rename one of them")
 
 
 def _libraries() -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -211,11 +211,11 @@ def _file(make: Make, path: Path, fields: Fields) -> Source:
 
 def _spooled(make: Make, name: str, chunks: Iterable[bytes], suffix: str, fields: Fields) -> Source:
     path = spool(name, chunks, suffix=suffix)
-    try:
-        return _from(make, origin_of(path, name=name), fields, temporary=path)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+    with ExitStack() as undo:
+        undo.callback(path.unlink)
+        source = _from(make, origin_of(path, name=name), fields, temporary=path)
+        undo.pop_all()
+    return source
 
 
 def _from(make: Make, origin: Origin, fields: Fields, temporary: Path | None = None) -> Source:

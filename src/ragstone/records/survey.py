@@ -70,7 +70,7 @@ class Survey:
 
 
 def survey(source: Source, inspect: Inspect | None = None) -> Survey:
-    """Read all of a source once; memory does not grow with it but for 8 bytes of each id, hashed.
+    """Read all of a source once; memory grows by the hash of each id alone.
 
     ``inspect`` is shown each record; an InputError that it raises is that record's error: raised as a
     RecordError, or counted as set aside where the source skips. ConfigError for a mapped path that no record

@@ -26,7 +26,8 @@ def answer(
     Places point into ``references``, or, where the record has none, into its contexts. One that points
     nowhere is left out, with a note. A blank sentence is passed over.
     """
-    known = _ids(references) or [passage.id for passage in contexts]
+    places = _ids(references) or [passage.id for passage in contexts]
+    known = frozenset(places)
     parts: list[str] = []
     found: list[Citation] = []
     start = 0
@@ -36,7 +37,7 @@ def answer(
             raise UnfitError(f"sentence {number} of the answer has no text", "a string or a list of {text, citations}")
         if body.strip():
             parts.append(body)
-            cited = _cited(sentence.get("citations"), known, number, notes)
+            cited = _cited(sentence.get("citations"), places, known, number, notes)
             found.append(Citation(Span(start, start + len(body)), cited))
             start += len(body) + 1
     return " ".join(parts), tuple(found)
@@ -48,14 +49,14 @@ def _ids(references: Any) -> list[str]:
     return [str(name) if isinstance(name, str | int) else "" for name in references]
 
 
-def _cited(citations: Any, known: list[str], number: int, notes: list[str]) -> tuple[str, ...]:
+def _cited(citations: Any, places: list[str], known: frozenset[str], number: int, notes: list[str]) -> tuple[str, ...]:
     if citations is None:
         return ()
     if not isinstance(citations, list | dict):
         raise UnfitError(f"{kind(citations)} as citations of sentence {number}", "a list of numbers or ids")
     found: dict[str, None] = {}  # in their order, each once
     for citation in citations:
-        name = _name(citation, known)
+        name = _name(citation, places, known)
         if name:
             found[name] = None
         else:
@@ -63,12 +64,12 @@ def _cited(citations: Any, known: list[str], number: int, notes: list[str]) -> t
     return tuple(found)
 
 
-def _name(citation: Any, known: list[str]) -> str:
+def _name(citation: Any, places: list[str], known: frozenset[str]) -> str:
     if isinstance(citation, str) and (citation in known or not citation.isdecimal()):
         return citation.strip()
     if isinstance(citation, bool) or not isinstance(citation, int | str):
         return ""
-    if not known:
+    if not places:
         return str(citation)
     place = int(citation) if len(str(citation)) < 10 else -1
-    return known[place] if 0 <= place < len(known) else ""
+    return places[place] if 0 <= place < len(places) else ""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.records.jsontext import kind
+from ragstone.records.names import Names
 from ragstone.types import Citation, Nugget, Passage, Span
 
 PASSAGE_IDS: Final = ("id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id")
@@ -95,18 +96,13 @@ def _unique(names: list[str], notes: list[str]) -> list[str]:
     """Ids as given, the later of two equal ones with ``#2``; where none was given, the rank."""
     if not any(names):
         return [str(rank) for rank in range(1, len(names) + 1)]
-    taken: set[str] = set()
+    given = Names()
     result = [""] * len(names)
     by_own_id_first = sorted(range(len(names)), key=lambda at: not names[at])
     for at in by_own_id_first:
-        wanted = names[at] or str(at + 1)
-        name, number = wanted, 2
-        while name in taken:
-            name, number = f"{wanted}#{number}", number + 1
-        if name != wanted and names[at]:
+        result[at] = given.unique(names[at] or str(at + 1))
+        if names[at] and result[at] != names[at]:
             notes.append("contexts: two passages with one id; the later got '#2'")
-        taken.add(name)
-        result[at] = name
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,11 @@ class Run:
         return self._row.started
 
     @property
+    def finished(self) -> float | None:
+        """Seconds since 1970, UTC, or None for a run that did not end."""
+        return self._row.finished
+
+    @property
     def store(self) -> Store:
         """The store that the run lies in."""
         return self._store
@@ -99,6 +105,18 @@ class Run:
         if row is None and record.startswith("#") and record[1:].isdigit():
             row = self._store.result(self.id, position=int(record[1:]))
         return None if row is None else orjson.loads(row.document)
+
+    def result(self, record: str) -> dict[str, Any]:
+        """The result of a record as in ``find``; InputError names the closest id where there is none."""
+        found = self.find(record)
+        if found is not None:
+            return found
+        ids = self._store.record_ids(self.id)
+        if not ids:
+            raise InputError(f"run {self.id} has no results")
+        near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"its ids are like '{ids[0]}'"
+        raise InputError(f"no record '{record}' in run {self.id}; {hint} (#1 to #{len(ids)} by place)")
 
     def __getitem__(self, record: str) -> dict[str, Any]:
         found = self.find(record)

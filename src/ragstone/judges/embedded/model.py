@@ -50,7 +50,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model over standardised features, plus small trees; the result is a log-odds, not calibrated."""
+    """A logistic model: standardised features times weights (or none), plus small trees; and its calibration."""
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
@@ -61,8 +61,11 @@ class Logistic:
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
-        parts = [w * (x - m) / s for w, x, m, s in zip(self.weight, features, self.mean, self.scale, strict=True) if w]
-        return self.bias + math.fsum(parts) + math.fsum(tree.value(features) for tree in self.trees)
+        value = self.bias + math.fsum(tree.value(features) for tree in self.trees)
+        if self.weight:
+            rows = zip(self.weight, features, self.mean, self.scale, strict=True)
+            value += math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows)
+        return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,466 @@
+"""One record: the question, the response sentence by sentence, what was found for each and where, the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.report.run import unit_text
+from ragstone.report.terminal.screen import (
+    ORDER,
+    RELEVANCE,
+    WORDS,
+    Look,
+    Page,
+    indented,
+    kind_of,
+    page,
+    prose,
+    section,
+)
+from ragstone.report.terminal.text import (
+    NBSP,
+    between,
+    clean,
+    dollars,
+    flat,
+    middle,
+    number,
+    percent,
+    plural,
+    shorten,
+    tokens,
+)
+
+AROUND: Final = 90
+"""Characters of a passage that are shown before and after evidence when the passage is shortened."""
+OPENING: Final = 200
+"""Characters of a passage that nothing leans on."""
+GAP: Final = 60
+"""Characters that are not worth leaving out."""
+LONG: Final = 3
+"""Lines of a quote or reason that are shown when the record is not shown in full."""
+
+
+@dataclass(slots=True)
+class Marked:
+    """A stretch of the response with what was said of it: its own verdict, and those of its claims."""
+
+    start: int
+    end: int
+    own: Mapping[str, Any] | None = None
+    claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """Its own verdict if it has one, else the worst of its claims."""
+        if self.own is not None:
+            return kind_of(self.own)
+        kinds = {kind_of(verdict) for _, verdict in self.claims}
+        return next((kind for kind in ORDER if kind in kinds), "none")
+
+
+def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
+    """The whole screen of one record; ``full`` leaves nothing out."""
+    if "set_aside" in result:
+        reason = Text(clean(result["set_aside"]), overflow="fold")
+        return page(_title(result, total, run, look), section("Could not be read", indented(reason)))
+    drawing = _Drawing(result, look, full)
+    return page(
+        _title(result, total, run, look),
+        drawing.text("Question", result["question"]),
+        drawing.response(),
+        drawing.off_topic(),
+        drawing.scores(),
+        drawing.contexts(),
+        drawing.text("Reference", result["reference"]) if result["reference"] else None,
+        drawing.footer(),
+    )
+
+
+def _title(result: Mapping[str, Any], total: int, run: int, look: Look) -> Text:
+    right = f"record {number(result['position'])} of {number(total)} {look.dot} run {run}"
+    name = middle(flat(result["id"]), max(12, look.width - 6 - len(right)), look.ellipsis)
+    return Text.assemble((name, "head"), "  ", (right, "quiet"))
+
+
+class _Drawing:
+    """The blocks of one record, which share what is looked up in it."""
+
+    def __init__(self, result: Mapping[str, Any], look: Look, full: bool) -> None:
+        self.result = result
+        self.look = look
+        self.full = full
+        self.units: dict[str, Mapping[str, Any]] = {unit["id"]: unit for unit in result["units"]}
+        self.ranks = {context["id"]: context["rank"] for context in result["contexts"]}
+        self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
+
+    # ---- texts
+
+    def text(self, title: str, text: str | None) -> RenderableType:
+        """A heading with a text under it; a blank one is said to be blank."""
+        if text is None:
+            return section(title, indented(Text("none", style="quiet")))
+        if not text.strip():
+            return section(title, indented(Text("blank", style="quiet")))
+        return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
+
+    # ---- the response
+
+    def response(self) -> RenderableType:
+        """Each sentence with its mark; under what is not supported the reason and the evidence."""
+        text = self.result["response"]
+        marked = self._marked()
+        if not marked:
+            return self.text("Response", text)
+        table = self._margin()
+        at = 0
+        for part in marked:
+            if part.start > at and text[at : part.start].strip():
+                table.add_row("", self._piece(text[at : part.start]))
+            at = max(at, part.end)
+            table.add_row(self.look.mark(part.kind), self._piece(text[part.start : part.end], part.kind))
+            for block in self._under(part, text[part.start : part.end]):
+                table.add_row("", block)
+        if text[at:].strip():
+            table.add_row("", self._piece(text[at:]))
+        kinds = [kind for kind in ("yes", "partly", "no", "unjudged", "trivial") if kind in self._kinds(marked)]
+        return section("Response", table, indented(self._legend(kinds)), note=self._asked())
+
+    def _marked(self) -> list[Marked]:
+        """The sentences in their order: those that were judged, and those that claims were taken from."""
+        found: dict[tuple[int, int], Marked] = {}
+        for verdict in self._verdicts("groundedness"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
+                found.setdefault((unit["start"], unit["end"]), Marked(unit["start"], unit["end"])).own = verdict
+        for verdict in self._verdicts("grounding"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
+                place = (unit["start"], unit["end"])
+                found.setdefault(place, Marked(*place)).claims.append((unit, verdict))
+        return [found[place] for place in sorted(found)]
+
+    def _kinds(self, marked: Iterable[Marked]) -> set[str]:
+        return {part.kind for part in marked} | {kind_of(v) for part in marked for _, v in part.claims}
+
+    def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
+        """What is said of a sentence: its own reason, then its claims; what is supported is left out."""
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
+            yield from self._because(part.own)
+        whole = " ".join(text.split()).casefold()
+        for unit, verdict in part.claims:
+            kind = kind_of(verdict)
+            if kind in ("yes", "trivial") and not self.full:
+                continue
+            claim = unit_text(self.result, unit)
+            same = " ".join(claim.split()).casefold() == whole
+            if same and kind == part.kind and part.own is not None:
+                continue  # the sentence is its one claim, and all is said already
+            inner = self._margin(0)
+            inner.add_row(
+                self.look.mark(kind),
+                Text.assemble(("claim ", "quiet"), "the same words" if same else self._shown(claim)),
+            )
+            for block in self._because(verdict):
+                inner.add_row("", block)
+            yield inner
+
+    def _because(self, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
+        """Why: the reason or the failure, every member of a panel, and the quotes."""
+        if verdict.get("failure"):
+            yield Text(f"unjudged: {self._shown(verdict['failure'])}", style="quiet", overflow="fold")
+        members = verdict.get("members", ())
+        if members:
+            yield self._members(members)
+        elif verdict["reason"]:
+            yield Text(self._shown(verdict["reason"]), style="quiet", overflow="fold")
+        for quote in verdict["evidence"]:
+            yield self._quote(quote)
+
+    def _quote(self, quote: Mapping[str, Any]) -> Text:
+        opened, closed = self.look.quotes
+        words = f"{opened}{self._shown(quote['text'])}{closed}"
+        if quote["start"] is None:
+            return Text.assemble(("not found in the context ", "partly"), words, overflow="fold")
+        rank = self.ranks.get(quote["passage"], quote["passage"])
+        where = f"passage {rank}, {between_offsets(quote, self.look)}"
+        return Text.assemble((f"{where} ", "quiet"), words, overflow="fold")
+
+    def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold", ratio=2)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(overflow="fold", ratio=5)
+        for member in members:
+            raw = "-" if member["raw"] is None else f"{member['raw']:g}"
+            said = f"failed: {member['failure']}" if member.get("failure") else member["reason"]
+            table.add_row(
+                Text(middle(flat(member["judge"]), 24, self.look.ellipsis), style="quiet"),
+                Text(raw),
+                Text(self._shown(said), style="quiet"),
+            )
+        return table
+
+    def _asked(self) -> str:
+        parts = []
+        if self._verdicts("groundedness"):
+            parts.append("sentences by groundedness")
+        if self._verdicts("grounding"):
+            parts.append("claims by grounding")
+        return ", ".join(parts)
+
+    def _legend(self, kinds: Sequence[str], words: Mapping[str, str] = WORDS) -> Text:
+        legend = Text(style="quiet")
+        for number_, kind in enumerate(kinds):
+            legend.append("   " if number_ else "")
+            legend.append_text(self.look.mark(kind))
+            legend.append(f" {words[kind]}")
+        return legend
+
+    # ---- claims that have nothing to do with the question
+
+    def off_topic(self) -> RenderableType | None:
+        """The claims that do not help to answer the question."""
+        verdicts = self._verdicts("claim_relevance")
+        shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
+        if not shown:
+            return None
+        table = self._margin()
+        for verdict in shown:
+            table.add_row(
+                self.look.mark(kind_of(verdict)), self._piece(unit_text(self.result, self.units[verdict["unit"]]))
+            )
+            for block in self._because(verdict):
+                table.add_row("", block)
+        kinds = [kind for kind in ORDER if any(kind_of(v) == kind for v in shown)]
+        count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
+        return section("Beside the question", table, indented(self._legend(kinds, RELEVANCE)), note=count)
+
+    # ---- scores
+
+    def scores(self) -> RenderableType:
+        """Every metric with its value or its status, and what stands behind it."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(overflow="fold")
+        for score in self.result["scores"]:
+            value = percent(score["value"]).replace(NBSP, " ")
+            table.add_row(Text(score["metric"]), Text(value, style="head"), Group(*self._behind(score)))
+        return section("Scores", indented(table))
+
+    def _behind(self, score: Mapping[str, Any]) -> Iterable[RenderableType]:
+        look = self.look
+        facts = [] if score["status"] == "scored" else [score["status"]]
+        if score["value"] is not None and score["low"] != score["high"]:
+            facts.append(f"between {between(score['low'], score['high'], 0, look.dash)} % with what is unjudged")
+        if score["outcome"]:
+            facts.append(score["outcome"].lower())
+        detail = score["detail"]
+        if "accepted" in detail:
+            facts.append(f"{detail['accepted']} of {len(detail['claims'])} claims accepted")
+        facts += [
+            f"{detail[name]} {words}"
+            for name, words in (("duplicates", "written twice"), ("left_out", "left out by max_claims"))
+            if detail.get(name)
+        ]
+        if detail.get("shortcut"):
+            facts.append(f"shortcut: {detail['shortcut']}, no call was made")
+        if detail.get("agreement") is not None:
+            facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
+        if detail.get("spread"):
+            facts.append(f"spread {detail['spread']:g}")
+        if facts:
+            yield Text(f" {look.dot} ".join(facts), overflow="fold")
+        if detail.get("band"):
+            yield Text(flat(detail["band"]["en"]), style="quiet", overflow="fold")
+        if score["reason"]:
+            yield Text(self._shown(score["reason"]), style="quiet", overflow="fold")
+        if score["metric"] in ("grounding", "groundedness", "claim_relevance", "context_relevance"):
+            return  # their verdicts stand with the response and the passages
+        for verdict in score["verdicts"]:
+            if verdict.get("members") or score["reason"] != verdict["reason"]:
+                yield from self._because(verdict)
+        if not facts and not score["reason"] and not score["verdicts"]:
+            yield Text("")
+
+    # ---- contexts
+
+    def contexts(self) -> RenderableType:
+        """The passages by rank, with what leans on them; long ones are shortened around it."""
+        contexts = self.result["contexts"]
+        if not contexts:
+            return section("Contexts", indented(Text("none", style="quiet")))
+        grades = {
+            self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")
+        }
+        quoted = self._quoted()
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True, style="quiet")
+        table.add_column(overflow="fold")
+        for context in contexts:
+            spans = quoted.get(context["id"], [])
+            head = self._head(context, grades.get(context["id"]))
+            if head is not None:
+                table.add_row(str(context["rank"]), head)
+            body = self._passage(context["text"], spans)
+            table.add_row("" if head is not None else str(context["rank"]), body)
+        opened, closed = self.look.brackets
+        note = f"{opened}evidence{closed}" if quoted else ""
+        return section("Contexts", indented(table), note=note)
+
+    def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> Text | None:
+        parts = []
+        if context["id"] != str(context["rank"]):
+            parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
+        if grade is not None:
+            kind = RELEVANCE[kind_of(grade)] if grade["label"] is not None else "unjudged"
+            value = f" ({percent(grade['value'])})" if kind == "partly relevant" else ""
+            parts.append(f"{kind}{value}".replace(NBSP, " "))
+        return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None
+
+    def _quoted(self) -> dict[str, list[tuple[int, int]]]:
+        """By passage the stretches that any verdict of support leans on, merged."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for name in ("grounding", "groundedness", "response_groundedness"):
+            for verdict in self._verdicts(name):
+                for quote in verdict["evidence"]:
+                    if quote["start"] is not None:
+                        found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
+        return {passage: _merged(spans) for passage, spans in found.items()}
+
+    def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
+        if not text.strip():
+            return Text("blank", style="quiet")
+        opened, closed = self.look.brackets
+        drawn = Text(overflow="fold", style="" if spans else "quiet")
+        for start, end, evidence in _pieces(text, spans, full=self.full):
+            if start < 0:
+                drawn.append(f" {self.look.ellipsis} ", style="quiet")
+                continue
+            words = clean(text[start:end]) if self.full else _squeezed(text[start:end])
+            if evidence:
+                drawn.append(opened, style="quiet")
+                drawn.append(words, style="found")
+                drawn.append(closed, style="quiet")
+            else:
+                drawn.append(words)
+        return Text.join(Text(""), [drawn]) if self.full else drawn
+
+    # ---- the rest
+
+    def footer(self) -> RenderableType:
+        """Where the record came from, what it brings along, what its judging cost."""
+        result = self.result
+        rows = [("From", result["where"])]
+        rows += [("Note", note) for note in result["notes"]]
+        meta = {key: value for key, value in result["meta"].items() if isinstance(value, str | int | float)}
+        if meta:
+            shown = ", ".join(f"{key} {value}" for key, value in list(meta.items())[: None if self.full else 6])
+            rows.append(("Meta", shown))
+        cost = result["cost"]
+        spent = plural(cost["calls"], "call")
+        if cost["calls"]:
+            if cost["input_tokens"] or cost["output_tokens"]:
+                spent += f", {tokens(cost['input_tokens'])} tokens in, {tokens(cost['output_tokens'])} out"
+            spent += f", {dollars(cost['dollars'])}"
+        rows.append(("Calls", spent))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="quiet", no_wrap=True, width=6)
+        table.add_column(overflow="fold")
+        for label, value in rows:
+            table.add_row(label, Text(self._shown(value.replace(NBSP, " "))))
+        return table
+
+    # ---- small things
+
+    def _verdicts(self, metric: str) -> Sequence[Mapping[str, Any]]:
+        score = self.by_metric.get(metric)
+        return score["verdicts"] if score else ()
+
+    def _margin(self, by: int = 2) -> Table:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=1 + by, justify="right", no_wrap=True)
+        table.add_column(overflow="fold")
+        return table
+
+    def _piece(self, text: str, kind: str = "") -> Text:
+        style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
+        return Text(clean(text).strip(), overflow="fold", style=style)
+
+    def _shown(self, text: str) -> str:
+        return flat(text) if self.full else shorten(flat(text), LONG * (self.look.width - 8), self.look.ellipsis)
+
+
+def between_offsets(quote: Mapping[str, Any], look: Look) -> str:
+    """``120-184``."""
+    return f"{quote['start']}{look.dash}{quote['end']}"
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:
+    """(start, end, whether it is evidence) in order; a start of -1 stands for what is left out."""
+    if full:
+        at = 0
+        for start, end in spans:
+            yield at, start, False
+            yield start, end, True
+            at = end
+        yield at, len(text), False
+        return
+    if not spans:
+        cut = _word(text, OPENING, -1) if len(text) > OPENING + GAP else len(text)
+        yield 0, cut, False
+        if cut < len(text):
+            yield -1, -1, False
+        return
+    at = 0
+    for index, (start, end) in enumerate(spans):
+        lead = _word(text, max(at, start - AROUND), 1)
+        if lead - at <= GAP:
+            lead = at
+        if lead > at:
+            yield -1, -1, False
+        yield lead, start, False
+        yield start, end, True
+        following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
+        at = min(following, _word(text, end + AROUND, -1))
+        if following - at <= GAP:
+            at = following
+        yield end, max(end, at), False
+        at = max(end, at)
+    if at < len(text):
+        yield -1, -1, False
+
+
+def _word(text: str, at: int, step: int) -> int:
+    """The nearest end of a word from ``at`` in a direction, at most 20 characters away."""
+    at = min(max(at, 0), len(text))
+    for moved in range(20):
+        here = at + step * moved
+        if here <= 0 or here >= len(text) or text[here].isspace():
+            return min(max(here, 0), len(text))
+    return at
+
+
+def _squeezed(text: str) -> str:
+    """On one line, but with the blanks at its ends that tell words apart."""
+    words = flat(text)
+    if not words:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + words + (" " if text[-1].isspace() else "")

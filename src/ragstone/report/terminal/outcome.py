@@ -1,0 +1,372 @@
+"""A run: one sentence, its metrics, what is missing and why, where it hurts, who judged, what it cost, what next."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone import metrics
+from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
+from ragstone.report.terminal.text import (
+    NBSP,
+    between,
+    dollars,
+    duration,
+    flat,
+    middle,
+    number,
+    percent,
+    plural,
+    points,
+    shorten,
+    tokens,
+)
+
+GROUNDING: Final = ("grounding", "groundedness", "response_groundedness")
+"""The metrics that the sentence and the worst records are about, the first that there is."""
+MOST_CAUSES: Final = 8
+_PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
+_SECRET: Final = re.compile(r"(?<=//)[^/@\s]+@")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run's results lie: the folder of its files, if any, and the options that find its store again."""
+
+    folder: str = ""
+    cases: bool = False
+    options: Sequence[str] = ()
+
+
+def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
+    """The whole result of a run."""
+    summary = run.summary()
+    place = place or Place()
+    leading = lead(summary)
+    return page(
+        _title(run, summary, look),
+        prose(headline(run, summary, look), look),
+        metric_table(summary["metrics"], look),
+        _not_scored(summary, look),
+        _worst(run, leading, look) if leading else None,
+        _facts(run, summary, place, leading, look),
+    )
+
+
+def lead(summary: Mapping[str, Any]) -> str:
+    """The metric that the run is told by: the first of those about grounding that has a mean, else any that has."""
+    scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
+    return next((name for name in GROUNDING if name in scored), scored[0] if scored else "")
+
+
+def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
+    """The run in one or two sentences; the number is the mean of the table, and means are over responses."""
+    name = lead(summary)
+    if not name:
+        return f"Nothing could be scored in {plural(summary['records'], 'record')}."
+    metric = summary["metrics"][name]
+    scored = metric["scored"]
+    value = percent(metric["mean"], scored)
+    if metric["interval"]:
+        value += f" ({between(*metric['interval'], scored, look.dash)})"
+    judged = metric["units"]["asked"] - metric["units"]["unjudged"]
+    lower = sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, name))
+    if name == "grounding":
+        degree = "fully " if "scoring_mode" in metric["signature"] else ""
+        said = f"The contexts support {value} of what a response claims: {plural(judged, 'claim')} in "
+        return f"{said}{plural(scored, 'response')}, {_lower(lower, 'claim', degree)}."
+    if name == "groundedness":
+        said = f"The contexts support a response to {value}: {plural(judged, 'sentence')} in "
+        return f"{said}{plural(scored, 'response')}, {_lower(lower, 'sentence', 'fully ')}."
+    if name == "response_groundedness":
+        rest = f"; {plural(lower, 'is', 'are')} not fully supported" if lower else ""
+        return f"The contexts support {plural(scored, 'response')} to {value}{rest}."
+    title = getattr(metrics.catalogue().get(name), "title", name)
+    return f"{title[:1].upper()}{title[1:]}: {value}, the mean over {plural(scored, 'record')}."
+
+
+def _lower(count: int, unit: str, degree: str) -> str:
+    if not count:
+        return f"none with a {unit} that they do not {degree}support"
+    return f"{number(count)} of them with at least one {unit} that they do not {degree}support"
+
+
+def _title(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
+    parts = [f"run {run.id}", plural(summary["records"], "record").replace(NBSP, " ")]
+    if run.status != "done":
+        parts.append(run.status)
+    right = f" {look.dot} ".join(parts)
+    name = middle(flat(run.name), max(12, look.width - 6 - len(right)), look.ellipsis)
+    return Text.assemble((name, "head"), "  ", (right, "quiet"))
+
+
+# ---- the metrics
+
+
+def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
+    """Mean, interval, how many are scored, what the mean could be, thresholds: columns only where they say something.
+
+    What a narrow terminal has no room for is said below the table.
+    """
+    names = list(entries)
+    possible = [name for name in names if _differs(entries[name])]
+    decided = [name for name in names if entries[name]["outcomes"]]
+    columns = [("", names), ("mean", [_plain(percent(e["mean"], e["scored"])) for e in entries.values()])]
+    columns.append(("95 %", [_interval(e, look) for e in entries.values()]))
+    columns.append(("scored", [_scored(e) for e in entries.values()]))
+    extra = []
+    if possible:
+        extra.append(("could be", [_possible(e, look) for e in entries.values()]))
+    if decided:
+        extra.append(("passed", [_passed(e) for e in entries.values()]))
+    used = 2 + sum(_width(column) + 2 for column in columns)
+    below: list[Text] = []
+    for column in extra:
+        if used + _width(column) + 2 <= look.width:
+            columns.append(column)
+            used += _width(column) + 2
+        else:
+            below += [_said(column[0], name, cell) for name, cell in zip(names, column[1], strict=True) if cell]
+    cells = min(25, look.width - used - 2) // 2 * 2 + 1
+    whisker = cells >= 11
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
+    for title, _ in columns:
+        table.add_column(title, justify="left" if not title else "right", no_wrap=True)
+        if title == "95 %" and whisker:
+            table.add_column("", no_wrap=True)
+    for number_, name in enumerate(names):
+        row: list[str | Text] = [cells_[number_] for _, cells_ in columns]
+        if whisker:
+            row.insert(3, _whisker(entries[name], look, cells))
+        table.add_row(*row, style="quiet" if entries[name]["mean"] is None else "")
+    return Group(table, *below) if below else table
+
+
+def _whisker(entry: Mapping[str, Any], look: Look, cells: int) -> Text:
+    if entry["mean"] is None:
+        return Text("")
+    return look.whisker(entry["mean"], tuple(entry["interval"]) if entry["interval"] else None, cells)
+
+
+def _differs(entry: Mapping[str, Any]) -> bool:
+    if entry["low"] is None or entry["mean"] is None:
+        return False
+    return bool(points(entry["low"], entry["scored"]) != points(entry["high"], entry["scored"]))
+
+
+def _interval(entry: Mapping[str, Any], look: Look) -> str:
+    return between(*entry["interval"], entry["scored"], look.dash) if entry["interval"] else ""
+
+
+def _scored(entry: Mapping[str, Any]) -> str:
+    if entry["scored"] == entry["total"]:
+        return number(entry["total"])
+    return f"{number(entry['scored'])} of {number(entry['total'])}"
+
+
+def _possible(entry: Mapping[str, Any], look: Look) -> str:
+    return between(entry["low"], entry["high"], entry["scored"], look.dash) if _differs(entry) else ""
+
+
+def _passed(entry: Mapping[str, Any]) -> str:
+    outcomes = entry["outcomes"] or {}
+    count = sum(outcomes.values())
+    return f"{number(outcomes.get('PASSED', 0))} of {number(count)}" if count else ""
+
+
+def _said(title: str, name: str, cell: str) -> Text:
+    words = f"{name} could be {cell} % with what is unjudged" if title == "could be" else f"{name}: {cell} passed"
+    return Text(words, style="quiet")
+
+
+def _width(column: tuple[str, list[str]]) -> int:
+    return max(len(cell) for cell in (column[0], *column[1]))
+
+
+def _plain(text: str) -> str:
+    return text.replace(NBSP, " ")
+
+
+# ---- what is missing
+
+
+def _not_scored(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
+    groups: dict[tuple[int, str, str], list[str]] = {}
+    causes = summary.get("missing")
+    if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
+        causes = [
+            {"metric": name, "status": status, "reason": "", "count": count}
+            for name, metric in summary["metrics"].items()
+            for status, count in metric["statuses"].items()
+            if status != "scored"
+        ]
+    for cause in causes:
+        key = (cause["count"], cause["status"], flat(cause["reason"]))
+        groups.setdefault(key, []).append(cause["metric"])
+    if summary["set_aside"]:
+        groups[summary["set_aside"], "set_aside", "could not be read"] = ["all metrics"]
+    if not groups:
+        return None
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    shown = sorted(groups.items(), key=lambda group: -group[0][0])
+    everything = len(summary["metrics"])
+    for (count, status, reason), names in shown[:MOST_CAUSES]:
+        who = "all metrics" if len(names) == everything and everything > 1 else ", ".join(names)
+        line = Text(f"{status}: {shorten(reason, 2 * look.width, look.ellipsis)}" if reason else status)
+        line.append(f"  {who}", style="quiet")
+        table.add_row(number(count), line)
+    if len(shown) > MOST_CAUSES:
+        table.add_row("", Text(f"and {len(shown) - MOST_CAUSES} more causes", style="quiet"))
+    return section("Without a score, or not all judged", indented(table))
+
+
+# ---- where it hurts
+
+
+def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType | None:
+    rows = [
+        (result, score)
+        for result in run.worst(metric, count)
+        for score in result["scores"]
+        if score["metric"] == metric and score["value"] is not None and score["value"] < 1
+    ]
+    if not rows:
+        return None
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    room = look.width - 4 - 7
+    for result, score in rows:
+        table.add_row(_plain(percent(score["value"])), _worst_record(result, score, look, room))
+    return section(f"Lowest {metric}", indented(table))
+
+
+def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look, room: int) -> Group:
+    units = {unit["id"]: unit for unit in result["units"]}
+    wanting = [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
+    tally = ""
+    level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
+    if level not in ("", "response"):
+        counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
+        tally = f"{len(wanting)} of {plural(counted, level)}".replace(NBSP, " ")
+    name = middle(flat(result["id"]), room - len(tally) - 2, look.ellipsis)
+    lines: list[Text] = [Text.assemble((name, "head"), "  ", (tally, "quiet"))]
+    if wanting:
+        worst = min(wanting, key=lambda v: (v["value"], v["probability"] or 0.0))
+        text = flat(unit_text(result, units[worst["unit"]]))
+        sign = look.mark(kind_of(worst))
+        lines.append(Text.assemble(sign, " ", shorten(text, room - 2, look.ellipsis)))
+        if why := flat(worst["reason"] or ""):
+            lines.append(Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet"))
+    return Group(*lines)
+
+
+# ---- who, how much, where, what next
+
+
+def _facts(run: Run, summary: Mapping[str, Any], place: Place, leading: str, look: Look) -> Table:
+    rows: list[tuple[str, RenderableType]] = []
+    spec = run.spec
+    left = 12
+    rows.append(("Judge", Text(flat(judged_by(spec)))))
+    if "embedded" in judges_of(spec):
+        words = "no language model: it looks for the words of a statement in the contexts. For a model: "
+        hint = f"{words}--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your own machine"
+        rows.append(("", prose(hint, look, "quiet", left)))
+    bill = summary.get("bill")
+    if bill:
+        rows.append(("Calls", prose(_calls(bill), look, indent=left)))
+        rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
+        rows.append(("Cost", prose(_cost(bill), look, indent=left)))
+    if "seconds" in summary:
+        rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
+    rows += [
+        (label, prose(f"{name}: {flat(why)}", look, "quiet", left))
+        for label, (name, why) in zip(_first("Left out"), summary.get("left_out", {}).items(), strict=False)
+    ]
+    if place.folder:
+        files = "results.jsonl, summary.json, run.json" + (", cases/" if place.cases else "")
+        rows.append(("Files", Text(f"{flat(place.folder)}: {files}", overflow="fold")))
+    rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
+    rows.append(("Next", Text(next_command(run, leading, place), overflow="fold")))
+    return facts(rows)
+
+
+def _first(label: str) -> Iterable[str]:
+    yield label
+    while True:
+        yield ""
+
+
+def judges_of(spec: Mapping[str, Any]) -> list[str]:
+    """The names of all judges of a run, each once."""
+    routes = [spec["default"], *spec["steps"].values()]
+    return list(dict.fromkeys(name for route in routes for name in route["judges"]))
+
+
+def judged_by(spec: Mapping[str, Any]) -> str:
+    """The judges by name; a step that has its own is named, and so is how a panel is put together."""
+    steps = spec["steps"]
+    parts = [f"{step}: {_route(route)}" for step, route in steps.items()]
+    asked = {task for name in spec["chosen"] for task in metrics.find(name).asks} if _known(spec) else set(steps)
+    if asked - set(steps) or not steps:
+        parts.insert(0, _route(spec["default"]))
+    return "; ".join(parts)
+
+
+def _known(spec: Mapping[str, Any]) -> bool:
+    return all(name in metrics.catalogue() for name in spec.get("chosen", ()))
+
+
+def _route(route: Mapping[str, Any]) -> str:
+    names = [_SECRET.sub("", name) for name in route["judges"]]
+    return names[0] if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
+
+
+def _calls(bill: Mapping[str, Any]) -> str:
+    parts = [f"{number(bill['sent'])} sent"]
+    parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
+    causes = ", ".join(f"{flat(cause)} {number(count)}" for cause, count in bill["retry_causes"].items())
+    return ", ".join(parts) + (f" (retried for {causes})" if causes else "")
+
+
+def _notes(bill: Mapping[str, Any]) -> list[str]:
+    notes = [f"{note} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
+    return notes + ([f"and {len(bill['notes']) - 3} more notes, in summary.json"] if len(bill["notes"]) > 3 else [])
+
+
+def _cost(bill: Mapping[str, Any]) -> str:
+    paid = bill["paid"]
+    if not bill["sent"]:
+        return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
+    parts = [dollars(paid["dollars"])]
+    if paid["input_tokens"] or paid["output_tokens"]:
+        parts.append(f"{tokens(paid['input_tokens'])} tokens in, {tokens(paid['output_tokens'])} out")
+    if paid["unmetered_calls"] and paid["dollars"] != 0:
+        parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
+    return "; ".join(parts)
+
+
+def next_command(run: Run, leading: str, place: Place) -> str:
+    """The command that shows the record with the lowest value."""
+    rows = run.store.worst(run.id, leading, 1) if leading else []
+    position = rows[0].position if rows else 1
+    found = run.store.result(run.id, position=position)
+    if found is None:
+        return shlex.join(["ragstone", "runs", *place.options])
+    return shlex.join(["ragstone", "show", str(run.id), handle(found.record, position), *place.options])
+
+
+def handle(record: str, position: int) -> str:
+    """How a record is named on a command line: by its id where that is easily typed, else by its place."""
+    return record if _PLAIN_ID.fullmatch(record) else f"#{position}"

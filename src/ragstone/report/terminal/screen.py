@@ -1,0 +1,220 @@
+"""The terminal: how wide, which signs it can show, which colours mean what.
+
+One accent says *unsupported*; everything else is the terminal's own foreground, bold or dim. Nothing is told
+by colour alone: each verdict has a sign in the margin. Where the output is no terminal, or NO_COLOR is set,
+or TERM is dumb, the same lines come without colour; where it cannot carry Unicode, in ASCII.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, Final, NoReturn
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from ragstone.report.terminal.text import NBSP, paragraph
+from ragstone.types import TRIVIAL
+
+WIDEST: Final = 100
+"""Columns that are used of a wide terminal: lines of text are read, not searched."""
+NARROWEST: Final = 40
+
+THEME: Final = Theme(
+    {
+        "wrong": "bold #d75f00",
+        "partly": "#d75f00",
+        "quiet": "dim",
+        "head": "bold",
+        "found": "underline",
+    },
+    inherit=True,
+)
+
+
+class Screen(Console):
+    """A console whose reader may go away at any time."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Let the command end quietly: whoever read the output has enough of it."""
+        raise BrokenPipeError
+
+
+def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
+    """A console for a stream, as wide as the terminal but not wider than can be read."""
+    target = file or (sys.stderr if stderr else sys.stdout)
+    if (reconfigure := getattr(target, "reconfigure", None)) is not None:
+        reconfigure(errors="replace")
+    console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
+        width = int(columns)  # rich takes 80 for a dumb terminal, whatever it was told
+    else:
+        width = console.width
+    console.width = max(NARROWEST, min(WIDEST, width))
+    return console
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What to draw with: the width, and whether the terminal can show more than ASCII."""
+
+    width: int = 80
+    ascii: bool = False
+
+    @classmethod
+    def of(cls, console: Console) -> Look:
+        """The look of a console."""
+        return cls(console.width, not console.encoding.casefold().startswith("utf"))
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for text that was left out."""
+        return "..." if self.ascii else "…"
+
+    @property
+    def dash(self) -> str:
+        """Between the ends of a range."""
+        return "-" if self.ascii else "–"
+
+    @property
+    def dot(self) -> str:
+        """Between two things on one line."""
+        return "-" if self.ascii else "·"
+
+    @property
+    def line(self) -> str:
+        """One cell of a thin line."""
+        return "-" if self.ascii else "─"
+
+    @property
+    def quotes(self) -> tuple[str, str]:
+        """Around words of others."""
+        return ('"', '"') if self.ascii else ("“", "”")
+
+    @property
+    def brackets(self) -> tuple[str, str]:
+        """Around evidence inside a passage."""
+        return ("[[", "]]") if self.ascii else ("«", "»")
+
+    def mark(self, kind: str) -> Text:
+        """The sign of a kind of verdict, for the margin."""
+        sign, plain, style = MARKS[kind]
+        return Text(plain if self.ascii else sign, style=style)
+
+    def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
+        """A scale from 0 to 1 with the mean and its interval on it."""
+        track, inside, point = ("-", "=", "o") if self.ascii else ("─", "━", "●")
+        place = lambda value: min(cells - 1, int(value * cells))  # noqa: E731 - two words of arithmetic
+        low, high = (place(interval[0]), place(interval[1])) if interval else (place(mean), place(mean))
+        drawn = Text()
+        for cell in range(cells):
+            if cell == place(mean):
+                drawn.append(point)
+            elif low <= cell <= high:
+                drawn.append(inside)
+            else:
+                drawn.append(track, style="quiet")
+        return drawn
+
+
+MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "yes": ("✓", "+", "quiet"),
+    "partly": ("~", "~", "partly"),
+    "no": ("✗", "x", "wrong"),
+    "unjudged": ("?", "?", "head"),
+    "trivial": ("·", ".", "quiet"),
+    "none": (" ", " ", ""),
+}
+"""Kind of verdict: its sign, the sign in ASCII, its style."""
+
+WORDS: Final[Mapping[str, str]] = {
+    "yes": "supported",
+    "partly": "partly supported",
+    "no": "not supported",
+    "unjudged": "unjudged",
+    "trivial": "states nothing",
+}
+RELEVANCE: Final[Mapping[str, str]] = {**WORDS, "yes": "relevant", "partly": "partly relevant", "no": "not relevant"}
+ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
+"""Worst first: of several verdicts on one sentence, the first shows."""
+
+
+def kind_of(verdict: Mapping[str, Any]) -> str:
+    """Which of the marks a verdict of a result gets."""
+    if verdict["label"] is None:
+        return "unjudged"
+    if verdict["label"] == TRIVIAL or verdict["value"] is None:
+        return "trivial"
+    if verdict["value"] >= 1:
+        return "yes"
+    return "no" if verdict["value"] <= 0 else "partly"
+
+
+# ---- putting things on a page
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything of one screen: a margin at the left, and nothing after the last sign of a line."""
+
+    body: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.body, options, pad=False):
+            yield from _stripped(line)
+            yield Segment.line()
+
+
+def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
+    """Blocks below each other with a blank line between them; those that are None are left out."""
+    shown: list[RenderableType] = [""]
+    for block in blocks:
+        if block is not None:
+            shown += [block, ""]
+    return Page(Padding(Group(*shown), (0, 0, 0, margin)))
+
+
+def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
+    """A heading, a quiet note beside it, and what stands under it."""
+    heading = Text(title, style="head")
+    if note:
+        heading.append(f"  {note}".replace(NBSP, " "), style="quiet")
+    return Group(heading, *blocks)
+
+
+def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
+    """Our own words, wrapped; ``indent`` is what stands to the left of them, the page's margin not counted."""
+    return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
+
+
+def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = 10) -> Table:
+    """Labels in a quiet column with what is to be said of each."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="quiet", width=label_width, no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(label, value)
+    return table
+
+
+def indented(block: RenderableType, by: int = 2) -> Padding:
+    """A block moved to the right."""
+    return Padding(block, (0, 0, 0, by))
+
+
+def _stripped(line: list[Segment]) -> list[Segment]:
+    kept = list(line)
+    while kept and not kept[-1].control:
+        text = kept[-1].text.rstrip(" ")
+        if text:
+            kept[-1] = Segment(text, kept[-1].style)
+            break
+        kept.pop()
+    return kept

@@ -1,0 +1,140 @@
+"""Text for a terminal: foreign text made harmless, and numbers as people read them."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import time
+from typing import Final
+
+from rich.cells import cell_len
+
+NBSP: Final = "\u00a0"
+"""Holds a number and its unit together while a line is broken; it is a plain space when it is printed."""
+
+_LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 with ESC, DEL, C1
+    "\u202a-\u202e\u2066-\u2069"  # what turns the direction of the text after it
+    "\U000e0000-\U000e007f]"  # tags: invisible, and read by models
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: object) -> str:
+    """The text without anything that a terminal obeys; lines and their ends stay.
+
+    Escape, the C0 and C1 controls, direction overrides and invisible tags are taken out, tabs become spaces,
+    and lone surrogates, which cannot be written, the replacement character.
+    """
+    plain = _LINE_ENDS.sub("\n", str(text)).replace("\t", "    ")
+    return _SURROGATE.sub("\ufffd", _CONTROLS.sub("", plain))
+
+
+def flat(text: object) -> str:
+    """The cleaned text on one line."""
+    return " ".join(clean(text).split())
+
+
+def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
+    """At most so many terminal cells of a text, broken at a word where one ends near the limit."""
+    if cell_len(text) <= cells:
+        return text
+    room = max(0, cells - cell_len(ellipsis))
+    used = end = 0
+    for end, character in enumerate(text):  # noqa: B007 - the end is what is looked for
+        used += cell_len(character)
+        if used > room:
+            break
+    head = text[:end]
+    space = head.rfind(" ")
+    if space > len(head) * 2 // 3:
+        head = head[:space]
+    return head.rstrip(" ,;:") + ellipsis
+
+
+def middle(text: str, cells: int, ellipsis: str = "…") -> str:
+    """At most so many cells of a name, its middle left out: the ends of an id tell it from others."""
+    if cell_len(text) <= cells:
+        return text
+    room = max(2, cells - cell_len(ellipsis))
+    tail = room // 3
+    return shorten(text, room - tail, "") + ellipsis + text[-tail:]
+
+
+def paragraph(text: str, width: int) -> list[str]:
+    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line."""
+    lines = textwrap.wrap(text, max(20, width), break_long_words=True, break_on_hyphens=False)
+    return [line.replace(NBSP, " ") for line in lines]
+
+
+def percent(value: float | None, count: int = 0) -> str:
+    """``81 %``; one decimal when the value stands on a thousand or more; a dash where there is no value."""
+    return f"{points(value, count)}{NBSP}%" if value is not None else "-"
+
+
+def points(value: float | None, count: int = 0) -> str:
+    """A percentage without its sign. What is not all is never rounded to 100, nor what is not nothing to 0."""
+    if value is None:
+        return "-"
+    digits = 1 if count >= 1000 else 0
+    step = 10.0**-digits
+    shown = round(value * 100, digits)
+    if shown >= 100 > value * 100:
+        shown = 100 - step
+    elif shown <= 0 < value:
+        shown = step
+    return f"{shown:.{digits}f}"
+
+
+def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
+    """``79-83``."""
+    return f"{points(low, count)}{dash}{points(high, count)}"
+
+
+def number(value: int) -> str:
+    """``1,243``."""
+    return f"{value:,}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """``1 record``, ``1,243 records``."""
+    return f"{count:,}{NBSP}{one if count == 1 else many or one + 's'}"
+
+
+def tokens(count: int) -> str:
+    """``950``, ``12.4k``, ``3.1M``."""
+    for least, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= least:
+            value = count / least
+            return f"{value:.0f}{unit}" if value >= 100 else f"{value:.1f}{unit}"
+    return str(count)
+
+
+def dollars(amount: float | None) -> str:
+    """``$1.24``; small amounts with two significant digits; ``price unknown``, which is never 0."""
+    if amount is None:
+        return "price unknown"
+    if amount == 0:
+        return "free"
+    if amount < 0.000001:
+        return "under $0.000001"
+    digits = 2 if amount >= 0.1 else 3 if amount >= 0.01 else 4 if amount >= 0.001 else 6
+    return f"${amount:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """``0.8 s``, ``42 s``, ``3:07``, ``1:02:07``."""
+    if seconds < 10:
+        return f"{seconds:.1f}{NBSP}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}{NBSP}s"
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minutes}:{second:02}"
+
+
+def moment(seconds: float) -> str:
+    """A time of day in the user's own zone, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,0 +1,365 @@
+"""What fails: tried again where that helps, given up where it does not, said in every case, and never a number."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from stage import GOOD, QUICK, about, metrics, only, prompted, record, records, slow_judge, weigh
+
+from ragstone.engine import Route, Routes
+from ragstone.engine import run as engine_run
+from ragstone.errors import BackendError, ConfigError
+from ragstone.judges.base import Failed
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import parse
+from ragstone.questions import Question
+from ragstone.store import Store
+from ragstone.testing import FakeServer, Scripted, ScriptedJudge
+from ragstone.types import Record
+
+WHOLE = metrics("response_groundedness")
+CLAIMS = metrics("grounding", "claim_relevance")
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between tries are short, unless the endpoint names one."""
+    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+
+
+@contextlib.contextmanager
+def nobody_there() -> Iterator[str]:
+    """The address of a port that is taken and not listened on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"vllm:any@http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+class Stubborn:
+    """A script that raises the first ``times`` it is asked about each response."""
+
+    def __init__(self, error: BackendError, times: float = math.inf, hit: str = "") -> None:
+        self.error = error
+        self.times = times
+        self.hit = hit
+        self.asked: list[tuple[str, float]] = []
+
+    def __call__(self, question: Question[Any]) -> Any:
+        text = about(question)
+        before = sum(1 for asked, _ in self.asked if asked == text)
+        self.asked.append((text, time.monotonic()))
+        if self.hit in text and before < self.times:
+            raise self.error
+        return "2"
+
+
+def retryable(**more: Any) -> BackendError:
+    return BackendError("judge: HTTP 500: sorry", retryable=True, **more)
+
+
+def test_a_server_error_is_tried_again() -> None:
+    """Every first attempt fails with 500: all is well in the end, and the retries are counted with their cause."""
+    with FakeServer(rate_500=1.0) as server:
+        outcome = weigh(records(5), WHOLE, prompted(server))
+        assert server.seen == {500: 5, 200: 5}
+    assert outcome.statuses == ["scored"] * 5
+    assert (outcome.tally.retried, outcome.tally.sent, outcome.tally.failed) == (5, 5, 0)
+    assert dict(outcome.tally.retry_causes) == {"HTTP 500": 5}
+
+
+@pytest.mark.parametrize("fault", ["rate_reset", "rate_empty_choices"])
+def test_a_broken_connection_or_reply_is_tried_again(fault: str) -> None:
+    with FakeServer(**{fault: 1.0}) as server:  # type: ignore[arg-type]
+        outcome = weigh(records(3), WHOLE, prompted(server))
+    assert outcome.statuses == ["scored"] * 3
+    assert outcome.tally.retried == 3
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+def test_retry_after_is_obeyed(as_date: bool) -> None:
+    """Whether in seconds or as a date, nothing is sent again before the time that the endpoint named."""
+    with FakeServer(rate_429=1.0, retry_after=1, retry_after_date=as_date) as server:
+        begun = time.monotonic()
+        outcome = weigh(records(2), WHOLE, prompted(server))
+        took = time.monotonic() - begun
+        assert server.seen == {429: 2, 200: 2}
+    assert outcome.statuses == ["scored"] * 2
+    assert 0.9 <= took < 4
+    assert dict(outcome.tally.retry_causes) == {"HTTP 429": 2}
+
+
+def test_the_named_pause_is_kept_to_the_moment() -> None:
+    script = Stubborn(retryable(retry_after=0.25), times=2)
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script))
+    (first, second, third) = (at for _, at in script.asked)
+    assert second - first >= 0.24
+    assert third - second >= 0.24
+    assert outcome.statuses == ["scored"]
+
+
+def test_who_waits_to_try_again_holds_no_place() -> None:
+    """With one place at the backend, another record's call goes through while the first one pauses."""
+    script = Stubborn(retryable(retry_after=0.3), times=1, hit="r1.")
+    judge = ScriptedJudge(script, concurrency=1)
+    outcome = weigh(records(2), WHOLE, judge)
+    assert ["r1" in text for text, _ in script.asked] == [True, False, True]
+    assert outcome.statuses == ["scored"] * 2
+
+
+def test_tries_are_limited() -> None:
+    """Three tries, then the record is judge_failed with the cause and how often it was tried."""
+    script = Stubborn(retryable())
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script))
+    assert len(script.asked) == QUICK.tries == 3
+    assert outcome.statuses == ["judge_failed"]
+    assert "HTTP 500: sorry (tried 3 times)" in outcome.reasons[0]
+    assert (outcome.tally.retried, outcome.tally.failed, outcome.tally.sent) == (2, 1, 0)
+    assert outcome.error is None
+
+
+def test_what_another_try_will_not_mend_is_tried_once() -> None:
+    """A refusal of one request ends that record alone, with the provider's message and the hint."""
+    script = Stubborn(BackendError("judge: HTTP 400: too long", hint="use a longer context"), hit="r2.")
+    outcome = weigh(records(3), WHOLE, ScriptedJudge(script))
+    assert len(script.asked) == 3
+    assert outcome.statuses == ["scored", "judge_failed", "scored"]
+    assert "HTTP 400: too long; use a longer context" in outcome.reasons[1]
+
+
+def test_refusals_of_single_requests_do_not_make_an_endpoint_dead() -> None:
+    """Ten records that are too long in a row say nothing about the endpoint's health."""
+    script = Stubborn(BackendError("judge: HTTP 400: too long"))
+    outcome = weigh(records(10), WHOLE, ScriptedJudge(script), settings=replace(QUICK, dead_after=2))
+    assert outcome.error is None
+    assert outcome.statuses == ["judge_failed"] * 10
+
+
+def test_a_hanging_call_meets_its_deadline() -> None:
+    """An endpoint that never answers costs the deadline once, not for ever and not per try."""
+    with FakeServer(rate_hang=1.0, faulty_attempts=math.inf) as server:
+        begun = time.monotonic()
+        outcome = weigh(records(3), WHOLE, prompted(server), settings=replace(QUICK, deadline=0.3))
+        took = time.monotonic() - begun
+    assert outcome.statuses == ["judge_failed"] * 3
+    assert all("no reply within the deadline of 0.3 s" in reason for reason in outcome.reasons)
+    assert 0.3 <= took < 2.5
+
+
+def test_the_deadline_does_not_count_the_queue() -> None:
+    """Calls that wait for a place are not late: six of 0.1 s one after another, with 0.3 s each."""
+    judge = slow_judge(lambda text: 0.1, concurrency=1)
+    outcome = weigh(records(6), WHOLE, judge, settings=replace(QUICK, deadline=0.3))
+    assert outcome.statuses == ["scored"] * 6
+
+
+def test_the_deadline_covers_all_tries() -> None:
+    """No try begins that could not end in time."""
+    script = Stubborn(retryable(retry_after=0.2))
+    begun = time.monotonic()
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script), settings=replace(QUICK, tries=100, deadline=0.5))
+    assert time.monotonic() - begun < 1.0
+    assert len(script.asked) == 3
+    assert outcome.statuses == ["judge_failed"]
+
+
+def test_a_pause_longer_than_the_deadline_is_not_waited_for() -> None:
+    script = Stubborn(retryable(retry_after=3600))
+    begun = time.monotonic()
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script))
+    assert time.monotonic() - begun < 1
+    assert (len(script.asked), outcome.statuses) == (1, ["judge_failed"])
+
+
+def test_a_wrong_key_stops_the_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One refusal of the key is enough: the run ends with the message and the hint, and no try is repeated."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    with FakeServer(api_key="right", latency=0.01) as server:
+        judge = build(replace(parse(f"openai:any@{server.url}"), concurrency=2))
+        outcome = weigh(records(20), CLAIMS, judge)
+        assert server.seen[401] <= 2
+        assert server.count == 0
+    assert isinstance(outcome.error, BackendError)
+    assert outcome.error.fatal
+    assert "HTTP 401: Incorrect API key provided." in str(outcome.error)
+    assert "OPENAI_API_KEY" in outcome.error.hint
+    assert "sk-wrong" not in f"{outcome.error} {outcome.error.hint} {outcome.error.__notes__ if hasattr(outcome.error, '__notes__') else ''}"
+
+
+def test_an_unknown_model_stops_the_run_at_once() -> None:
+    with FakeServer(known_models=["good"]) as server:
+        outcome = weigh(records(5), WHOLE, prompted(server, "bad"))
+    assert "HTTP 404: The model `bad` does not exist" in str(outcome.error)
+
+
+def test_a_dead_endpoint_stops_the_run() -> None:
+    """After three calls in a row that failed for good nothing more is sent, and the message says why."""
+    script = Stubborn(retryable())
+    settings = replace(QUICK, tries=2, dead_after=3)
+    outcome = weigh(records(50), WHOLE, ScriptedJudge(script, concurrency=1), settings=settings)
+    assert len({text for text, _ in script.asked}) <= 4
+    assert len(script.asked) <= 3 * 2 + 1
+    assert isinstance(outcome.error, BackendError)
+    assert outcome.error.fatal
+    assert "3 calls in a row failed after up to 2 tries" in str(outcome.error)
+
+
+def test_nobody_listening_stops_the_run() -> None:
+    with nobody_there() as name:
+        settings = replace(QUICK, tries=2, dead_after=2)
+        outcome = weigh(records(10), WHOLE, build(parse(name)), settings=settings)
+    assert isinstance(outcome.error, BackendError)
+    assert "cannot reach http://127.0.0.1:" in str(outcome.error)
+    assert "is the server running" in outcome.error.hint
+
+
+def test_a_success_begins_the_count_anew() -> None:
+    """Every second call fails for good: the endpoint is not dead."""
+    script = Stubborn(retryable(), hit="2.")
+    given = [record(f"r{n}{1 + n % 2}") for n in range(20)]
+    judge = ScriptedJudge(script, concurrency=1)
+    outcome = weigh(given, WHOLE, judge, settings=replace(QUICK, tries=1, dead_after=2))
+    assert outcome.error is None
+    assert outcome.statuses.count("judge_failed") == 10
+
+
+def test_what_was_done_before_the_endpoint_died_is_kept() -> None:
+    """Five answers, then 503 for ever: what came is in the store, and the next run pays only for the rest."""
+    settings = replace(QUICK, tries=1, dead_after=2)
+    with Store(":memory:") as store:
+        with FakeServer(dead_after=5) as server:
+            judge = build(replace(parse(f"vllm:any@{server.url}"), concurrency=1))
+            first = weigh(records(12), WHOLE, judge, store=store, settings=settings)
+            assert first.error is not None
+            assert first.statuses.count("scored") == 5
+            server.configure(dead_after=None)
+            server.reset()
+            second = weigh(records(12), WHOLE, prompted(server), store=store, settings=settings)
+            assert server.count == 7
+        assert second.statuses == ["scored"] * 12
+        assert second.tally.replayed == 5
+
+
+def test_no_record_is_judged_by_an_error_after_the_run_has_stopped() -> None:
+    """When an endpoint is lost, records that were not judged are not there, rather than there as failed."""
+    with FakeServer(api_key="right", latency=0.01) as server:
+        outcome = weigh(records(20), WHOLE, prompted(server))
+    assert outcome.error is not None
+    assert outcome.statuses == []
+
+
+def test_a_panel_goes_on_without_its_dead_member() -> None:
+    """The dead one is asked no more, is left out of the mean, and is named in every result and in the notes."""
+    good = ScriptedJudge({"response_support": "2"}, name="good")
+    script = Stubborn(BackendError("bad: HTTP 401: no", fatal=True))
+    bad = ScriptedJudge(script, name="bad", concurrency=1)
+    outcome = weigh(records(6), WHOLE, only(good, bad))
+    assert outcome.error is None
+    assert outcome.values == [1.0] * 6
+    assert len(script.asked) == 1
+    for document in outcome.documents:
+        detail = document["scores"][0]["detail"]
+        assert detail["excluded"] == [{"judge": "bad", "cause": "bad: HTTP 401: no"}]
+        assert detail["failed_members"] == {"bad": 1}
+    assert outcome.tally.notes["bad is left out from here on: bad: HTTP 401: no"] == 1
+
+
+def test_a_panel_with_nobody_left_stops_the_run() -> None:
+    dead = [
+        ScriptedJudge(Stubborn(BackendError(f"{name}: HTTP 401", fatal=True)), name=name, concurrency=1)
+        for name in ("a", "b")
+    ]
+    outcome = weigh(records(6), WHOLE, only(*dead))
+    assert isinstance(outcome.error, BackendError)
+
+
+def test_a_member_that_writes_claims_alone_is_not_dispensable() -> None:
+    """The step without another judge ends the run, though the panel of the other step could go on."""
+    writer = ScriptedJudge(Stubborn(BackendError("w: HTTP 401", fatal=True)), name="w")
+    other = ScriptedJudge(GOOD, name="o")
+    routes = Routes(Route((writer, other)), {"claims": Route((writer,))})
+    assert str(weigh(records(2), CLAIMS, routes).error) == "w: HTTP 401"
+
+
+def test_a_member_that_fails_once_is_excluded_once() -> None:
+    script = Stubborn(BackendError("b: HTTP 400: too long"), hit="r2.")
+    members = ScriptedJudge({"response_support": "0"}, name="a"), ScriptedJudge(script, name="b")
+    outcome = weigh(records(3), WHOLE, only(*members))
+    assert outcome.values == [0.5, 0.0, 0.5]
+    assert [len(document["scores"][0]["detail"]["excluded"]) for document in outcome.documents] == [0, 1, 0]
+
+
+def test_every_member_failing_is_judge_failed() -> None:
+    members = [ScriptedJudge({"response_support": Failed("HTTP 400")}, name=name) for name in ("a", "b")]
+    outcome = weigh(records(1), WHOLE, only(*members))
+    assert outcome.statuses == ["judge_failed"]
+    assert "every judge of the panel failed (a: HTTP 400; b: HTTP 400)" in outcome.reasons[0]
+
+
+@pytest.mark.parametrize("fault", ["rate_garbage", "rate_truncated"])
+def test_replies_that_cannot_be_read_are_asked_about_again(fault: str) -> None:
+    """A second asking mends them; both replies are paid and stored, and the second run pays nothing."""
+    with FakeServer(**{fault: 1.0}) as server, Store(":memory:") as store:  # type: ignore[arg-type]
+        outcome = weigh(records(3), WHOLE, prompted(server), store=store)
+        paid = server.count
+        assert set(outcome.statuses) <= {"scored", "judge_failed"}
+        assert outcome.tally.sent == paid == 6
+        again = weigh(records(3), WHOLE, prompted(server), store=store)
+        assert server.count == paid
+        assert again.documents == outcome.documents
+
+
+def test_a_refused_parameter_is_left_out_with_a_note() -> None:
+    """The endpoint will not have a temperature: it is left out after the first refusal, and the run says so."""
+    with FakeServer(refuse_parameters=["temperature"]) as server:
+        outcome = weigh(records(3), WHOLE, prompted(server))
+        assert server.count == 3
+    assert outcome.statuses == ["scored"] * 3
+    assert any("temperature is not taken by the endpoint" in note for note in outcome.tally.notes)
+
+
+def test_many_faults_at_once_lose_nothing() -> None:
+    """A mean endpoint: every record is judged in the end, and each answer is paid once."""
+    with FakeServer(rate_429=0.2, rate_500=0.2, rate_reset=0.1, retry_after=0.02, latency=(0.0, 0.01)) as server:
+        outcome = weigh(records(60), CLAIMS, prompted(server))
+        assert server.count == len(server.unique) == outcome.tally.sent
+    assert outcome.ids == [f"r{n}" for n in range(1, 61)]
+    assert set(outcome.statuses) == {"scored"} | (set(outcome.statuses) & {"empty"})
+    assert outcome.tally.failed == 0
+
+
+def test_a_scripted_error_body_is_told() -> None:
+    """The provider's own message stands in the result."""
+    answer = Scripted("The content is not allowed.", status=400)
+    with FakeServer(answer=lambda request: answer) as server:
+        outcome = weigh(records(1), WHOLE, prompted(server))
+    assert "HTTP 400: The content is not allowed." in outcome.reasons[0]
+
+
+def test_a_step_without_a_judge_is_refused_by_name() -> None:
+    """Before the run: the metric, the judge and the step are named."""
+    judge = ScriptedJudge(GOOD, name="mine", tasks=("support",))
+    with pytest.raises(ConfigError, match="claim_relevance: the judge 'mine' cannot answer the step 'claims'"):
+        only(judge).check(CLAIMS[1])
+
+
+def test_a_panel_cannot_write() -> None:
+    a, b = ScriptedJudge(GOOD, name="a"), ScriptedJudge(GOOD, name="b")
+    with pytest.raises(ConfigError, match="give the step 'claims' one judge"):
+        Routes(Route((a, b)), {}).check(CLAIMS[0])
+    Routes(Route((a, b)), {"claims": Route((a,))}).check(CLAIMS[0])
+
+
+def test_blank_records_need_no_judge() -> None:
+    """What is empty or missing is settled without a call, even where the endpoint is dead."""
+    with nobody_there() as name:
+        given = [Record("a"), replace(record("b"), response=" ")]
+        outcome = weigh(given, CLAIMS, build(parse(name)))
+    assert outcome.error is None
+    assert outcome.statuses == ["missing_field", "missing_field", "empty", "empty"]

@@ -1,0 +1,299 @@
+"""Grounding and claim relevance: the claims of the whole response, asked once, each with its own verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from material import CONTEXTS, QUESTION, Script, passages, record, weigh
+
+from ragstone.judges.base import Failed
+from ragstone.metrics import find
+from ragstone.metrics.base import Metric
+from ragstone.questions import LIKERT, YES_NO, Question, Rate, Rated, Write, Written
+from ragstone.types import Record, Score, Span, Unit, Verdict
+
+BOTH = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])
+THREE = ["The kettle is steel.", "It boils fast.", "It costs ten."]
+LONG = " ".join(
+    f"The part number {n} of the machine is described in this rather long sentence here." for n in range(40)
+)
+
+
+def metric(name: str = "grounding", **parameters: Any) -> Metric:
+    return find(name)().with_parameters(parameters)
+
+
+def script(claims: Any, labels: Any) -> Script:
+    return {"claims": claims, "support": labels, "relevance": labels}
+
+
+def rows(score: Score) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = score.detail["claims"]
+    return found
+
+
+def rated(asked: list[Question[Any]]) -> list[Rate]:
+    return [question for question in asked if isinstance(question, Rate)]
+
+
+def written(asked: list[Question[Any]]) -> list[Write]:
+    return [question for question in asked if isinstance(question, Write)]
+
+
+@BOTH
+def test_worked_numbers(name: str) -> None:
+    """Raws 4, 1, 5 are .75, 0, 1: the mean is .5833, the second is REJECTED, the metric FAILED at 0.6."""
+    score, _ = weigh(metric(name, scoring_mode="scale_1_5"), record(), script(THREE, ["4", "1", "5"]))
+    assert [verdict.value for verdict in score.verdicts] == [0.75, 0.0, 1.0]
+    assert score.value == pytest.approx(0.5833, abs=5e-5)
+    assert [row["verdict"] for row in rows(score)] == ["ACCEPTED", "REJECTED", "ACCEPTED"]
+    assert [row["raw_score"] for row in rows(score)] == [4, 1, 5]
+    assert (score.detail["accepted"], score.detail["rejected"], score.outcome) == (2, 1, "FAILED")
+
+
+@pytest.mark.parametrize(
+    ("mode", "scale"),
+    [("binary_yes_no", YES_NO), ("binary", YES_NO), ("yes_no", YES_NO), ("scale_1_5", LIKERT), ("likert", LIKERT)],
+)
+@BOTH
+def test_the_mode_chooses_the_scale(name: str, mode: str, scale: Any) -> None:
+    _, asked = weigh(metric(name, scoring_mode=mode), record(), script(THREE, scale.labels[-1]))
+    assert [question.scale for question in rated(asked)] == [scale]
+
+
+def test_the_default_mode_is_yes_or_no() -> None:
+    """Two of three claims supported: two thirds, which is PASSED at 0.6."""
+    score, _ = weigh(metric(), record(), script(THREE, ["yes", "no", "yes"]))
+    assert score.value == pytest.approx(2 / 3)
+    assert score.outcome == "PASSED"
+    assert [row["raw_score"] for row in rows(score)] == [1, 0, 1]
+
+
+@pytest.mark.parametrize(("threshold", "decision"), [(0.75, "ACCEPTED"), (0.76, "REJECTED"), (0.0, "ACCEPTED")])
+def test_a_claim_is_accepted_at_its_threshold(threshold: float, decision: str) -> None:
+    score, _ = weigh(metric(scoring_mode="likert", threshold=threshold), record(), script(["One."], "4"))
+    assert [row["verdict"] for row in rows(score)] == [decision]
+    assert score.outcome == {"ACCEPTED": "PASSED", "REJECTED": "FAILED"}[decision]
+
+
+def test_grounding_holds_claims_against_all_contexts() -> None:
+    """One rating of all claims against every context that holds text, with evidence, and no question."""
+    about = record(None, CONTEXTS[0], " ", CONTEXTS[1])
+    _, asked = weigh(metric(), replace(about, response="One. Two."), script(["One.", "Two."], "yes"))
+    (question,) = rated(asked)
+    assert question.task == "support"
+    assert [passage.id for passage in question.passages] == ["p1", "p3"]
+    assert (question.evidence, question.skippable, question.question) == (True, False, "")
+    assert [unit.text for unit in question.units] == ["One.", "Two."]
+
+
+def test_claim_relevance_holds_the_same_claims_against_the_question() -> None:
+    _, asked = weigh(metric("claim_relevance"), record(), script(THREE, "yes"))
+    (question,) = rated(asked)
+    assert (question.task, question.question, question.passages, question.evidence) == (
+        "relevance", QUESTION, (), False,
+    )  # fmt: skip
+
+
+def test_both_metrics_ask_for_the_claims_in_equal_questions() -> None:
+    """Equal questions are one question: the claims of a record are paid once."""
+    first = written(weigh(metric("grounding"), record(), script(THREE, "yes"))[1])
+    second = written(weigh(metric("claim_relevance", max_claims=2), record(), script(THREE, "yes"))[1])
+    assert first == second
+    assert len({*first, *second}) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("wanted", [False, True])
+def test_reasons_are_asked_for_on_request(name: str, wanted: bool) -> None:  # noqa: FBT001
+    _, asked = weigh(metric(name, include_reasoning=wanted), record(), script(THREE, "yes"))
+    assert [question.reasons for question in rated(asked)] == [wanted]
+
+
+def test_the_reason_for_all_claims_is_kept() -> None:
+    """``include_reasoning`` asks for one reason for the batch: it becomes the score's."""
+
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return ["One."]
+        assert isinstance(question, Rate)
+        return Rated((Verdict(question.units[0], "yes", 1.0, "j", raw=1, reason="it says so"),), "all is there")
+
+    score, _ = weigh(metric(include_reasoning=True), record(), answer)
+    assert (score.reason, score.verdicts[0].reason) == ("all is there", "it says so")
+
+
+@BOTH
+def test_every_part_of_a_long_response_is_asked(name: str) -> None:
+    """Parts of about ``part_tokens`` tokens hold all sentences, in order, none twice, and know what came before."""
+    about = record(LONG)
+    _, asked = weigh(metric(name), about, script([], "yes"))
+    parts = written(asked)
+    assert len(parts) > 5
+    sentences = [unit for part in parts for unit in part.sentences]
+    assert [unit.id for unit in sentences] == [f"r/sentence/{n}" for n in range(1, 41)]
+    assert [part.part for part in parts] == list(range(1, len(parts) + 1))
+    assert all(unit.span and LONG[unit.span.start : unit.span.end] == unit.text for unit in sentences)
+    assert parts[0].before == ""
+    for part in parts[1:]:
+        assert 0 < len(part.before) <= 400
+        span = part.sentences[0].span
+        assert span is not None
+        assert LONG[: span.start].rstrip().endswith(part.before)
+    assert all(part.limit is None for part in parts)
+
+
+def test_no_claim_of_a_long_response_is_dropped() -> None:
+    """Forty claims of a long response are all judged, each under its own number and with its part."""
+
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return [unit.text for unit in question.sentences]
+        return "yes"
+
+    score, asked = weigh(metric(), record(LONG), answer)
+    assert (score.asked, score.value) == (40, 1.0)
+    assert [row["claim"] for row in rows(score)] == [f"r/claim/{n}" for n in range(1, 41)]
+    assert [row["text"] for row in rows(score)] == [
+        unit.text for part in written(asked) for unit in part.sentences
+    ]  # fmt: skip
+    assert [row["part"] for row in rows(score)] == [
+        part.part for part in written(asked) for _ in part.sentences
+    ]  # fmt: skip
+
+
+def test_smaller_parts_are_more_parts() -> None:
+    few = written(weigh(metric(part_tokens=400), record(LONG), script([], "yes"))[1])
+    many = written(weigh(metric(part_tokens=20), record(LONG), script([], "yes"))[1])
+    assert len(few) < len(many) == 40
+
+
+@BOTH
+def test_a_part_that_cannot_be_read_makes_the_score_partial(name: str) -> None:
+    """The claims of the other parts stand, and the reason says that not all are there."""
+
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return Failed("it timed out") if question.part == 2 else [f"Claim of part {question.part}."]
+        return "yes"
+
+    score, asked = weigh(metric(name), record(LONG), answer)
+    assert (score.status, score.value, score.unjudged) == ("partial", 1.0, 0)
+    assert score.reason == "not all claims: it timed out"
+    assert len(score.verdicts) == len(written(asked)) - 1
+
+
+@BOTH
+def test_failing_to_write_is_not_having_no_claims(name: str) -> None:
+    """No claims because the judge failed: judge_failed with its reason. Because there are none: empty."""
+    failed, _ = weigh(metric(name), record(), script(Failed("it timed out"), "yes"))
+    assert (failed.status, failed.value, failed.reason) == ("judge_failed", None, "no claims: it timed out")
+    assert (failed.low, failed.high) == (0.0, 1.0)
+    none, asked = weigh(metric(name), record(), script([], "yes"))
+    assert (none.status, none.value, none.reason) == ("empty", None, "the response makes no claims")
+    assert rated(asked) == []
+
+
+def test_claims_that_are_there_though_something_failed_are_used() -> None:
+    """An answer with units and a failure is both: what was written is judged, the rest is said to be missing."""
+    unit = Unit("claim/1", "claim", "One.", part=1)
+    score, _ = weigh(metric(), record(), script(Written((unit,), "cut off"), "yes"))
+    assert (score.status, score.value, score.reason) == ("partial", 1.0, "not all claims: cut off")
+
+
+@pytest.mark.parametrize("again", ["One.", " one. ", "ONE.", "O ne."])
+def test_a_claim_that_is_written_twice_counts_once(again: str) -> None:
+    """Case and blanks do not make another claim; how many were left out is said."""
+    score, _ = weigh(metric(), record(), script(["One.", "Two.", again], "yes"))
+    assert score.detail.get("duplicates", 0) == (0 if again == "O ne." else 1)
+    assert [row["text"] for row in rows(score)][:2] == ["One.", "Two."]
+
+
+def test_the_first_of_two_equal_claims_stays() -> None:
+    """It keeps its place, its span and its confidence, even if the judge sends the very same claim again."""
+    first = Unit("claim/1", "claim", "One.", Span(0, 4), "r/sentence/1", 0.9, 1)
+    other = Unit("claim/2", "claim", "Two.", Span(5, 9), "r/sentence/2", 0.8, 1)
+    later = Unit("claim/3", "claim", "one.", Span(5, 9), "r/sentence/2", 0.1, 1)
+    score, _ = weigh(metric(), record("One. Two."), script(Written((first, other, first, later)), "yes"))
+    assert [(v.unit.id, v.unit.span, v.unit.confidence) for v in score.verdicts] == [
+        ("r/claim/1", Span(0, 4), 0.9), ("r/claim/2", Span(5, 9), 0.8),
+    ]  # fmt: skip
+    assert score.detail["duplicates"] == 2
+
+
+def test_a_limit_that_is_reached_is_said() -> None:
+    """``max_claims`` judges the first so many and says how many it left out."""
+    score, asked = weigh(metric(max_claims=2), record(), script(THREE, "yes"))
+    assert [row["text"] for row in rows(score)] == THREE[:2]
+    assert score.detail["left_out"] == 1
+    assert written(asked)[0].limit is None, "a judge that stops at the limit would hide how much is left out"
+    score, _ = weigh(metric(max_claims=3), record(), script(THREE, "yes"))
+    assert "left_out" not in score.detail
+
+
+def test_duplicates_do_not_count_towards_the_limit() -> None:
+    score, _ = weigh(metric(max_claims=2), record(), script(["One.", "one.", "Two.", "Three."], "yes"))
+    assert [row["text"] for row in rows(score)] == ["One.", "Two."]
+    assert (score.detail["duplicates"], score.detail["left_out"]) == (1, 1)
+
+
+def test_an_unjudged_claim_is_neither_accepted_nor_rejected() -> None:
+    """It leaves the mean, widens low and high, and its row has no verdict."""
+    score, _ = weigh(metric(), record(), script(THREE, ["yes", None, "no"]))
+    assert (score.value, score.low, score.high) == (0.5, pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (score.status, score.asked, score.unjudged) == ("partial", 3, 1)
+    assert [row["verdict"] for row in rows(score)] == ["ACCEPTED", None, "REJECTED"]
+    assert rows(score)[1]["raw_score"] is None
+    assert (score.detail["accepted"], score.detail["rejected"]) == (1, 1)
+
+
+def test_an_unknown_label_empties_its_own_place_only() -> None:
+    """The labels after it do not move up."""
+    score, _ = weigh(metric(), record(), script(THREE, ["maybe", "no", "yes"]))
+    assert [verdict.value for verdict in score.verdicts] == [None, 0.0, 1.0]
+
+
+def test_a_row_tells_what_a_reader_needs() -> None:
+    unit = Unit("claim/9", "claim", "The kettle is steel.", Span(0, 20), "r/sentence/1", 0.7, 1)
+    score, _ = weigh(metric(), record(), script(Written((unit,)), "yes"))
+    assert rows(score) == [
+        {
+            "claim": "r/claim/1", "text": "The kettle is steel.", "tokens": 4, "part": 1, "confidence": 0.7,
+            "verdict": "ACCEPTED", "raw_score": 1,
+        }
+    ]  # fmt: skip
+    assert score.verdicts[0].unit.parent == "r/sentence/1"
+
+
+@BOTH
+def test_a_record_brings_its_own_parameters(name: str) -> None:
+    """What a record overrides holds for it alone: mode, threshold, switched off."""
+    own = metric(name).overridden({"scoring_mode": "likert", "threshold": 0.4})
+    score, _ = weigh(own, record(), script(["One.", "Two."], ["2", "4"]))
+    assert (score.value, score.outcome) == (0.5, "PASSED")
+    assert metric(name).changed() == {}
+
+
+def test_the_question_may_be_absent_for_grounding() -> None:
+    """Grounding needs no question; the claims are then written without one."""
+    about = Record("r", response="One. Two.", contexts=passages("One."))
+    score, asked = weigh(metric(), about, script(["One.", "Two."], ["yes", "no"]))
+    assert score.value == 0.5
+    assert written(asked)[0].question == ""
+
+
+def test_the_flow_by_hand() -> None:
+    """The claims first, all parts at once, then one rating, then the scores: next and send, no engine."""
+    flow = metric().flow(record())
+    (write,) = next(flow)
+    assert isinstance(write, Write)
+    unit = Unit("claim/1", "claim", "The kettle is steel.", Span(0, 20), part=1)
+    (rate,) = flow.send([Written((unit,))])
+    assert isinstance(rate, Rate)
+    assert [claim.id for claim in rate.units] == ["r/claim/1"]
+    with pytest.raises(StopIteration) as stop:
+        flow.send([Rated((Verdict(rate.units[0], "yes", 1.0, "j", raw=1),))])
+    (score,) = stop.value.value
+    assert (score.value, score.status) == (1.0, "scored")

@@ -1,0 +1,163 @@
+"""Laws that hold for every metric and any verdicts, whoever judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from material import passages, record, weigh
+
+from ragstone.metrics import catalogue, find
+from ragstone.metrics.base import Metric
+from ragstone.questions import LIKERT, Question, Rate, Rated, Write
+from ragstone.types import TRIVIAL, Unit, Verdict
+
+NAMES = st.sampled_from(sorted(catalogue()))
+TEXTS = st.text(alphabet="ab c.\n!?1é世", max_size=60)
+VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
+LABELS = st.lists(st.sampled_from(["yes", "no", None]), min_size=1, max_size=12)
+
+
+def verdicts(values: Sequence[float | None]) -> list[Verdict]:
+    return [
+        Verdict(Unit(f"r/claim/{n}", "claim", str(n)), None if value is None else "x", value, "j")
+        for n, value in enumerate(values, 1)
+    ]
+
+
+def metric() -> Metric:
+    return catalogue()["answer_relevance"]()
+
+
+def claims(labels: Sequence[str | None]) -> Any:
+    """A script that writes one claim a label and judges it so."""
+
+    def answer(question: Question[Any]) -> Any:
+        return [f"Claim {n}." for n in range(len(labels))] if isinstance(question, Write) else list(labels)
+
+    return answer
+
+
+@given(NAMES, TEXTS, st.lists(TEXTS, max_size=4), st.data())
+def test_any_record_and_any_verdicts_give_a_value_in_range(
+    name: str, response: str, contexts: list[str], data: st.DataObject
+) -> None:
+    """The value is in [0, 1] or absent, between low and high, and the counts fit the verdicts."""
+
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return data.draw(st.lists(TEXTS, max_size=4))
+        assert isinstance(question, Rate)
+        labels = [*question.scale.labels, None, "nonsense", *([TRIVIAL] if question.skippable else [])]
+        return [data.draw(st.sampled_from(labels)) for _ in question.units] or "0"
+
+    score, _ = weigh(find(name)(), record(response, *(contexts or ["x"])), answer)
+    if score.value is None:
+        assert score.status not in ("scored", "partial")
+        assert score.outcome is None
+    else:
+        assert score.low is not None
+        assert score.high is not None
+        assert 0 <= score.low <= score.value <= score.high <= 1
+        assert score.status in ("scored", "partial")
+    counted = [verdict for verdict in score.verdicts if not verdict.trivial]
+    assert (score.asked, score.unjudged) == (len(counted), sum(verdict.unjudged for verdict in counted))
+
+
+@given(VALUES)
+def test_low_and_high_are_the_extremes(values: list[float | None]) -> None:
+    """They are what the mean would be with every unjudged unit at 0 and at 1, and hold the value between them."""
+    score = metric().mean_score(record(), verdicts(values))
+    if score.value is None:
+        return
+    worst = metric().mean_score(record(), verdicts([value or 0.0 for value in values])).value
+    best = metric().mean_score(record(), verdicts([1.0 if value is None else value for value in values])).value
+    assert worst is not None
+    assert best is not None
+    assert abs(score.low - worst) < 1e-12  # type: ignore[operator]
+    assert abs(score.high - best) < 1e-12  # type: ignore[operator]
+    assert score.low <= score.value <= score.high  # type: ignore[operator]
+
+
+@given(VALUES, st.integers(0, 12))
+def test_an_unjudged_unit_never_moves_the_value(values: list[float | None], place: int) -> None:
+    """Added anywhere it changes the bounds and the counts, and not the value of those that are judged."""
+    before = metric().mean_score(record(), verdicts(values))
+    after = metric().mean_score(record(), verdicts([*values[:place], None, *values[place:]]))
+    assert after.value == before.value
+    assert after.unjudged == before.unjudged + 1
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_the_order_of_the_units_does_not_move_the_value(values: list[float | None], chooser: Any) -> None:
+    shuffled = list(values)
+    chooser.shuffle(shuffled)
+    before, after = (metric().mean_score(record(), verdicts(given)) for given in (values, shuffled))
+    assert (after.value, after.low, after.high) == (before.value, before.low, before.high)
+
+
+@given(LABELS)
+def test_one_more_supported_claim_never_lowers_grounding(labels: list[str | None]) -> None:
+    before, _ = weigh(find("grounding")(), record(), claims(labels))
+    after, _ = weigh(find("grounding")(), record(), claims([*labels, "yes"]))
+    assert after.value is not None
+    assert after.value >= (before.value or 0.0)
+
+
+@given(st.lists(st.sampled_from([*LIKERT.labels, None]), min_size=1, max_size=8), st.integers(0, 7))
+def test_a_better_verdict_never_lowers_the_value(labels: list[str | None], place: int) -> None:
+    """Raising one claim's grade cannot make the mean fall."""
+    place %= len(labels)
+    better = labels[place]
+    if better is None:
+        return
+    raised = [*labels[:place], str(min(5, int(better) + 1)), *labels[place + 1 :]]
+    likert = find("grounding")().with_parameters({"scoring_mode": "likert"})
+    before, after = (weigh(likert, record(), claims(given))[0].value for given in (labels, raised))
+    assert after is not None
+    assert before is not None
+    assert after >= before
+
+
+@given(st.permutations(["Steel it is.", "It boils water.", "It is dear.", "Nothing of use."]), st.data())
+def test_the_order_of_passages_changes_no_arithmetic(texts: list[str], data: st.DataObject) -> None:
+    """The same grades for the same passages, in whatever order, give the same context relevance."""
+    grades = {text: data.draw(st.sampled_from("0123")) for text in sorted(texts)}
+    plain, _ = weigh(find("context_relevance")(), record("x", *sorted(texts)), {"relevance": grades})
+    moved, asked = weigh(find("context_relevance")(), record("x", *texts), {"relevance": grades})
+    assert moved.value == plain.value
+    (question,) = asked
+    assert isinstance(question, Rate)
+    assert [unit.text for unit in question.units] == texts
+
+
+@given(st.permutations(["Steel it is.", "It boils water.", "It is dear."]))
+def test_the_order_of_passages_is_kept_in_questions_about_them(texts: list[str]) -> None:
+    """Grounding asks about the passages as the record has them, and nothing but their order differs."""
+    _, asked = weigh(find("grounding")(), record("x", *texts), claims(["yes", "no"]))
+    assert [q.passages for q in asked if isinstance(q, Rate)] == [passages(*texts)]
+
+
+@given(NAMES, TEXTS, st.lists(TEXTS, max_size=3))
+def test_equal_records_give_equal_questions(name: str, response: str, contexts: list[str]) -> None:
+    """Nothing in a question depends on anything but the record and the parameters."""
+
+    def asked() -> list[Question[Any]]:
+        script = {"claims": ["One."], "support": None, "relevance": None, "response_support": None}
+        empty = {task: [found] if found is None else found for task, found in script.items()}
+        return weigh(find(name)(), record(response, *(contexts or ["x"])), empty)[1]
+
+    first, second = asked(), asked()
+    assert first == second
+    assert [hash(question) for question in first] == [hash(question) for question in second]
+
+
+@given(st.lists(st.sampled_from([("yes", 1.0), ("no", 0.0)]), min_size=1, max_size=10))
+def test_the_decisions_add_up(labels: list[tuple[str, float]]) -> None:
+    """Accepted and rejected are all claims; in yes-or-no mode the value is the accepted share."""
+    score, _ = weigh(find("grounding")(), record(), claims([label for label, _ in labels]))
+    assert score.detail["accepted"] + score.detail["rejected"] == len(labels)
+    assert score.value == sum(value for _, value in labels) / len(labels)
+    assert Rated(score.verdicts).verdicts == score.verdicts

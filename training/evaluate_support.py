@@ -1,0 +1,101 @@
+"""How well the embedded judge does, per data set and beside the word-overlap floor.
+
+    python training/evaluate_support.py [--data ../shared/data] [--rows 0]
+
+Support on ``support/dev.jsonl``: AUROC of the floor (share of the claim's content words found in the context)
+and of the judge, balanced accuracy at the ``yes`` cut, expected calibration error in ten bins, and how partial
+support (where labelled, in the training data's kept-back tenth) falls into grades. Relevance on the half of
+the traces that was not fitted on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fit_support import HELD, Numbers, answer_pairs, bucket, passage_pairs, read
+from sklearn.metrics import roc_auc_score
+
+from ragstone.judges.embedded.evidence import FEATURES, Library, find
+from ragstone.judges.embedded.model import label_of, model, probability
+from ragstone.judges.embedded.relevance import relevance
+from ragstone.questions import GRADE_0_2, YES_NO
+
+EVERYWHERE = FEATURES.index("plain_everywhere")
+
+
+def weigh(row: dict[str, Any]) -> tuple[float, float]:
+    """The floor and the judge's probability."""
+    finding = find(row["claim"], Library(row["context"], (row["claim"],)))
+    weights = model().support
+    chance = probability(round(weights.log_odds(finding.features), 6), weights.calibration) if finding.windows else 0.0
+    return finding.features[EVERYWHERE], chance
+
+
+def relevant(name: str, pair: tuple[str, str]) -> tuple[float, float]:
+    """The floor (share of the question's weight found) and the probability."""
+    features, _, _ = relevance(*pair)
+    weights = getattr(model(), name)
+    return features[2], probability(weights.log_odds(features), weights.calibration)
+
+
+def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> None:
+    cut = model().cuts[YES_NO.name][0]
+    print(f"{'data set':24}{'rows':>7}{'support':>9}{'floor':>8}{'AUROC':>8}{'bal.acc':>9}{'ECE':>7}")
+    means = []
+    names = [*sorted(set(sets)), "pooled"]
+    for name in names:
+        mine = np.array([name in {"pooled", own} for own in sets])
+        y, p = labels[mine], chances[mine]
+        if len(set(y.tolist())) < 2:
+            continue
+        below, value = roc_auc_score(y, floor[mine]), roc_auc_score(y, p)
+        balanced = ((p[y == 1] >= cut).mean() + (p[y == 0] < cut).mean()) / 2
+        bins = np.minimum((p * 10).astype(int), 9)
+        error = sum(abs(p[bins == b].mean() - y[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist()))
+        print(f"{name:24}{len(y):7}{y.mean():9.2f}{below:8.3f}{value:8.3f}{balanced:9.3f}{error:7.3f}")
+        if name != "pooled":
+            means.append((below, value, balanced, error))
+    columns = np.array(means).mean(axis=0)
+    print(f"{'mean over data sets':40}{columns[0]:8.3f}{columns[1]:8.3f}{columns[2]:9.3f}{columns[3]:7.3f}")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument("--rows", type=int, default=0, help="only so many rows, spread evenly; 0: all")
+    arguments.add_argument("--jobs", type=int, default=2)
+    given = arguments.parse_args()
+    rows = read(given.data / "support/dev.jsonl")
+    rows = rows[:: max(1, len(rows) // given.rows)] if given.rows else rows
+    held = [r for r in read(given.data / "support/train.jsonl") if bucket(r["context"][0]) % HELD == 0]
+    traces = read(given.data / "traces/ragbench_validation.jsonl")[1::2]
+    with Pool(given.jobs) as pool:
+        print(f"support, dev.jsonl, model {model().digest}")
+        found = np.array(pool.map(weigh, rows, chunksize=100))
+        labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
+        table([row["dataset"] for row in rows], labels, found[:, 0], found[:, 1])
+        kept = np.array(pool.map(weigh, held, chunksize=100))
+        print("\ngrade 0-2 by label, share of rows (training contexts that were kept back)")
+        for label in ("not_support", "partial_support", "support"):
+            mine = [p for row, p in zip(held, kept[:, 1].tolist(), strict=True) if row["label"] == label]
+            grades = [label_of(GRADE_0_2, p) for p in mine]
+            print(f"{label:18}{len(mine):6}  " + "  ".join(f"{g}: {grades.count(g) / len(mine):.2f}" for g in "012"))
+        makers: tuple[tuple[str, Callable[..., tuple[list[tuple[str, str]], list[int]]]], ...]
+        makers = (("passage", passage_pairs), ("answer", answer_pairs))
+        for name, maker in makers:
+            pairs, about = maker(traces)
+            got = np.array(pool.map(partial(relevant, name), pairs, chunksize=50))
+            print(
+                f"\nrelevance, {name}: {len(pairs)} pairs of the other half of the traces, {np.mean(about):.2f} relevant; "
+                f"AUROC {roc_auc_score(about, got[:, 1]):.3f}, floor {roc_auc_score(about, got[:, 0]):.3f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Fit the embedded judge's numbers and write them to ``model.json``.
+
+    python training/fit_support.py [--data ../shared/data] [--out src/ragstone/judges/embedded/model.json]
+
+Three steps: how rare English stems are, counted over the training contexts; the support model, boosted trees
+over the features of ``ragstone.judges.embedded.evidence``, with a calibration and a cut from the tenth of the
+training contexts that is kept back; two small logistic models of relevance. Everything is seeded and counted
+in a fixed order: two runs write the same bytes. ``dev.jsonl`` is never read here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+MODEL = Path(__file__).parent.parent / "src/ragstone/judges/embedded/model.json"
+BLANK: dict[str, Any] = {"mean": [], "scale": [], "weight": [], "bias": 0.0, "trees": [], "calibration": [1.0, 0.0]}
+RAREST = 8
+"""Contexts that a stem must be in to be counted; rarer ones all weigh the same."""
+
+HELD = 10
+"""One in so many contexts is kept back for calibration and cuts."""
+
+UNSEEN = ("context_length", "context_sentences")
+"""Features that mostly say which data set a row is from; the model does not see them."""
+
+CUTS = {"scale_1_5": [0.2, 0.4, 0.6, 0.8], "grade_0_3": [0.25, 0.5, 0.75], "grade_0_2": [1 / 3, 2 / 3]}
+"""Equal steps of the calibrated probability; the cut of ``yes_no`` is fitted."""
+
+Numbers = NDArray[np.float64]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    with path.open("rb") as lines:
+        return [orjson.loads(line) for line in lines]
+
+
+def bucket(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+
+
+def write_model(path: Path, model: dict[str, Any]) -> None:
+    path.write_bytes(orjson.dumps(model) + b"\n")
+
+
+# ---- rarity
+
+
+def stems_of(text: str) -> list[str]:
+    from ragstone.judges.embedded.words import tokens_of  # noqa: PLC0415 - in the worker
+
+    return sorted({token.stem for token in tokens_of(text, "en")})
+
+
+def rarity(rows: Iterable[dict[str, Any]], pool: Any) -> dict[str, Any]:
+    """For each stem in at least 8 of the different contexts: log of contexts over those that have it, in tenths."""
+    texts = sorted({text for row in rows for text in row["context"]})
+    counts: Counter[str] = Counter()
+    for stems in pool.imap(stems_of, texts, chunksize=200):
+        counts.update(stems)
+    levels: dict[int, list[str]] = {}
+    for stem, count in counts.items():
+        if count >= RAREST:
+            levels.setdefault(round(10 * math.log((len(texts) + 1) / (count + 1))), []).append(stem)
+    tenths = {str(level): " ".join(sorted(levels[level])) for level in sorted(levels)}
+    return {"language": "en", "documents": len(texts), "tenths": tenths}
+
+
+# ---- support
+
+
+def support_features(row: dict[str, Any]) -> tuple[float, ...]:
+    from ragstone.judges.embedded.evidence import Library, find  # noqa: PLC0415 - after rarity is written
+
+    return find(row["claim"], Library(row["context"], (row["claim"],))).features
+
+
+def export(model: HistGradientBoostingClassifier, columns: Sequence[int]) -> list[dict[str, list[Any]]]:
+    """The trees as flat lists; inner nodes keep their cut, leaves their value with column -1."""
+    trees = []
+    for (predictor,) in model._predictors:  # noqa: SLF001 - there is no public way
+        nodes = predictor.nodes
+        trees.append(
+            {
+                "column": [-1 if node["is_leaf"] else columns[int(node["feature_idx"])] for node in nodes],
+                "cut": [
+                    float(f"{node['value']:.4g}") if node["is_leaf"] else float(f"{node['num_threshold']:.6g}")
+                    for node in nodes
+                ],
+                "left": [int(node["left"]) for node in nodes],
+                "right": [int(node["right"]) for node in nodes],
+            }
+        )
+    return trees
+
+
+def trees_value(trees: list[dict[str, list[Any]]], bias: float, features: Numbers) -> Numbers:
+    """What the exported trees say, computed by the package's own code."""
+    from ragstone.judges.embedded.model import Tree  # noqa: PLC0415 - after rarity is written
+
+    made = [Tree(*(tuple(tree[name]) for name in ("column", "cut", "left", "right"))) for tree in trees]
+    return np.array([bias + math.fsum(tree.value(row) for tree in made) for row in features.tolist()])
+
+
+def platt(scores: Numbers, labels: Numbers, weights: Numbers) -> list[float]:
+    """Slope and shift that make a probability of log-odds."""
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(scores[:, None], labels, sample_weight=weights)
+    return [round(float(model.coef_[0][0]), 6), round(float(model.intercept_[0]), 6)]
+
+
+def equal_sets(sets: NDArray[np.str_]) -> Numbers:
+    """Weights by which every data set counts the same."""
+    counts = Counter(sets.tolist())
+    weights = np.array([1 / counts[name] for name in sets.tolist()])
+    return np.asarray(weights / weights.mean(), dtype=np.float64)
+
+
+def best_cut(chances: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> float:
+    """The probability from which on ``yes`` gives the best balanced accuracy, mean over data sets."""
+    names = [name for name in sorted(set(sets.tolist())) if len(set(labels[sets == name].tolist())) == 2]
+    best, found = 0.0, 0.5
+    for cut in (k / 100 for k in range(30, 81)):
+        value = sum(
+            (chances[(sets == name) & (labels == 1)] >= cut).mean() + (chances[(sets == name) & (labels == 0)] < cut).mean()
+            for name in names
+        )
+        if value > best:
+            best, found = value, cut
+    return found
+
+
+def fit_support(rows: list[dict[str, Any]], features: Numbers) -> tuple[dict[str, Any], float]:
+    """Trees on nine tenths of the contexts, calibration and cut on the rest; partial support is left out."""
+    from ragstone.judges.embedded.evidence import FEATURES  # noqa: PLC0415 - after rarity is written
+
+    labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
+    clear = np.array([row["label"] != "partial_support" for row in rows])
+    sets = np.array([row["dataset"] for row in rows])
+    held = np.array([bucket(row["context"][0]) % HELD == 0 for row in rows])
+    columns = [i for i, name in enumerate(FEATURES) if name not in UNSEEN]
+    learn = clear & ~held
+    booster = HistGradientBoostingClassifier(
+        max_iter=200, max_leaf_nodes=16, learning_rate=0.06, min_samples_leaf=60, l2_regularization=5.0,
+        early_stopping=False, random_state=0,
+    )  # fmt: skip
+    booster.fit(features[learn][:, columns], labels[learn])
+    trees = export(booster, columns)
+    bias = round(float(booster._baseline_prediction.ravel()[0]), 6)  # noqa: SLF001 - there is no public way
+    test = clear & held
+    scores = trees_value(trees, bias, features[test])
+    calibration = platt(scores, labels[test], equal_sets(sets[test]))
+    chances = 1 / (1 + np.exp(-(calibration[0] * scores + calibration[1])))
+    cut = best_cut(chances, labels[test], sets[test])
+    print(f"support: {int(learn.sum())} rows to learn from, {int(test.sum())} kept back; calibration {calibration}, cut {cut}")
+    return {**BLANK, "bias": bias, "trees": trees, "calibration": calibration}, cut
+
+
+# ---- relevance
+
+
+def relevance_features(pair: tuple[str, str]) -> tuple[float, ...]:
+    from ragstone.judges.embedded.relevance import relevance  # noqa: PLC0415 - after rarity is written
+
+    return relevance(*pair)[0]
+
+
+def passage_pairs(traces: Iterable[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[int]]:
+    """Question and passage; relevant if any sentence of the passage is labelled so."""
+    pairs, labels = [], []
+    for trace in traces:
+        keys = trace["labels"]["all_relevant_sentence_keys"]
+        numbers = {"".join(c for c in key if c.isdigit()) for key in keys}
+        for number, text in enumerate(trace["documents"]):
+            if text.strip():
+                pairs.append((trace["question"], text))
+                labels.append(int(str(number) in numbers))
+    return pairs, labels
+
+
+def answer_pairs(traces: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[int]]:
+    """Question and sentences or whole of its own response (1) or of another one of the same domain (0)."""
+    from ragstone.segment import sentences  # noqa: PLC0415 - beside its use
+
+    pairs, labels = [], []
+    for number, trace in enumerate(traces):
+        others = [o for o in traces if o["dataset"] == trace["dataset"] and o["question"] != trace["question"]]
+        other = others[(7 * number + 3) % len(others)]
+        for label, text in ((1, trace["response"]), (0, other["response"])):
+            spans = sentences(text)
+            texts = [text, *(text[s.start : s.end] for s in spans[:3] if s.end - s.start > 20 and len(spans) > 1)]
+            pairs.extend((trace["question"], piece) for piece in texts)
+            labels.extend([label] * len(texts))
+    return pairs, labels
+
+
+def fit_logistic(features: Numbers, labels: list[int]) -> dict[str, Any]:
+    """A logistic model; being fitted to log-odds it is its own calibration."""
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    mean, scale = mean.round(6), np.where(scale < 1e-6, 1.0, scale).round(6)
+    model = LogisticRegression(C=0.3, max_iter=2000).fit((features - mean) / scale, labels)
+    return {
+        **BLANK,
+        "mean": mean.tolist(),
+        "scale": scale.tolist(),
+        "weight": model.coef_[0].round(6).tolist(),
+        "bias": round(float(model.intercept_[0]), 6),
+    }
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument("--out", type=Path, default=MODEL)
+    arguments.add_argument("--jobs", type=int, default=2)
+    given = arguments.parse_args()
+    rows = read(given.data / "support/train.jsonl")
+    traces = read(given.data / "traces/ragbench_validation.jsonl")[::2]
+    with Pool(given.jobs) as pool:
+        model = {"rarity": rarity(rows, pool), "support": BLANK, "passage": BLANK, "answer": BLANK, "cuts": {}}
+    # The package reads its own file: the features need the rarities to be in place. Fresh workers read it anew.
+    write_model(MODEL, model)
+    with Pool(given.jobs) as pool:
+        features = np.array(pool.map(support_features, rows, chunksize=200))
+        model["support"], cut = fit_support(rows, features)
+        for name, (pairs, labels) in (("passage", passage_pairs(traces)), ("answer", answer_pairs(traces))):
+            model[name] = fit_logistic(np.array(pool.map(relevance_features, pairs, chunksize=50)), labels)
+            print(f"{name}: {len(labels)} pairs, {sum(labels)} relevant")
+    model["cuts"] = {"yes_no": [cut], **CUTS}
+    write_model(MODEL, model)
+    if given.out != MODEL:
+        write_model(given.out, model)
+    print(f"{given.out}: {given.out.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
