@@ -133,7 +133,8 @@ def best_cut(chances: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> float
     best, found = 0.0, 0.5
     for cut in (k / 100 for k in range(30, 81)):
         value = sum(
-            (chances[(sets == name) & (labels == 1)] >= cut).mean() + (chances[(sets == name) & (labels == 0)] < cut).mean()
+            (chances[(sets == name) & (labels == 1)] >= cut).mean()
+            + (chances[(sets == name) & (labels == 0)] < cut).mean()
             for name in names
         )
         if value > best:
@@ -163,7 +164,9 @@ def fit_support(rows: list[dict[str, Any]], features: Numbers) -> tuple[dict[str
     calibration = platt(scores, labels[test], equal_sets(sets[test]))
     chances = 1 / (1 + np.exp(-(calibration[0] * scores + calibration[1])))
     cut = best_cut(chances, labels[test], sets[test])
-    print(f"support: {int(learn.sum())} rows to learn from, {int(test.sum())} kept back; calibration {calibration}, cut {cut}")
+    print(
+        f"support: {int(learn.sum())} rows to learn from, {int(test.sum())} kept back; calibration {calibration}, cut {cut}"
+    )
     return {**BLANK, "bias": bias, "trees": trees, "calibration": calibration}, cut
 
 

@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import platform
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal, Self
 
 from ragstone import __version__, metrics
-from ragstone.config import Flags, RunSpec, Step, choose, resolve
+from ragstone.config import FILE, Flags, RunSpec, Step, assignments, choose, resolve
 from ragstone.engine import Engine, Job, Route, Routes, Tally, Weighed, signature_of
 from ragstone.errors import ConfigError, RagstoneError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
+from ragstone.judges.spec import PRESETS, Spec
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
+from ragstone.questions import YES_NO, Rate
 from ragstone.records import SetAside, Source, Survey, has, open_records, survey
 from ragstone.report.causes import Causes
+from ragstone.report.export import export, export_to
 from ragstone.report.files import Folder
+from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
-from ragstone.types import NOTHING, Record
+from ragstone.types import NOTHING, Passage, Record, Span, Unit
 
 
 @dataclass(slots=True)
@@ -53,13 +60,14 @@ class Options:
     """How a run is started.
 
     ``metrics`` are names, suites or ``auto``; ``judges`` are ``NAME``, or ``STEP=NAME`` for one step, and
-    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. ``parameters`` maps a metric
+    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. A judge may also be an object;
+    alone it answers every step, and its name may stand wherever a name may. ``parameters`` maps a metric
     to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
     ``cases`` adds a file a record. ``on_start`` is shown the progress when the first call is about to be made.
     """
 
     metrics: Sequence[str] | None = None
-    judges: Sequence[str] | None = None
+    judges: Sequence[str | Judge] | None = None
     aggregate: str | None = None
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING)
@@ -73,11 +81,20 @@ class Options:
     name: str = ""
     on_start: Callable[[Progress], None] | None = None
 
+    def objects(self) -> list[Judge]:
+        """The judges that were brought as objects."""
+        return [judge for judge in self.judges or () if not isinstance(judge, str)]
+
     def flags(self) -> Flags:
         """What of this the configuration merges."""
+        objects = [judge.name for judge in self.objects()]
+        names = [judge for judge in self.judges or () if isinstance(judge, str)]
+        # An object alone is the judge of every step; where names are given too, they say what it is for.
+        judges = names or ([f"[{','.join(objects)}]"] if objects else None)
         return Flags(
             metrics=self.metrics,
-            judges=self.judges,
+            judges=judges,
+            given=frozenset(objects),
             aggregate=self.aggregate,
             parameters=self.parameters,
             fields=self.fields,
@@ -92,7 +109,7 @@ class Options:
 def evaluate(
     source: Any,
     metrics: Sequence[str] | str | None = None,
-    judge: Sequence[str] | str | None = None,
+    judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Run:
     """Weigh records and return the run.
@@ -109,7 +126,7 @@ def evaluate(
 async def aevaluate(
     source: Any,
     metrics: Sequence[str] | str | None = None,
-    judge: Sequence[str] | str | None = None,
+    judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Run:
     """``evaluate`` for those who are in an event loop already."""
@@ -120,7 +137,7 @@ async def aevaluate(
     if metrics is not None:
         options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
     if judge is not None:
-        options["judges"] = [judge] if isinstance(judge, str) else list(judge)
+        options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
     return await weigh(source, Options(**options))
 
 
@@ -128,7 +145,7 @@ async def weigh(source: Any, options: Options) -> Run:
     """Weigh records as the options say: survey, choose, check, then run."""
     spec = resolve(options.flags())
     with _opened(source, spec, _check_overrides) as opened:
-        plan = _plan(spec, opened)
+        plan = _plan(spec, opened, {judge.name: judge for judge in options.objects()})
         store = Store(spec.store)
         try:
             return await _run(plan, opened, store, options)
@@ -164,6 +181,105 @@ def open_store(path: Path | str | None = None) -> Store:
     return Store(where)
 
 
+def export_run(run: Run, form: str, rows: str = "scores", to: Path | IO[bytes] | None = None) -> None:
+    """Write a run as ``jsonl``, ``csv``, ``parquet`` or ``calls`` (a recording that ``replay:FILE`` answers from).
+
+    ``rows`` of a table are ``scores`` or ``verdicts``. ``to`` is a file's path or a binary stream; Parquet needs
+    a path. InputError for what there is not.
+    """
+    if isinstance(to, Path):
+        export_to(run, form, rows, to)
+    elif to is None or form == "parquet":
+        raise ConfigError(f"{form} is written to a file; name it with -o")
+    else:
+        export(run, form, rows, to)
+
+
+def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
+    """Write a commented configuration that changes nothing; ConfigError when the file is there and not forced."""
+    target = Path(path)
+    if target.exists() and not force:
+        raise ConfigError(f"{target} is there already; --force writes it anew")
+    try:
+        target.write_text(resources.files("ragstone").joinpath(FILE).read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{target}: cannot be written ({error.strerror})") from error
+    return target
+
+
+# ---- judges: who can be asked, and whether one answers
+
+
+def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
+    """The judges that are known by name, then those of the configuration's ``[judges.NAME]`` tables."""
+    resolve(Flags(config=config))  # says what is wrong with the file, if anything
+    path = Path(config or os.environ.get("RAGSTONE_CONFIG") or FILE)
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {}) if path.exists() else {}
+    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in tables]
+    return [
+        KnownJudge("embedded", note="needs no key and no network; no language model"),
+        KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
+        *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in PRESETS),
+        *(_known(spec.name, spec, table=True) for spec in own),
+    ]
+
+
+def _known(name: str, spec: Spec, *, table: bool) -> KnownJudge:
+    variable = spec.preset.key if spec.api_key_env is None else spec.api_key_env
+    return KnownJudge(
+        name,
+        where=spec.base_url or spec.preset.base_url,
+        variable=variable,
+        key_set=bool(os.environ.get(variable, "").strip()) if variable else None,
+        model=spec.model,
+        table=table,
+        note="" if spec.base_url or spec.preset.base_url else "an address of your own: azure:NAME@https://…",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of one tiny question to a judge: the call's seconds and tokens, and what was said."""
+
+    judge: str
+    seconds: float
+    said: str
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+def check_judge(name: str, config: Path | str | None = None) -> Checked:
+    """Ask a judge one tiny question, once; BackendError says why no answer came, ConfigError who there is.
+
+    Nothing is stored, and a judge that costs money is paid for this one call.
+    """
+    spec = resolve(Flags(config=config, judges=[name]))
+    return asyncio.run(_asked(build(spec.judges[spec.default.judges[0]])))
+
+
+async def _asked(judge: Judge) -> Checked:
+    unit = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
+    question = Rate("support", (unit,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))
+    if not judge.can("support"):
+        raise ConfigError(f"the judge '{judge.name}' cannot answer the step 'support'")
+    dialogue = judge.dialogue(question)
+    (call,) = next(dialogue)
+    started = time.monotonic()
+    try:
+        await judge.backend.open()
+        reply = await judge.backend.send(call)
+    finally:
+        await judge.backend.close()
+    seconds = time.monotonic() - started
+    try:
+        dialogue.send([reply])
+        said = "the answer cannot be read as it was asked for"
+    except StopIteration as stop:
+        (verdict,) = stop.value.verdicts
+        said = f"unjudged: {verdict.failure}" if verdict.unjudged else f"'{unit.text}' is supported: {verdict.label}"
+    return Checked(judge.id, seconds, said, reply.usage.input, reply.usage.output)
+
+
 # ---- the plan: everything that can be refused is refused before a call is made
 
 
@@ -190,8 +306,8 @@ class _Plan:
         }
 
 
-def _plan(spec: RunSpec, source: Source) -> _Plan:
-    judges = {name: build(judge) for name, judge in spec.judges.items()}
+def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge]) -> _Plan:
+    judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
     found = survey(source)
     paid = any(not judge.backend.free for judge in judges.values())

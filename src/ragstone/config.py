@@ -30,6 +30,8 @@ from ragstone.types import NOTHING
 FILE: Final = "ragstone.toml"
 STORE: Final = Path(".ragstone/ragstone.db")
 DEFAULT_JUDGE: Final = "embedded"
+GIVEN: Final = "given"
+"""The provider of a judge that the caller brought as an object."""
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto`` when calls cost money."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
@@ -138,6 +140,8 @@ class Flags:
     concurrency: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
+    given: frozenset[str] = frozenset()
+    """Names of judges that the caller brings as objects."""
 
 
 def resolve(flags: Flags) -> RunSpec:
@@ -162,7 +166,7 @@ def resolve(flags: Flags) -> RunSpec:
     for name in weights:
         if name not in used:
             raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
-    specs = {name: _spec(name, file) for name in used}
+    specs = {name: Spec(name, provider=GIVEN) if name in flags.given else _spec(name, file) for name in used}
     if flags.concurrency is not None:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")

@@ -1,99 +1,168 @@
-"""Read the one JSON object that a reply was asked for, whatever stands around it."""
+"""Read the one JSON object that a reply was asked for, whatever stands around it.
+
+A reply may repeat texts that a stranger wrote, with JSON and reasoning tags of their own. So a tag inside an
+object that is the answer's own is a word of it, an object that begins inside a string is none, and of several
+objects the last counts, even where it has to be mended and an earlier one need not be.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import orjson
 
 from ragstone.errors import ParseError
-from ragstone.parsing.reasoning import strip_reasoning
+from ragstone.parsing.reasoning import TAG, strip_reasoning
 
-RESTARTS: Final = 64
-"""How often reading starts anew after a brace that opens nothing; keeps the time linear in the text."""
-LONGEST: Final = 2_000_000
-"""Characters of a reply that are looked at; a judge's answer is never near it."""
+LONGEST: Final = 400_000
+"""The most characters of a reply that is read; a judge's answer is never near it."""
+RESTARTS: Final = 16
+"""How often reading starts anew after a brace that is never closed; keeps the time linear in the text."""
+MENDABLE: Final = 6_000
+"""Characters of an object that json_repair is given: on some texts its time is quadratic."""
+MENDINGS: Final = 2
+"""How many objects of a reply json_repair is given."""
+
+_MARK: Final = re.compile(r'[{}"]|\\.', re.DOTALL)
+_OPENING: Final = re.compile(r"\{(?!\s*\\)")
+"""A brace that may open an object; one before a backslash stands in a string of another."""
+_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def read_object(text: str, key: str) -> dict[str, Any]:
-    """The last well-formed JSON object in the text that has ``key``; failing that, the last one mended.
+    """The last JSON object in the text that has ``key``, mended where it is not well-formed.
 
-    Reasoning blocks are left out first. ParseError when there is none: its message says what stands there
-    instead.
+    Reasoning blocks are left out first. A key that stands twice in one object with different values counts as
+    absent. ParseError when there is no such object: its message says what stands there instead.
     """
-    answer = strip_reasoning(text[:LONGEST])
-    if not answer:
-        raise ParseError("the reply is empty" if not text.strip() else "the reply is reasoning only", reply=text)
-    whole = _loaded(answer)
+    if len(text) > LONGEST:
+        raise ParseError(f"the reply has {len(text)} characters; at most {LONGEST} are read", reply=text[:LONGEST])
+    whole = _loaded(text)
+    if isinstance(whole, str):  # the object as a JSON string
+        whole = _loaded(whole)
     if isinstance(whole, dict) and key in whole:
         return whole
-    candidates = list(_objects(answer))
-    for piece, closed in reversed(candidates):
-        found = _loaded(piece) if closed else None
+    answer = strip_reasoning(text, _quoting(text, key) if TAG.search(text) else ())
+    if not answer:
+        raise ParseError("the reply is empty" if not text.strip() else "the reply is reasoning only", reply=text)
+    mendings = 0
+    for stretch, closed in reversed(list(_objects(answer))):
+        piece = answer[stretch.start : stretch.stop]
+        if key not in piece:
+            continue
+        found = _nearly(piece) if closed else None
+        if found is None and len(piece) <= MENDABLE and mendings < MENDINGS:
+            mendings += 1
+            found = _mended(piece)
         if isinstance(found, dict) and key in found:
             return found
-    for piece, _ in reversed(candidates):
-        found = _mended(piece)
-        if isinstance(found, dict) and key in found:
-            return found
-    if candidates:
+    if "{" in answer:
         raise ParseError(f"no readable JSON object with '{key}' in the reply", reply=text)
     raise ParseError(f"no JSON object in the reply (it begins: {answer[:60]!r})", reply=text)
 
 
+def _quoting(text: str, key: str) -> list[range]:
+    """Where answers stand that hold a reasoning tag, which then must be in one of their strings."""
+    stretches = []
+    for stretch, closed in _objects(text):
+        piece = text[stretch.start : stretch.stop]
+        if not closed or key not in piece or not TAG.search(piece):
+            continue
+        if _nearly(piece) is None:
+            raise ParseError("a reasoning tag stands inside an object that is not well-formed", reply=text)
+        stretches.append(stretch)
+    return stretches
+
+
+def _objects(text: str) -> Iterator[tuple[range, bool]]:
+    """The outermost brace pairs in order, each with whether it is closed.
+
+    A brace in prose that never closes must not swallow what follows, so reading starts again behind it.
+    """
+    restarts = 0
+    opening = _OPENING.search(text)
+    while opening and restarts <= RESTARTS:
+        start = opening.start()
+        end = _closing(text, start)
+        if end is None:
+            restarts += 1
+            yield range(start, len(text)), False
+        else:
+            yield range(start, end), True
+        opening = _OPENING.search(text, end or start + 1)
+
+
+def _closing(text: str, start: int) -> int | None:
+    depth = 0
+    quoted = False
+    for mark in _MARK.finditer(text, start):
+        char = mark[0]
+        if char == '"':
+            quoted = not quoted
+        elif quoted or char[0] == "\\":
+            continue
+        elif char == "{":
+            depth += 1
+        else:
+            depth -= 1
+            if depth == 0:
+                return mark.end()
+    return None
+
+
 def _loaded(text: str) -> Any:
+    """What the text is as JSON; None if it is none."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        orjson.loads(text)  # no lone surrogates, no NaN
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
         return None
+
+
+def _nearly(text: str) -> Any:
+    """What the text is as JSON, if need be without trailing commas and with line breaks inside strings."""
+    found = _loaded(text)
+    if found is None:
+        try:
+            loose = json.loads(_COMMA.sub(r"\1", text), strict=False, object_pairs_hook=_once, parse_constant=_refused)
+            return _clean(loose)
+        except (ValueError, RecursionError):
+            return None
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for key, value in pairs:
+            if key in found and found[key] != value:
+                del found[key]
+    return found
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(name)
 
 
 def _mended(text: str) -> Any:
     from json_repair import repair_json  # noqa: PLC0415 - 40 ms to import, and seldom needed
 
     try:
-        return repair_json(text, return_objects=True, skip_json_loads=True)
+        return _clean(repair_json(text, return_objects=True, skip_json_loads=True))
     except (ValueError, RecursionError, IndexError, TypeError, KeyError):
         return None
 
 
-def _objects(text: str) -> Iterator[tuple[str, bool]]:
-    """The outermost brace pairs in order, each with whether it is closed.
-
-    A brace in prose that never closes must not swallow what follows, so reading starts again behind it.
-    """
-    start = text.find("{")
-    for _ in range(RESTARTS):
-        if start < 0:
-            return
-        end = _closing(text, start)
-        if end is None:
-            yield text[start:], False
-            start = text.find("{", start + 1)
-        else:
-            yield text[start:end], True
-            start = text.find("{", end)
-
-
-def _closing(text: str, start: int) -> int | None:
-    depth = 0
-    quoted = False
-    at = start
-    while at < len(text):
-        char = text[at]
-        if quoted:
-            if char == "\\":
-                at += 1
-            elif char == '"':
-                quoted = False
-        elif char == '"':
-            quoted = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return None
+def _clean(value: Any) -> Any:
+    """The same without lone surrogates, which nothing could write down again."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    return value

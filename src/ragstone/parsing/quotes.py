@@ -15,31 +15,38 @@ _FOLDS: Final = str.maketrans(
         "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-",
     }
 )  # fmt: skip
+_AROUND: Final = " \t\r\n.\u2026\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
+"""What judges put around a quote that the passage need not have: ellipses and quotation marks."""
 _SHORTEST: Final = 2
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
     """Where ``text`` stands in the passages: to the letter first, then with white space, quotes and case folded.
 
-    ``claimed`` is the id of the passage that the judge named; it is looked through first. The quote's text is
-    the passage's own wording. A quote that is nowhere keeps the judge's wording and has no span.
+    What is nowhere as it is is looked for without the dots and quotation marks around it. ``claimed`` is the id
+    of the passage that the judge named; it is looked through first. The quote's text is the passage's own
+    wording. A quote that is nowhere keeps the judge's wording and has no span.
     """
-    wanted = text.strip().strip("\u2026").strip()
-    if len(wanted) < _SHORTEST:
-        return Quote(claimed, None, text, verbatim=False)
     ordered = sorted(passages, key=lambda passage: passage.id != claimed)
-    for passage in ordered:
+    for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
+        if len(wanted) >= _SHORTEST and (quote := _found(wanted, ordered)):
+            return quote
+    return Quote(claimed, None, text, verbatim=False)
+
+
+def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
+    for passage in passages:
         at = passage.text.find(wanted)
         if at >= 0:
             return Quote(passage.id, Span(at, at + len(wanted)), wanted, verbatim=True)
     folded = _fold(wanted)
-    for passage in ordered:
+    for passage in passages:
         if folded in _fold(passage.text):
             body, offsets = _traced(passage.text)
             at = body.find(folded)
             span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
-    return Quote(claimed, None, text, verbatim=False)
+    return None
 
 
 @lru_cache(maxsize=256)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
-_TAG: Final = re.compile(
-    r"<\s*(/?)\s*(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s*>", re.IGNORECASE
-)
+TAG: Final = re.compile(r"<(/?)\s?(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s?>", re.IGNORECASE)
 
 
-def strip_reasoning(text: str) -> str:
+def strip_reasoning(text: str, quoted: Collection[range] = ()) -> str:
     """The text without its reasoning blocks.
 
     A block that is opened and never closed reaches to the end; a closing tag that nothing opened ends a block
-    that began with the text (some chat templates open it before the first token). Blocks may nest.
+    that began with the text (some chat templates open it before the first token). Blocks may nest. A tag that
+    stands inside one of the ``quoted`` stretches is a word of the text and no tag.
     """
     kept: list[str] = []
     depth = 0
     at = 0
-    for tag in _TAG.finditer(text):
+    for tag in TAG.finditer(text):
+        if any(tag.start() in stretch for stretch in quoted):
+            continue
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])

@@ -68,17 +68,19 @@ def parse(text: str, name: str) -> Template:
     header, body = _split(text, name)
     pieces = _PARTS.split(body)
     parts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
-    if set(parts) != {"system", "user"} or pieces[0].strip():
+    if set(parts) != {"system", "user"} or len(pieces) != 5 or pieces[0].strip():
         raise TemplateError(f"prompt {name}: expected one '=== system ===' and one '=== user ===' part")
+    batch = header.get("batch", "1")
+    if not (batch.isascii() and batch.isdigit() and int(batch)):
+        raise TemplateError(f"prompt {name}: batch is {batch!r}; expected a whole number from 1")
+    import jinja2  # noqa: PLC0415 - see Template.render
+
     environment = _environment()
     try:
-        batch = int(header.get("batch", "1"))
         system, user = (environment.from_string(parts[part]) for part in ("system", "user"))
-    except ValueError:
-        raise TemplateError(f"prompt {name}: batch is {header['batch']!r}; expected a whole number") from None
-    except Exception as error:
+    except jinja2.TemplateError as error:
         raise TemplateError(f"prompt {name}: {error}") from error
-    return Template(f"{name}#{digest(text)[:6]}", batch, system, user)
+    return Template(f"{name}#{digest(text)[:6]}", int(batch), system, user)
 
 
 def digest(text: str) -> str:

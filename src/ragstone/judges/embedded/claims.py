@@ -234,7 +234,11 @@ def _opens(words: list[str], at: int, subject: str, grammar: _Grammar, *, strict
     first = _low(words[at])
     if subject and first in grammar.verbs:
         return "verb"
-    if subject and _is_verb(first, grammar) and _low(words[at + 1]) in grammar.prepositions | {"the", "a", "an", "his", "her"}:
+    if (
+        subject
+        and _is_verb(first, grammar)
+        and _low(words[at + 1]) in grammar.prepositions | {"the", "a", "an", "his", "her"}
+    ):
         return "verb"
     if strict and not (words[at][:1].isupper() or first in grammar.pronouns):
         return ""

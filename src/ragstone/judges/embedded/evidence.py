@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.model import CONTENT, weigher
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, lexicon, negated, stem_of, tokens_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, lexicon, negated, stem_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
@@ -24,6 +24,9 @@ CACHED: Final = 4_000_000
 
 CANDIDATES: Final = 12
 """Sentences around which windows are tried."""
+
+NAMED: Final = 6.5
+"""Weight from which a word that begins a sentence with a capital counts as a name."""
 
 ALIGNED: Final = 256
 """Words of a claim or a window that are compared in order."""
@@ -192,12 +195,20 @@ def _common_language(texts: Sequence[str]) -> str:
     return min(votes, key=lambda code: (-votes[code], code)) if votes else ""
 
 
+def _begins_named(token: Token, text: str, weight: Callable[[str], float]) -> bool:
+    """Whether a capital at the start of a sentence is likely to be a name's: the word is rare."""
+    return text[token.start].isupper() and weight(token.stem) >= NAMED
+
+
 class _Statement:
     """A claim's words: all in order, and the different content words with their weights."""
 
     def __init__(self, text: str, library: Library) -> None:
-        self.tokens = tokens_of(text, library.language)
         weight = library.weight
+        self.tokens = [
+            token._replace(kind=NAME) if token.kind == WORD and _begins_named(token, text, weight) else token
+            for token in tokens_of(text, library.language)
+        ]
         seen: dict[str, float] = {}
         for token in self.tokens:
             if token.stem not in seen:
@@ -236,7 +247,7 @@ def find(claim: str, library: Library) -> Finding:
     one = max((statement.share(mask) for mask in _strongest(statement, masks, library).values()), default=0.0)
     features = _features(claim, statement, library, masks, union, windows, one)
     in_best = best[1] if best else 0
-    surfaces = {}
+    surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
     missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)

@@ -11,7 +11,9 @@ from typing import Final
 
 from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, tokens_of
 
-_ENDS: Final = " \t\r\n\u00a0#*_`>~-\u2013\u2014\u2022.!,:;\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
+_ENDS: Final = (
+    " \t\r\n\u00a0#*_`>~-\u2013\u2014\u2022.!,:;\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
+)
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
 _LONGEST: Final = 30
 """Words from which on a sentence is never trivial."""

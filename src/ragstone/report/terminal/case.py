@@ -20,7 +20,6 @@ from ragstone.report.terminal.screen import (
     indented,
     kind_of,
     page,
-    prose,
     section,
 )
 from ragstone.report.terminal.text import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import fields
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,23 +13,13 @@ from rich.text import Text
 from ragstone import metrics as catalogue
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey
+from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
 from ragstone.report.terminal.outcome import judged_by, lead
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural
 
-MOST_NOTES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class KnownJudge:
-    """A judge that can be named: how, where it answers, and whether its key is there. Never the key."""
-
-    name: str
-    where: str
-    variable: str = ""
-    key_set: bool | None = None
-    note: str = ""
+MOST_NOTES: Final = 12
 
 
 # ---- runs
@@ -141,9 +131,10 @@ def written(value: object) -> str:
 # ---- judges
 
 
-def judge_list(judges: Iterable[KnownJudge], tables: Sequence[KnownJudge], look: Look) -> Page:
+def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
     """Who can be asked, where, and whether the key's variable is set."""
-    blocks: list[RenderableType | None] = [_judges(judges, look)]
+    blocks: list[RenderableType | None] = [_judges([judge for judge in judges if not judge.table], look)]
+    tables = [judge for judge in judges if judge.table]
     if tables:
         blocks.append(section("Of ragstone.toml", indented(_judges(tables, look))))
     hint = "name@http://host:port/v1 is the same dialect at another address. ragstone judges --check NAME asks one."
@@ -162,6 +153,8 @@ def _judges(judges: Iterable[KnownJudge], look: Look) -> Table:
             state = "set" if judge.key_set else "not set"
             key = Text.assemble((judge.variable, "quiet"), " ", (state, "" if judge.key_set else "quiet"))
         where = Text(flat(judge.where), style="quiet")
+        if judge.model:
+            where = Text.assemble(flat(judge.model), " at ", where)
         if judge.note:
             where.append((" " if judge.where else "") + judge.note)
         if look.width >= 76:

@@ -76,7 +76,7 @@ def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     scored = metric["scored"]
     value = percent(metric["mean"], scored)
     if metric["interval"]:
-        value += f" ({between(*metric['interval'], scored, look.dash)})"
+        value += f" ({_ends(metric, look)})"
     judged = metric["units"]["asked"] - metric["units"]["unjudged"]
     lower = sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, name))
     if name == "grounding":
@@ -163,7 +163,12 @@ def _differs(entry: Mapping[str, Any]) -> bool:
 
 
 def _interval(entry: Mapping[str, Any], look: Look) -> str:
-    return between(*entry["interval"], entry["scored"], look.dash) if entry["interval"] else ""
+    return _ends(entry, look) if entry["interval"] else ""
+
+
+def _ends(entry: Mapping[str, Any], look: Look) -> str:
+    low, high = entry["interval"]
+    return between(low, high, entry["scored"], look.dash)
 
 
 def _scored(entry: Mapping[str, Any]) -> str:

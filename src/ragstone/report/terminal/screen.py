@@ -53,10 +53,8 @@ def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
     if (reconfigure := getattr(target, "reconfigure", None)) is not None:
         reconfigure(errors="replace")
     console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
-        width = int(columns)  # rich takes 80 for a dumb terminal, whatever it was told
-    else:
-        width = console.width
+    columns = os.environ.get("COLUMNS", "")  # rich takes 80 for a dumb terminal, whatever it was told
+    width = int(columns) if columns.isdigit() and int(columns) else console.width
     console.width = max(NARROWEST, min(WIDEST, width))
     return console
 
@@ -81,7 +79,7 @@ class Look:
     @property
     def dash(self) -> str:
         """Between the ends of a range."""
-        return "-" if self.ascii else "–"
+        return "-" if self.ascii else "\u2013"
 
     @property
     def dot(self) -> str:
@@ -111,11 +109,10 @@ class Look:
     def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
         """A scale from 0 to 1 with the mean and its interval on it."""
         track, inside, point = ("-", "=", "o") if self.ascii else ("─", "━", "●")
-        place = lambda value: min(cells - 1, int(value * cells))  # noqa: E731 - two words of arithmetic
-        low, high = (place(interval[0]), place(interval[1])) if interval else (place(mean), place(mean))
+        at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
         drawn = Text()
         for cell in range(cells):
-            if cell == place(mean):
+            if cell == at:
                 drawn.append(point)
             elif low <= cell <= high:
                 drawn.append(inside)

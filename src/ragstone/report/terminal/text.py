@@ -88,7 +88,7 @@ def points(value: float | None, count: int = 0) -> str:
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
-    """``79-83``."""
+    """``79-83``, the percentages of both ends."""
     return f"{points(low, count)}{dash}{points(high, count)}"
 
 

@@ -1,0 +1,91 @@
+"""Statements that are wrong by one change, made from statements that are supported.
+
+Human-labelled data has few of them, and a judge that reads words must learn that one changed number, name,
+negation or opposite outweighs a dozen shared words. Each change is drawn from a hash of the row, so the same
+data gives the same variations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, tokens_of
+
+AUXILIARY = re.compile(r"\b(is|was|are|were|has|have|had|can|will|would|could|should|does|did)\b(?! not\b|n't)")
+LONGEST = 40
+"""Words of a claim that is varied; one changed word in a long text is another task."""
+
+
+def _number(claim: str, context: str, rng: random.Random) -> str | None:
+    tokens = [t for t in tokens_of(claim, "en") if t.kind == NUMBER]
+    theirs = {t.stem: context[t.start : t.end] for t in tokens_of(context, "en") if t.kind == NUMBER}
+    shared = [t for t in tokens if t.stem in theirs]
+    if not shared:
+        return None
+    token = rng.choice(shared)
+    mine = {t.stem for t in tokens}
+    others = [theirs[stem] for stem in sorted(theirs) if stem not in mine]
+    old = claim[token.start : token.end]
+    if others and rng.random() < 0.4:
+        new = rng.choice(others)
+    else:
+        digits = [i for i, c in enumerate(old) if c.isdecimal()]
+        if not digits:
+            return None
+        at = rng.choice(digits)
+        new = old[:at] + rng.choice([c for c in "123456789" if c != old[at]]) + old[at + 1 :]
+    return claim[: token.start] + new + claim[token.end :]
+
+
+def _name(claim: str, context: str, rng: random.Random) -> str | None:
+    theirs = {t.stem: context[t.start : t.end] for t in tokens_of(context, "en") if t.kind == NAME}
+    mine = [t for t in tokens_of(claim, "en") if t.kind == NAME]
+    shared = [t for t in mine if t.stem in theirs]
+    own = {t.stem for t in mine}
+    others = [theirs[stem] for stem in sorted(theirs) if stem not in own]
+    if not shared or not others:
+        return None
+    token = rng.choice(shared)
+    return claim[: token.start] + rng.choice(others) + claim[token.end :]
+
+
+def _negation(claim: str, _context: str, _rng: random.Random) -> str | None:
+    found = AUXILIARY.search(claim)
+    if found:
+        return claim[: found.end()] + " not" + claim[found.end() :]
+    bare = re.sub(r"\b(not|never) |n't\b", "", claim, count=1)
+    return bare if bare != claim else None
+
+
+def _opposite(claim: str, _context: str, rng: random.Random) -> str | None:
+    pairs = [pair.split("/") for pair in lexicon()["opposites"].split() if pair.isascii()]
+    swaps = {a: b for a, b in pairs} | {b: a for a, b in pairs}
+    places = [m for m in re.finditer(r"[A-Za-z]+", claim) if m[0] in swaps]
+    if not places:
+        return None
+    place = rng.choice(places)
+    return claim[: place.start()] + swaps[place[0]] + claim[place.end() :]
+
+
+CHANGES = {"number": _number, "name": _name, "negation": _negation, "opposite": _opposite}
+
+
+def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Iterator[dict[str, Any]]:
+    """Unsupported variations of supported rows; ``share`` is the chance of each change for each row."""
+    for row in rows:
+        if row["label"] != "support" or len(row["claim"].split()) > LONGEST:
+            continue
+        context = " ".join(row["context"])
+        if len(context) > 8000:
+            continue
+        for kind, change in CHANGES.items():
+            rng = random.Random(hashlib.sha256(f"{kind}\0{row['id']}".encode()).digest())
+            if rng.random() >= share[kind]:
+                continue
+            claim = change(row["claim"], context, rng)
+            if claim and claim != row["claim"]:
+                yield {**row, "id": f"{row['id']}-{kind}", "claim": claim, "label": "not_support", "made": kind}
