@@ -81,6 +81,22 @@ class Options:
     name: str = ""
     on_start: Callable[[Progress], None] | None = None
 
+    @classmethod
+    def written(cls, *, sets: Sequence[str] = (), fields: Sequence[str] = (), **rest: Any) -> Self:
+        """Options from what is written on a command line: ``METRIC.PARAMETER=VALUE`` and ``FIELD=PATH``."""
+        mapping = {}
+        for pair in fields:
+            name, equals, path = pair.partition("=")
+            if not (equals and name.strip() and path.strip()):
+                raise ConfigError(f"--field {pair!r}; expected FIELD=PATH, as in question=user.query")
+            mapping[name.strip()] = path.strip()
+        return cls(parameters=assignments(sets), fields=mapping, **rest)
+
+    @property
+    def skips(self) -> bool:
+        """Whether a record that cannot be read is set aside, by the flag or by the configuration."""
+        return resolve(self.flags()).on_error == "skip"
+
     def objects(self) -> list[Judge]:
         """The judges that were brought as objects."""
         return [judge for judge in self.judges or () if not isinstance(judge, str)]
@@ -139,6 +155,11 @@ async def aevaluate(
     if judge is not None:
         options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
     return await weigh(source, Options(**options))
+
+
+def run(source: Any, options: Options) -> Run:
+    """``weigh`` for the command line: in an event loop of its own, so that Ctrl-C ends it in order."""
+    return asyncio.run(weigh(source, options))
 
 
 async def weigh(source: Any, options: Options) -> Run:

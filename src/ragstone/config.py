@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,7 +23,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
-from ragstone.metrics.base import Metric
+from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
 from ragstone.types import NOTHING
 
@@ -40,7 +40,7 @@ OnError = Literal["stop", "skip"]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class _Price(_Table):
@@ -52,7 +52,7 @@ class _Judge(_Table):
     model: str = Field(min_length=1)
     provider: str = ""
     base_url: str = ""
-    api_key_env: str | None = None
+    api_key_env: str | None = Field(default=None, pattern="^([A-Za-z_][A-Za-z0-9_]*)?$")
     concurrency: int = Field(default=64, ge=1, le=4096)
     timeout: float | int = Field(default=120, gt=0)
     temperature: float | int | None = Field(default=0, ge=0, le=2)
@@ -73,7 +73,7 @@ class _Run(_Table):
 
 class _Panel(_Table):
     aggregate: str = "mean"
-    weights: dict[str, float | int] = Field(default_factory=dict)
+    weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
 
 
 class _File(_Table):
@@ -148,7 +148,11 @@ def resolve(flags: Flags) -> RunSpec:
     """Merge the file, the flags and the environment; ConfigError says where and what."""
     file, origin = _read(flags.config)
     judges = [*_listed(file.run.judge), *(f"{step}={_joined(who)}" for step, who in file.steps.items())]
-    default, steps = _routing([*judges, *(flags.judges or ())], origin)
+    default, steps = _routing(judges, f"{origin}: ")
+    if flags.judges:
+        first, more = _routing(flags.judges, "")
+        default, steps = first or default, {**steps, **more}
+    default = default or (DEFAULT_JUDGE,)
     aggregate = flags.aggregate or file.panel.aggregate
     if aggregate not in AGGREGATES:
         raise ConfigError(f"panel aggregate '{aggregate}'; expected {', '.join(AGGREGATES)}")
@@ -237,7 +241,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
         if not (equals and dot and metric and parameter):
             raise ConfigError(f"--set {pair!r}; expected METRIC.PARAMETER=VALUE, as in grounding.threshold=0.7")
         try:
-            value = tomllib.loads(f"value = {text}")["value"]
+            value = text if "\n" in text else tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text
         found.setdefault(metric, {})[parameter] = value
@@ -253,7 +257,7 @@ def _read(path: Path | str | None) -> tuple[_File, str]:
     if not named and not origin.exists():
         return _File(), FILE
     try:
-        table = tomllib.loads(origin.read_text(encoding="utf-8"))
+        table = tomllib.loads(origin.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{origin}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -261,12 +265,17 @@ def _read(path: Path | str | None) -> tuple[_File, str]:
     try:
         return _File.model_validate(table), str(origin)
     except ValidationError as error:
-        raise ConfigError(f"{origin}: {_first(error)}") from error
+        # Without its cause: that would show all of the table, a key that was put there by mistake too.
+        raise ConfigError(f"{origin}: {_first(error, table)}") from None
 
 
-def _first(error: ValidationError) -> str:
+def _first(error: ValidationError, table: Mapping[str, Any]) -> str:
     problem = error.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
+    where = _place(problem["loc"], table)
+    if problem["type"] == "missing":
+        return f"{where}: field required"
+    if problem["loc"][-1] == "api_key_env":
+        return f"{where}: expected the name of a variable that holds the key, and not the key"
     if problem["type"] == "extra_forbidden":
         parent = problem["loc"][:-1]
         known = _known(parent)
@@ -274,6 +283,17 @@ def _first(error: ValidationError) -> str:
         return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{where} = {problem.get('input')!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+
+
+def _place(loc: tuple[int | str, ...], table: Any) -> str:
+    """The setting's name as the file has it; pydantic also names the form of a value that it tried."""
+    parts = []
+    for part in loc:
+        parts.append(str(part))
+        table = table.get(part) if isinstance(table, dict) else None
+        if not isinstance(table, dict):
+            break
+    return ".".join(parts)
 
 
 def _known(parent: tuple[int | str, ...]) -> list[str]:
@@ -297,9 +317,12 @@ def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], d
         if name != "auto" and name not in metrics.suites():
             metrics.find(name)
     on_empty = flags.on_empty or file.run.on_empty
+    if on_empty not in EMPTY_VALUE:
+        raise ConfigError(f"on_empty '{on_empty}'; expected {', '.join(EMPTY_VALUE)}")
     parameters: dict[str, dict[str, Any]] = {}
     if on_empty != "null":
-        parameters = {name: {"on_empty": on_empty} for name in metrics.catalogue()}
+        suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
+        parameters = {name: {"on_empty": on_empty} for item in chosen for name in suites.get(item, (item,))}
     for source, where in ((file.metrics, origin), (flags.parameters, "parameters")):
         for name, values in source.items():
             if name not in known:
@@ -325,22 +348,26 @@ def _unsuitable(metric: type[Metric], present: Mapping[str, int], *, paid: bool)
 # ---- judges
 
 
-def _routing(given: Sequence[str], origin: str) -> tuple[tuple[str, ...], dict[Task, tuple[str, ...]]]:
-    default: tuple[str, ...] = (DEFAULT_JUDGE,)
+def _routing(given: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[Task, tuple[str, ...]]]:
+    """The judges of all steps that are not named (none: nobody said), and those of the named ones."""
+    default: tuple[str, ...] = ()
     steps: dict[Task, tuple[str, ...]] = {}
     for text in given:
         match = re.fullmatch(r"([A-Za-z_]+)\s*=\s*(.+)", text.strip())
         names = _panel(match[2] if match else text)
         if not names:
-            raise ConfigError(f"judge {text!r} names nobody")
+            raise ConfigError(f"{where}judge {text!r} names nobody")
         if len(set(names)) < len(names):
-            raise ConfigError(f"judge {text!r} names the same judge twice")
+            raise ConfigError(f"{where}judge {text!r} names the same judge twice")
+        if match is None and default:
+            both = f"[{','.join(dict.fromkeys((*default, *names)))}]"
+            raise ConfigError(f"{where}two judges for everything; name one, or a panel of them as {both}")
         if match is None:
             default = names
         elif match[1] in TASKS:
             steps[cast("Task", match[1])] = names
         else:
-            raise ConfigError(f"{origin}: no step '{match[1]}'; steps are {', '.join(TASKS)}")
+            raise ConfigError(f"{where}no step '{match[1]}'; steps are {', '.join(TASKS)}")
     return default, steps
 
 

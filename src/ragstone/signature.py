@@ -22,6 +22,8 @@ def signature(metric: str, parameters: Mapping[str, Any], steps: Sequence[tuple[
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     if isinstance(value, tuple | list):
         return ",".join(_shown(item) for item in value)
     return str(value).replace("|", "/")

@@ -43,21 +43,23 @@ def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
     """The mean and its 95 % interval.
 
     A percentile bootstrap over records (Efron 1979) with a fixed seed; from ``LARGE`` values on the normal
-    interval, mean ± 1.96 standard errors, which it then equals. One value, or none that differ, has no spread
-    to estimate from: the interval is the mean itself for equal values.
+    interval, mean ± 1.96 standard errors, which it then equals; neither leaves the range of the values. One
+    value, or none that differ, has no spread to estimate from: the interval is the mean itself.
     """
     centre = mean(values)
     count = len(values)
-    if count < 2 or min(values) == max(values):
+    least, most = min(values), max(values)
+    if count < 2 or least == most:
         return Interval(centre, centre, centre, "none")
     if count >= LARGE:
         variance = math.fsum((value - centre) ** 2 for value in values) / (count - 1)
         half = 1.959964 * math.sqrt(variance / count)
-        return Interval(centre, centre - half, centre + half, "normal")
+        return Interval(centre, max(centre - half, least), min(centre + half, most), "normal")
     chooser = random.Random(seed)  # noqa: S311 - resampling, not secrets
     pool = list(values)
     means = sorted(math.fsum(chooser.choices(pool, k=count)) / count for _ in range(RESAMPLES))
-    return Interval(centre, means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1], "bootstrap")
+    low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
+    return Interval(centre, max(low, least), min(high, most), "bootstrap")
 
 
 def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:

@@ -78,7 +78,7 @@ def test_low_and_high_are_the_extremes(values: list[float | None]) -> None:
     assert best is not None
     assert abs(score.low - worst) < 1e-12  # type: ignore[operator]
     assert abs(score.high - best) < 1e-12  # type: ignore[operator]
-    assert score.low <= score.value <= score.high  # type: ignore[operator]
+    assert score.low - 1e-12 <= score.value <= score.high + 1e-12  # type: ignore[operator]
 
 
 @given(VALUES, st.integers(0, 12))

@@ -101,7 +101,8 @@ def set_aside_document(record: str, position: int, error: str) -> Weighed:
 def to_json(value: Any) -> bytes:
     """Compact JSON; what JSON does not have (dates, decimals) is written as text."""
     try:
-        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        # A document may wait for its turn; copied, because orjson gives back its much larger working buffer.
+        return memoryview(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)).tobytes()
     except TypeError:  # whole numbers beyond 64 bits
         return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 

@@ -9,6 +9,7 @@ another try, those that end one call, and those that end the run; redirects are 
 from __future__ import annotations
 
 import email.utils
+import math
 import os
 import re
 import time
@@ -28,6 +29,13 @@ LONGEST: Final = 8_000_000
 """Bytes of a response body that are read."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
 """Parameters of a request that it can do without."""
+_TEXTS: Final = ("text", "output_text")
+_MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
+"""What a 403 says when it is about one text and not about the key."""
+_WRONG_KEY: Final = re.compile(
+    r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
+)
+"""What some endpoints say with status 400 instead of 401."""
 
 
 class OpenAIBackend:
@@ -55,6 +63,7 @@ class OpenAIBackend:
         self.free = False
         self._headers = dict(headers or {})
         self._refused: dict[str, str] = {}
+        self._key = ""
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
@@ -71,6 +80,14 @@ class OpenAIBackend:
                     fatal=True,
                     hint=f"export {self.key_variable}=…, or use the embedded judge, which needs none",
                 )
+            if not key.isprintable():  # it would break the header's line
+                raise BackendError(
+                    f"{self.judge}: the key in the variable {self.key_variable} holds a line break or the like",
+                    judge=self.judge,
+                    fatal=True,
+                    hint=f"set {self.key_variable} to one key, on one line",
+                )
+            self._key = key
             headers[self.key_header] = f"Bearer {key}" if self.key_header == "Authorization" else key
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
@@ -104,8 +121,12 @@ class OpenAIBackend:
         assert self._session is not None, "send before open"
         try:
             async with self._session.post(self.url, data=body, allow_redirects=False) as response:
-                data = await response.read()
-                return response.status, response.headers, data[:LONGEST]
+                data = bytearray()
+                async for chunk in response.content.iter_any():
+                    data += chunk
+                    if len(data) > LONGEST:
+                        raise BackendError(f"{self.judge}: a reply of more than {LONGEST} bytes", judge=self.judge)
+                return response.status, response.headers, bytes(data)
         except TimeoutError as error:
             raise BackendError(
                 f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True
@@ -133,7 +154,7 @@ class OpenAIBackend:
             return None
         sent = orjson.loads(body)
         error = _error_object(data)
-        message = str(error.get("message", "")).lower()
+        message = _said(error).lower()
         named = str(error.get("param") or "")
         for name in OPTIONAL:
             if name not in sent:
@@ -142,7 +163,7 @@ class OpenAIBackend:
             blamed = named.partition(".")[0] == name or any(
                 re.search(rf"\b{re.escape(alias)}\b", message) for alias in aliases
             )
-            if not blamed or (name == "max_tokens" and "context" in message):
+            if not blamed or (name.startswith("max_") and "context" in message):
                 continue
             if name == "max_tokens" and "max_completion_tokens" in message:
                 return {name: "max_completion_tokens"}
@@ -156,8 +177,9 @@ class OpenAIBackend:
             answer = orjson.loads(data)
             choice = answer["choices"][0]
             message = choice["message"]
-        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError) as error:
-            found = data[:80].decode("utf-8", "replace")
+            content = _text(message.get("content")) or _text(message.get("refusal"))
+        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
+            found = self._without_key(data[:2000].decode("utf-8", "replace"))[:80]
             raise BackendError(
                 f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True
             ) from error
@@ -167,7 +189,7 @@ class OpenAIBackend:
             for name, instead in self._refused.items()
         )
         return Reply(
-            text=_text(message.get("content")) or _text(message.get("refusal")),
+            text=content,
             finish=str(choice.get("finish_reason") or "stop"),
             reasoning=reasoning if isinstance(reasoning, str) else "",
             usage=_usage(answer.get("usage")),
@@ -176,12 +198,13 @@ class OpenAIBackend:
 
     def _error(self, status: int, headers: Mapping[str, str], data: bytes) -> BackendError:
         error = _error_object(data)
-        said = " ".join(str(error.get("message") or data[:200].decode("utf-8", "replace")).split())[:300]
+        whole = _said(error) or data[:2000].decode("utf-8", "replace")
+        said = " ".join(self._without_key(whole).split())[:300]
         code = str(error.get("code") or error.get("type") or "")
         hint = ""
         fatal = False
         retryable = status in RETRYABLE
-        if status in (401, 403):
+        if status in (401, 403) and not _MODERATED.search(said):
             fatal, hint = (
                 True,
                 f"check the key in {self.key_variable}" if self.key_variable else "the endpoint wants a key",
@@ -190,6 +213,8 @@ class OpenAIBackend:
             fatal, hint = True, "check the model's name and the base URL"
         elif status == 402 or code == "insufficient_quota":
             fatal, retryable, hint = True, False, "the account has no credit left"
+        elif status == 400 and _WRONG_KEY.search(said):
+            fatal, hint = True, f"check the key in {self.key_variable}"
         elif "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
             hint = "the record is too long for this model; use one with a longer context"
         elif 300 <= status < 400:
@@ -203,12 +228,17 @@ class OpenAIBackend:
             hint=hint,
         )
 
+    def _without_key(self, text: str) -> str:
+        """The text as it may be shown: some endpoints say the key back."""
+        return text.replace(self._key, "[key]") if self._key else text
+
 
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, list):  # content parts
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    if isinstance(content, list):  # content parts, of which some may be reasoning
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type", "text") in _TEXTS]
+        return "".join(text for text in texts if isinstance(text, str))
     return ""
 
 
@@ -239,17 +269,29 @@ def _error_object(data: bytes) -> dict[str, Any]:
     return error if isinstance(error, dict) else {"message": str(error)}
 
 
+def _said(error: Mapping[str, Any]) -> str:
+    """The message of an error; servers on FastAPI call it ``detail`` and may give a list with places."""
+    said = error.get("message") or error.get("detail") or ""
+    if isinstance(said, dict):
+        said = said.get("detail") or said
+    if isinstance(said, list):
+        entries = [entry for entry in said if isinstance(entry, dict)]
+        places = [".".join(map(str, entry.get("loc") or ())) for entry in entries]
+        said = "; ".join(f"{place}: {entry.get('msg', '')}" for place, entry in zip(places, entries, strict=True))
+    return str(said)
+
+
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from either form of Retry-After (RFC 9110, 10.2.3)."""
     given = headers.get("Retry-After", "").strip()
     try:
-        return max(0.0, float(given))
+        seconds = float(given)
     except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(given).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+        try:
+            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _brief(error: Exception) -> str:

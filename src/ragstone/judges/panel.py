@@ -26,7 +26,8 @@ def combine(
 ) -> Rated:
     """One answer from several; ``answers`` are (judge's name, its answer) in the order of the panel.
 
-    ``weights`` by judge's name (1 where absent) count for ``mean`` and ``majority``.
+    ``weights`` by judge's name (1 where absent) count for ``mean`` and ``majority``; a judge of weight 0 is shown
+    and does not count.
     """
     weighed = [(weights or {}).get(name, 1.0) for name, _ in answers]
     verdicts = [
@@ -41,9 +42,11 @@ def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float]
     unit = members[0].unit
     name = "+".join(member.judge for member in members)
     base = Verdict(unit, None, None, name, members=tuple(members))
-    present = [(member, weight) for member, weight in zip(members, weights, strict=True) if not member.unjudged]
+    present = [
+        (member, weight) for member, weight in zip(members, weights, strict=True) if not member.unjudged and weight > 0
+    ]
     if not present:
-        causes = "; ".join(f"{member.judge}: {member.failure}" for member in members)
+        causes = "; ".join(f"{member.judge}: {member.failure or 'its weight is 0'}" for member in members)
         return replace(base, failure=f"every judge of the panel failed ({causes})")
     trivial = sum(weight for member, weight in present if member.trivial)
     rated = [(member, weight) for member, weight in present if member.value is not None]

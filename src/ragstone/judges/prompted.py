@@ -193,7 +193,9 @@ class PromptedJudge:
         body.update(self.settings.extra)
         if schema is not None:
             body["response_format"] = schema
-        return Call(self.id, question.task, self.maker(question), orjson.dumps(body), units, repeat)
+        # orjson gives back its working buffer, many times the size of what is in it; a call is kept for a while.
+        exact = memoryview(orjson.dumps(body)).tobytes()
+        return Call(self.id, question.task, self.maker(question), exact, units, repeat)
 
     def _temperature(self, question: Question[Any]) -> float | None:
         wanted = question.temperature if isinstance(question, Rate) else None

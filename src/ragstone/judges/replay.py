@@ -46,7 +46,12 @@ class ReplayBackend:
                 f"this {call.task} call is not in {self.path}: another record, prompt, model or setting",
                 judge=call.judge,
             )
-        return reply_from_json(reply)
+        try:
+            return reply_from_json(reply)
+        except (KeyError, TypeError) as error:
+            raise BackendError(
+                f"{self.path}: the recorded reply to this {call.task} call is damaged ({error!r})", judge=call.judge
+            ) from error
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -61,8 +66,8 @@ class ReplayJudge:
         self.backend = ReplayBackend(path)
         self._by_task: dict[str, Judge] = {}
         for entry in _head(path):
-            recorded = build(Spec(**entry["judge"]))
-            for task in entry["tasks"]:
+            recorded, tasks = _judge(path, entry, build)
+            for task in tasks:
                 if task in self._by_task:
                     raise ConfigError(
                         f"{path}: the step '{task}' was answered by a panel, which one replay judge cannot stand for"
@@ -102,6 +107,17 @@ def _head(path: str) -> list[dict[str, Any]]:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
     raise ConfigError(f"{path}:1: not a recording; make one with: ragstone export RUN --format calls -o {path}")
+
+
+def _judge(path: str, entry: Any, build: Callable[[Spec], Judge]) -> tuple[Judge, list[str]]:
+    try:
+        spec = Spec(**entry["judge"])
+        tasks = entry["tasks"]
+        if spec.provider != "replay" and isinstance(tasks, list):
+            return build(spec), tasks
+    except (KeyError, TypeError):
+        pass
+    raise ConfigError(f"{path}:1: the judge {str(entry)[:120]} is none that could be recorded")
 
 
 def _recorded(path: str) -> Mapping[bytes, bytes]:

@@ -7,6 +7,7 @@ name of the variable that holds its key. Nothing is looked up in the environment
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -87,12 +88,11 @@ def parse(name: str) -> Spec:
         return Spec(name, provider="replay", path=rest)
     if not colon or provider not in PRESETS:
         known = ["embedded", "replay:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
-        near = difflib.get_close_matches(provider, ["embedded", "replay", *PRESETS], 1)
+        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", *PRESETS], 1)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{name}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
-    model, at, base_url = rest.partition("@")
-    if at and not base_url.startswith(("http://", "https://")):  # a model's name may hold an @
-        model, base_url = rest, ""
+    model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
+    base_url = where[0] if where else ""
     if not model:
         raise ConfigError(f"judge '{name}' names no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:

@@ -161,6 +161,9 @@ def _judges(run: Run) -> list[dict[str, Any]]:
                 "a recording holds one judge a step"
             )
     named = dict.fromkeys(names[0] for names in steps.values())
+    for name in named:
+        if name not in spec["judges"]:
+            raise InputError(f"run {run.id}: the judge '{name}' was an object of the caller's, which no file can name")
     return [
         {"judge": spec["judges"][name], "tasks": [task for task, names in steps.items() if names[0] == name]}
         for name in named

@@ -33,15 +33,16 @@ class Folder:
                 if folder is not None:
                     folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(
-                f"{path}: cannot write there ({error.strerror}); choose another folder with -o"
-            ) from error
+            raise self._refusal(error) from error
         self._target = path / "results.jsonl"
         self._partial = path / f"results.jsonl{PARTIAL}"
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self._file = self._partial.open("wb")
+        try:
+            self._file = self._partial.open("wb")
+        except OSError as error:
+            raise self._refusal(error) from error
         return self
 
     def __exit__(
@@ -51,6 +52,9 @@ class Folder:
         self._file.close()
         if error is None:
             self._partial.replace(self._target)
+
+    def _refusal(self, error: OSError) -> ConfigError:
+        return ConfigError(f"{self.path}: cannot write there ({error.strerror}); choose another folder with -o")
 
     def add(self, record: str, document: bytes) -> None:
         """Write one record's result."""

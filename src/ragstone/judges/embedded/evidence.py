@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.model import CONTENT, weigher
@@ -27,6 +28,12 @@ CANDIDATES: Final = 12
 
 NAMED: Final = 6.5
 """Weight from which a word that begins a sentence with a capital counts as a name."""
+
+CLOSE: Final = 6
+"""Words within which two neighbours of a claim are looked for in a window."""
+
+PLACES: Final = 6
+"""Places of a word in a window that are looked at."""
 
 ALIGNED: Final = 256
 """Words of a claim or a window that are compared in order."""
@@ -73,6 +80,11 @@ FEATURES: Final = (
     "context_sentences",
     "window_words",
     "tail_missing",        # the claim's last content word is not in the window
+    "cohesion",  # share of neighbouring content words of the claim that stand close together in the window
+    "loosest",  # the same for the worst word, by its two neighbours
+    "loosest_number",  # ... for the worst number, 1 without numbers
+    "loosest_name",  # ... for the worst name, 1 without names
+    "reversed",  # share of neighbouring content words that stand close, in the other order
     "unmatched_window",    # weight of the window's words that the claim lacks, near its matches
 )  # fmt: skip
 """What the support model sees, in order."""
@@ -403,6 +415,7 @@ def _features(
         math.log1p(library.sentences),
         math.log1p(len(window)),
         float(bool(content) and content[-1] not in inside),
+        *_cohesion(statement, window),
         _between(statement, window, library),
     )
 
@@ -445,8 +458,8 @@ def _thirds(statement: _Statement, own: list[str], inside: set[str]) -> tuple[fl
 
 
 def _pairs(own: list[str], window: list[str]) -> float:
-    mine = set(zip(own, own[1:], strict=False))
-    return len(mine & set(zip(window, window[1:], strict=False))) / len(mine) if mine else 0.0
+    mine = set(pairwise(own))
+    return len(mine & set(pairwise(window))) / len(mine) if mine else 0.0
 
 
 def _subsequence(own: list[str], window: list[str]) -> float:
@@ -489,6 +502,35 @@ def _density(statement: _Statement, window: list[str]) -> float:
     if not places:
         return 0.0
     return len({window[i] for i in places}) / (places[-1] - places[0] + 1)
+
+
+def _cohesion(statement: _Statement, window: list[str]) -> tuple[float, float, float, float, float]:
+    """Whether words that stand together in the claim stand together in the window, too.
+
+    Two neighbours agree if some of their first places in the window are at most ``CLOSE`` words apart.
+    """
+    tokens = [token for token in statement.tokens if token.stem in statement.weights][:ALIGNED]
+    if len(tokens) < 2:
+        return 1.0, 1.0, 1.0, 1.0, 0.0
+    places: dict[str, list[int]] = {}
+    for i, stem in enumerate(window):
+        if stem in statement.weights:
+            known = places.setdefault(stem, [])
+            if len(known) < PLACES:
+                known.append(i)
+    agree: list[bool] = []
+    turned = 0
+    for one, other in pairwise(tokens):
+        gaps = [b - a for a in places.get(one.stem, ()) for b in places.get(other.stem, ())]
+        gap = min(gaps, key=abs, default=None)
+        close = gap is not None and abs(gap) <= CLOSE
+        agree.append(close)
+        turned += close and gap is not None and gap < 0
+    least = {WORD: 1.0, NUMBER: 1.0, NAME: 1.0, NEGATION: 1.0}
+    for i, token in enumerate(tokens):
+        sides = agree[max(0, i - 1) : i + 1]
+        least[token.kind] = min(least[token.kind], sum(sides) / len(sides))
+    return sum(agree) / len(agree), min(least.values()), least[NUMBER], least[NAME], turned / len(agree)
 
 
 def _between(statement: _Statement, window: list[str], library: Library) -> float:

@@ -296,9 +296,7 @@ class _Drawing:
         contexts = self.result["contexts"]
         if not contexts:
             return section("Contexts", indented(Text("none", style="quiet")))
-        grades = {
-            self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")
-        }
+        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")}
         quoted = self._quoted()
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True, style="quiet")

@@ -224,3 +224,12 @@ def messages(found: Survey) -> list[str]:
     lines = [flat(line) for line in found.messages]
     rest = found.set_aside - len(lines)
     return [*lines, f"and {number(rest)} more"] if rest > 0 else lines
+
+
+# ---- a new configuration
+
+
+def init_page(path: str, look: Look) -> Page:
+    """What was written, and what to do with it."""
+    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there with its default."
+    return page(prose(words, look), Text("ragstone run FILE", style="quiet"))

@@ -1,0 +1,90 @@
+"""How a command ends: its exit code, and one line for whatever kept it from its work.
+
+0: done. 2: the input, the configuration or the usage. 3: the judge could not be reached, nothing could be
+scored, or the store failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted. 1 is kept
+for a threshold that was not held, so that an error is never taken for a failed check.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from ragstone.errors import BudgetReached, InputError, RagstoneError
+
+DONE: Final = 0
+USAGE: Final = 2
+UNJUDGED: Final = 3
+BUDGET: Final = 4
+FAULT: Final = 70
+INTERRUPTED: Final = 130
+
+
+def code_of(error: RagstoneError) -> int:
+    """The exit code of an error."""
+    if isinstance(error, InputError):
+        return USAGE
+    return BUDGET if isinstance(error, BudgetReached) else UNJUDGED
+
+
+class Commands(TyperGroup):
+    """The group of all commands, at whose edge every error becomes a message and a code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except RagstoneError as error:
+            say_error(error)
+            raise typer.Exit(code_of(error)) from error
+        except BrokenPipeError as error:
+            _let_go()
+            raise typer.Exit(DONE) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(INTERRUPTED) from error
+        except OSError as error:
+            say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
+            raise typer.Exit(USAGE) from error
+        else:
+            return result
+
+
+def say_error(error: RagstoneError) -> None:
+    """One line that says what happened, then what to do and what was kept, if that is known."""
+    say("error", str(error))
+    hint = getattr(error, "hint", "")
+    if hint:
+        say("hint", hint)
+    for note in getattr(error, "__notes__", ()):
+        say("note", note)
+
+
+def say(label: str, text: str) -> None:
+    """A labelled line on standard error, harmless to the terminal and as long as it is."""
+    from rich.text import Text  # noqa: PLC0415 - loaded when there is something to say
+
+    from ragstone.report.terminal.screen import screen  # noqa: PLC0415 - as above
+    from ragstone.report.terminal.text import flat  # noqa: PLC0415 - as above
+
+    style = "wrong" if label == "error" else "quiet"
+    screen(stderr=True).print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=True)
+
+
+def say_fault() -> None:
+    """Where an exception was not meant to happen: what happened, for whoever mends it."""
+    traceback.print_exc()
+    say("error", "this is a fault of Ragstone, not of your input; please report it with the lines above")
+
+
+def _let_go() -> None:
+    """Send what is still to be flushed nowhere: nobody reads it any more."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the rest of the process

@@ -1,0 +1,78 @@
+"""The commands that tell what there is: metrics, judges, settings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ragstone import api
+from ragstone.cli.output import show, show_json
+from ragstone.metrics import catalogue, find
+from ragstone.metrics.base import Metric
+from ragstone.report.terminal.lists import (
+    init_page,
+    judge_checked,
+    judge_list,
+    metric_list,
+    metric_page,
+    parameters_of,
+    prose_of,
+)
+
+
+def metrics(name: str | None, *, as_json: bool) -> None:
+    """All metrics, or one."""
+    if name is None:
+        if as_json:
+            show_json([_told(metric) for metric in catalogue().values()])
+        else:
+            show(metric_list)
+        return
+    metric = find(name)
+    if as_json:
+        show_json(_told(metric))
+    else:
+        show(lambda look: metric_page(metric, look))
+
+
+def judges(check: str | None, config: Path | None, *, as_json: bool) -> None:
+    """All judges, or one that is asked."""
+    if check is None:
+        known = api.known_judges(config)
+        if as_json:
+            show_json([asdict(judge) for judge in known])
+        else:
+            show(lambda look: judge_list(known, look))
+        return
+    checked = api.check_judge(check, config)
+    if as_json:
+        show_json(asdict(checked))
+    else:
+        show(lambda look: judge_checked(checked.judge, checked.seconds, checked.said, look))
+
+
+def init(*, force: bool, as_json: bool) -> None:
+    """Write the configuration."""
+    path = api.write_config(force=force)
+    if as_json:
+        show_json({"written": str(path)})
+    else:
+        show(lambda look: init_page(str(path), look))
+
+
+def _told(metric: type[Metric]) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "title": metric.title,
+        "about": " ".join(prose_of(metric).split()),
+        "needs": metric.needs,
+        "asks": metric.asks,
+        "suites": (*metric.suites, "all"),
+        "calls": metric.calls,
+        "source": metric.source,
+        "parameters": {
+            parameter["name"]: {"default": parameter["default"], "fixed": parameter["fixed"]}
+            for parameter in parameters_of(metric)
+        },
+    }

@@ -1,0 +1,84 @@
+"""The commands that read: an input, the store, a run, a record."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ragstone import api
+from ragstone.cli.ending import USAGE
+from ragstone.cli.output import binary_output, show, show_json
+from ragstone.report.run import Run
+from ragstone.report.terminal.case import case
+from ragstone.report.terminal.lists import run_table, survey_page
+from ragstone.report.terminal.outcome import Place, judges_of, outcome
+
+
+def validate(file: str, *, fields: list[str], on_error: str | None, config: Path | None, as_json: bool) -> None:
+    """Show what an input holds; leave with 2 when it could not be run as it is."""
+    wanted = api.Options.written(fields=fields, on_error=on_error, config=config)
+    found, able = api.validate(file, api.Options.written(fields=fields, on_error="skip", config=config))
+    if as_json:
+        show_json({**asdict(found), "total": found.total, "able": able})
+    else:
+        show(lambda look: survey_page(found, able, look))
+    if found.set_aside and (not found.records or not wanted.skips):
+        raise typer.Exit(USAGE)
+
+
+def runs(store: Path | None, *, as_json: bool) -> None:
+    """List all runs."""
+    with closing(api.open_store(store)) as opened:
+        found = [Run(opened, row) for row in opened.runs()]
+        if as_json:
+            show_json([_brief(run) for run in found])
+        else:
+            show(lambda look: run_table(found, look))
+
+
+def show_run(which: str, record: str | None, *, full: bool, store: Path | None, as_json: bool) -> None:
+    """Show a run, or one of its records."""
+    opened = api.open_run(which, store)
+    with closing(opened.store):
+        if record is None:
+            if as_json:
+                show_json(opened.summary())
+            else:
+                place = Place(options=("--store", str(store)) if store else ())
+                show(lambda look: outcome(opened, look, place))
+            return
+        result = opened.result(record)
+        if as_json:
+            show_json(result)
+        else:
+            show(lambda look: case(result, len(opened), opened.id, look, full=full))
+
+
+def export(which: str, form: str, rows: str, out: Path | None, store: Path | None) -> None:
+    """Write a run to a file or to standard output."""
+    opened = api.open_run(which, store)
+    with closing(opened.store):
+        if out is not None or form == "parquet":
+            api.export_run(opened, form, rows, out)
+        else:
+            stream = binary_output()
+            api.export_run(opened, form, rows, stream)
+            stream.flush()
+
+
+def _brief(run: Run) -> dict[str, Any]:
+    summary = run.summary()
+    return {
+        "run": run.id,
+        "name": run.name,
+        "started": run.started,
+        "finished": run.finished,
+        "status": run.status,
+        "records": summary["records"],
+        "judges": judges_of(run.spec),
+        "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+    }

@@ -1,0 +1,134 @@
+"""A quote is believed only where it stands, and its offsets are the passage's own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.parsing import locate
+from ragstone.parsing.quotes import _fold, _traced
+from ragstone.types import Passage, Span
+
+LETTERS = st.text(
+    st.sampled_from("aAbBßẞİıŉǰﬁﬀΐσς \t\n\u00a0\u2003\u2019\u201c\"'-\u2014\u2026.,Яя漢🎈e\u0301\x1c\x85"), max_size=40
+)
+ANY = st.one_of(st.text(max_size=60), LETTERS)
+INK = st.characters(exclude_categories=["Cs", "Z", "Cc"]) | st.sampled_from("ßẞİΐﬃ\u2026\u2019.e")
+PIECE = st.builds(lambda first, middle, last: first + middle + last, INK, ANY, INK)
+"""Text that begins and ends with something to see."""
+
+
+def passages(*texts: str) -> tuple[Passage, ...]:
+    return tuple(Passage(f"p{n}", text, n) for n, text in enumerate(texts, 1))
+
+
+def test_a_quote_to_the_letter_has_the_passages_offsets():
+    found = locate("fox jumps", passages("The quick fox jumps."))
+    assert (found.passage, found.span, found.text, found.verbatim) == ("p1", Span(10, 19), "fox jumps", True)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "words"),
+    [
+        ('the "fox"', "see the \u201cfox\u201d run", "the \u201cfox\u201d"),
+        ("it's", "it\u2019s so", "it\u2019s"),
+        ("10-12", "pages 10\u201312.", "10\u201312"),
+        ("the  fox\nran", "the fox \t ran", "the fox \t ran"),
+        ("THE FOX", "see the fox", "the fox"),
+        ("strasse 5", "Straße 5!", "Straße 5"),
+        ("i\u0307stanbul", "in İSTANBUL now", "İSTANBUL"),
+        ("sse 5", "Straße 5!", "ße 5"),
+        ("a b", "\n\n  a\u00a0b", "a\u00a0b"),
+        ("fluß", "im FLUSS da", "FLUSS"),
+    ],
+)
+def test_white_space_quotation_marks_dashes_and_case_are_folded(quote: str, text: str, words: str):
+    found = locate(quote, passages(text))
+    assert found.verbatim
+    assert found.span is not None
+    assert found.text == text[found.span.start : found.span.end] == words
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "\u2026the fox ran\u2026",
+        "...the fox ran...",
+        "the fox ran \u2026",
+        '"the fox ran"',
+        " \u201cthe fox ran.\u201d ",
+    ],
+)
+def test_dots_and_quotation_marks_around_a_quote_do_not_hide_it(quote: str):
+    assert locate(quote, passages("There the fox ran away.")).text == "the fox ran"
+
+
+def test_dots_that_the_passage_has_are_part_of_the_quote():
+    assert locate("wait...", passages("So wait... what?")).text == "wait..."
+
+
+def test_the_claimed_passage_is_looked_through_first():
+    assert locate("same", passages("same here", "same there"), "p2").passage == "p2"
+    assert locate("same", passages("same here", "same there")).passage == "p1"
+
+
+def test_to_the_letter_anywhere_comes_before_folded_in_the_claimed_passage():
+    assert locate("Fox", passages("a Fox", "a fox"), "p2").passage == "p1"
+
+
+def test_another_passage_than_the_claimed_one_is_named_when_it_holds_the_quote():
+    assert locate("same", passages("nothing", "the same"), "p1").passage == "p2"
+
+
+@pytest.mark.parametrize("quote", ["a fox walked", "", " ", "\u2026", "...", "x", "\u2026x\u2026", "."])
+def test_a_quote_that_is_nowhere_or_too_short_keeps_the_judges_words_and_has_no_span(quote: str):
+    found = locate(quote, passages("x. The fox ran."), "p9")
+    assert (found.passage, found.span, found.text, found.verbatim) == ("p9", None, quote, False)
+
+
+def test_without_passages_nothing_is_found():
+    assert not locate("the fox", ()).verbatim
+
+
+@given(st.lists(ANY, max_size=3), ANY, PIECE, ANY, st.sampled_from(["", "p1", "p4"]))
+def test_any_piece_of_any_passage_is_found_to_the_letter(
+    others: list[str], before: str, piece: str, after: str, claimed: str
+):
+    given_passages = passages(*others, before + piece + after)
+    found = locate(f" {piece}\n", given_passages, claimed)
+    assert found.verbatim
+    assert found.span is not None
+    home = next(passage for passage in given_passages if passage.id == found.passage)
+    assert home.text[found.span.start : found.span.end] == found.text == piece
+
+
+@given(ANY, PIECE, ANY)
+def test_any_piece_is_found_in_other_case_and_with_other_white_space(before: str, piece: str, after: str):
+    text = before + piece + after
+    found = locate("\n ".join(piece.casefold().split()), passages(text))
+    assert found.verbatim
+    assert found.span is not None
+    assert text[found.span.start : found.span.end] == found.text
+    assert _fold(piece) in _fold(found.text)
+
+
+@given(ANY, st.lists(ANY, max_size=3))
+def test_what_is_found_is_what_stands_there_and_what_is_not_has_no_span(quote: str, texts: list[str]):
+    given_passages = passages(*texts)
+    found = locate(quote, given_passages, "claimed")
+    if found.verbatim:
+        assert found.span is not None
+        home = next(passage for passage in given_passages if passage.id == found.passage)
+        assert home.text[found.span.start : found.span.end] == found.text
+        assert _fold(found.text).replace(" ", "")
+    else:
+        assert (found.passage, found.span, found.text) == ("claimed", None, quote)
+
+
+@given(ANY)
+def test_the_folded_text_and_its_trace_agree_to_the_letter(text: str):
+    folded, offsets = _traced(text)
+    assert folded == _fold(text)
+    assert len(offsets) == len(folded)
+    assert offsets == sorted(offsets)

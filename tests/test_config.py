@@ -1,0 +1,499 @@
+"""The configuration: defaults, the file, flags, the environment, and what is refused before a record is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import config
+from ragstone.config import Flags, RunSpec, assignments, choose, resolve
+from ragstone.errors import ConfigError
+from ragstone.metrics import catalogue
+
+EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9}
+
+
+@pytest.fixture(autouse=True)
+def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in, and an environment that says nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
+    monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
+    return tmp_path
+
+
+def spec(text: str = "", **flags: Any) -> RunSpec:
+    if text:
+        Path("ragstone.toml").write_text(text, encoding="utf-8")
+    return resolve(Flags(**flags))
+
+
+def refusal(text: str = "", **flags: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        spec(text, **flags)
+    return str(caught.value)
+
+
+# ---- defaults and precedence
+
+
+def test_defaults() -> None:
+    """Without a file, a flag or a variable: the embedded judge, auto, the store beside the work."""
+    found = spec()
+    assert (found.metrics, found.default.judges, found.default.aggregate) == (("auto",), ("embedded",), "mean")
+    assert (found.on_error, found.store, found.steps) == ("stop", Path(".ragstone/ragstone.db"), {})
+    assert list(found.judges) == ["embedded"]
+    assert (found.engine.tries, found.engine.deadline) == (6, 300.0)
+    assert found.parameters == {}
+
+
+def test_a_key_in_the_environment_spends_no_money(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge stays the embedded one: money is spent only when it was asked for."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert spec().default.judges == ("embedded",)
+
+
+def test_the_file_beats_the_defaults() -> None:
+    found = spec(
+        """
+        [run]
+        metrics = ["grounding"]
+        judge = "openai:gpt-x"
+        on_error = "skip"
+        store = "here.db"
+        [fields]
+        response = "answer.text"
+        """
+    )
+    assert (found.metrics, found.default.judges, found.on_error) == (("grounding",), ("openai:gpt-x",), "skip")
+    assert (found.store, found.fields) == (Path("here.db"), {"response": "answer.text"})
+
+
+def test_flags_beat_the_file() -> None:
+    found = spec(
+        """
+        [run]
+        metrics = "grounding"
+        judge = "openai:gpt-x"
+        on_error = "skip"
+        store = "here.db"
+        [fields]
+        response = "a"
+        question = "q"
+        """,
+        metrics=["triad"], judges=["embedded"], on_error="stop", store="there.db", fields={"response": "b"},
+    )  # fmt: skip
+    assert (found.metrics, found.default.judges, found.on_error) == (("triad",), ("embedded",), "stop")
+    assert (found.store, found.fields) == (Path("there.db"), {"response": "b", "question": "q"})
+
+
+def test_the_store_of_the_environment_is_between_flag_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGSTONE_STORE", "env.db")
+    assert spec('[run]\nstore = "file.db"').store == Path("env.db")
+    assert spec(store="flag.db").store == Path("flag.db")
+
+
+def test_the_file_of_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """RAGSTONE_CONFIG names it; a flag names another; the one in the folder is then not read."""
+    Path("ragstone.toml").write_text('[run]\nstore = "folder.db"')
+    Path("other.toml").write_text('[run]\nstore = "other.db"')
+    Path("third.toml").write_text('[run]\nstore = "third.db"')
+    monkeypatch.setenv("RAGSTONE_CONFIG", str(tmp_path / "other.toml"))
+    assert resolve(Flags()).store == Path("other.db")
+    assert resolve(Flags(config="third.toml")).store == Path("third.db")
+
+
+def test_a_file_that_was_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal(config="gone.toml") == "gone.toml: cannot be read (No such file or directory)"
+    monkeypatch.setenv("RAGSTONE_CONFIG", "gone.toml")
+    assert refusal().startswith("gone.toml: cannot be read")
+
+
+def test_metrics_may_be_written_in_one_text() -> None:
+    assert spec(metrics=["grounding,claim_relevance", "triad"]).metrics == ("grounding", "claim_relevance", "triad")
+    assert spec('[run]\nmetrics = "grounding, triad"').metrics == ("grounding", "triad")
+
+
+# ---- the file's errors
+
+
+def test_a_syntax_error_is_told_with_its_line() -> None:
+    message = refusal('[run]\njudge = "embedded"\nstore = \n')
+    assert message.startswith("ragstone.toml: not TOML: ")
+    assert "line 3" in message
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    Path("ragstone.toml").write_bytes(b'[run]\njudge = "\xff"')
+    assert refusal().startswith("ragstone.toml: not TOML: ")
+
+
+def test_a_byte_order_mark_is_no_error() -> None:
+    """Some editors write one before the text."""
+    Path("ragstone.toml").write_bytes('\ufeff[run]\nstore = "x.db"'.encode())
+    assert spec().store == Path("x.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[run]\nmetric = 'auto'", "no setting 'run.metric'; did you mean 'metrics'?"),
+        ("[runs]\nmetrics = 'auto'", "no setting 'runs'; did you mean 'run'?"),
+        ("[judges.a]\nmodl = 'm'\nmodel = 'm'", "no setting 'judges.a.modl'; did you mean 'model'?"),
+        ("[panel]\naggregates = 'mean'", "no setting 'panel.aggregates'; did you mean 'aggregate'?"),
+        ("[run]\nzzz = 1", "no setting 'run.zzz'; known: "),
+        ("[judges.a]\nmodel = 'm'\nprice = {in = 1, input = 1, output = 1}", "no setting 'judges.a.price.in'"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_closest(text: str, message: str) -> None:
+    assert refusal(text).startswith(f"ragstone.toml: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("[run]\nmetrics = 3", ["run.metrics"]),
+        ("[run]\nstore = 3", ["run.store = 3"]),
+        ("[run]\non_error = 'ignore'", ["run.on_error = 'ignore'", "'stop' or 'skip'"]),
+        ("[run]\non_empty = 'half'", ["run.on_empty = 'half'"]),
+        ("run = 3", ["run = 3"]),
+        ("[judges.a]\nmodel = 3", ["judges.a.model = 3"]),
+        ("[judges.a]\nmodel = ''", ["judges.a.model = ''"]),
+        ("[judges.a]\nprovider = 'openai'", ["judges.a.model", "field required"]),
+        ("[judges.a]\nmodel = 'm'\nconcurrency = 0", ["judges.a.concurrency = 0"]),
+        ("[judges.a]\nmodel = 'm'\nconcurrency = '8'", ["judges.a.concurrency = '8'"]),
+        ("[judges.a]\nmodel = 'm'\nconcurrency = 2.5", ["judges.a.concurrency = 2.5"]),
+        ("[judges.a]\nmodel = 'm'\ntimeout = 0", ["judges.a.timeout"]),
+        ("[judges.a]\nmodel = 'm'\ntimeout = inf", ["judges.a.timeout"]),
+        ("[judges.a]\nmodel = 'm'\ntemperature = 3.5", ["judges.a.temperature"]),
+        ("[judges.a]\nmodel = 'm'\ntemperature = nan", ["judges.a.temperature"]),
+        ("[judges.a]\nmodel = 'm'\nmax_tokens = 1", ["judges.a.max_tokens"]),
+        ("[judges.a]\nmodel = 'm'\nstructured = 'yes'", ["judges.a.structured = 'yes'"]),
+        ("[judges.a]\nmodel = 'm'\nprice = {input = -1, output = 1}", ["judges.a.price.input"]),
+        ("[judges.a]\nmodel = 'm'\nprice = {input = 1}", ["judges.a.price.output", "field required"]),
+        ("[panel.weights]\nembedded = 'much'", ["panel.weights.embedded"]),
+        ("[panel.weights]\nembedded = -1", ["panel.weights.embedded"]),
+        ("[panel.weights]\nembedded = 0", ["panel.weights.embedded"]),
+        ("[panel.weights]\nembedded = nan", ["panel.weights.embedded"]),
+        ("[fields]\nresponse = 3", ["fields.response = 3"]),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_name(text: str, names: list[str]) -> None:
+    """In one line, with the file's name, the setting's and what is there."""
+    message = refusal(text)
+    assert message.startswith("ragstone.toml: ")
+    assert "\n" not in message
+    assert all(name in message for name in names), message
+
+
+def test_no_message_repeats_a_key() -> None:
+    """A key that stands where it should not is not shown: in its own setting, nor beside one that is missing."""
+    key = "sk-1234567890abcdef"
+    for text in (
+        f"[judges.a]\nmodel = 'm'\nbase_url = 'http://h/v1'\napi_key = '{key}'",
+        f"[judges.a]\nbase_url = 'http://h/v1'\napi_key = '{key}'",
+        f"[judges.a]\nmodel = 'm'\nbase_url = 'http://h/v1'\napi_key_env = '{key}'",
+        f"[judges.a]\nmodel = 'm'\nbase_url = 'http://h/v1'\napi_key_env = ['{key}']",
+    ):
+        message = refusal(text, judges=["a"])
+        assert key not in message
+        assert "api_key" in message or "model" in message
+
+
+# ---- judges
+
+
+TABLE = """
+[judges.mine]
+model = "qwen"
+base_url = "http://127.0.0.1:9/v1"
+api_key_env = "MY_KEY"
+concurrency = 8
+timeout = 30
+temperature = 0.2
+max_tokens = 100
+structured = false
+seed = 7
+extra_body = {reasoning_effort = "low"}
+price = {input = 1, output = 2.5}
+"""
+
+
+def test_a_table_makes_a_judge() -> None:
+    """Every setting of the table arrives; the seed goes into the request."""
+    judge = spec(TABLE, judges=["mine"]).judges["mine"]
+    assert (judge.name, judge.model, judge.base_url, judge.api_key_env) == (
+        "mine", "qwen", "http://127.0.0.1:9/v1", "MY_KEY",
+    )  # fmt: skip
+    assert (judge.concurrency, judge.timeout, judge.temperature, judge.max_tokens) == (8, 30.0, 0.2, 100)
+    assert (judge.structured, judge.price) == (False, (1.0, 2.5))
+    assert dict(judge.extra) == {"reasoning_effort": "low", "seed": 7}
+    assert judge.id == "mine/qwen@http://127.0.0.1:9/v1"
+
+
+def test_only_the_judges_that_are_used_are_built() -> None:
+    assert list(spec(TABLE).judges) == ["embedded"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[judges.a]\nmodel = 'm'", "judges.a: say where it is, with base_url or provider"),
+        ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
+        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url 'ftp://x'; expected http"),
+    ],
+)
+def test_a_table_must_say_where(text: str, message: str) -> None:
+    assert message in refusal(text, judges=["a"])
+
+
+def test_an_unknown_judge_is_refused_with_the_closest() -> None:
+    assert refusal(TABLE, judges=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
+    assert refusal(TABLE, judges=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
+    Path("ragstone.toml").unlink()
+    assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judges=["opnai:gpt"])
+
+
+def test_what_runs_at_home_costs_nothing() -> None:
+    """A local preset has the price 0 unless the user gave one; a provider's price is looked up later."""
+    assert spec(judges=["ollama:qwen"]).judges["ollama:qwen"].price == (0.0, 0.0)
+    assert spec(judges=["openai:gpt"]).judges["openai:gpt"].price is None
+    own = "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nprice = {input = 3, output = 4}"
+    assert spec(own, judges=["a"]).judges["a"].price == (3.0, 4.0)
+
+
+def test_concurrency_is_set_for_all_judges() -> None:
+    found = spec(TABLE, judges=["mine", "claims=openai:gpt"], concurrency=3)
+    assert {judge.concurrency for judge in found.judges.values()} == {3}
+    assert refusal(concurrency=0) == "concurrency 0; expected a whole number from 1"
+
+
+def test_steps_go_to_their_own_judges() -> None:
+    """From flags and from the file alike; a flag for a step beats the file's."""
+    found = spec('[steps]\nclaims = "openai:a"\nsupport = ["openai:b", "openai:c"]', judges=["claims=openai:d"])
+    assert found.default.judges == ("embedded",)
+    assert found.steps["claims"].judges == ("openai:d",)
+    assert found.steps["support"].judges == ("openai:b", "openai:c")
+    assert set(found.judges) == {"embedded", "openai:b", "openai:c", "openai:d"}
+
+
+@pytest.mark.parametrize("text", ["[openai:a,openai:b]", "[openai:a, openai:b]", "['openai:a', \"openai:b\"]", "openai:a,openai:b"])
+def test_a_list_in_the_place_of_a_name_is_a_panel(text: str) -> None:
+    assert spec(judges=[text]).default.judges == ("openai:a", "openai:b")
+    assert spec(judges=[f"support={text}"]).steps["support"].judges == ("openai:a", "openai:b")
+
+
+def test_two_judges_for_everything_are_no_panel_by_accident() -> None:
+    """Named side by side one of them would be forgotten: it is refused, and the panel's form is shown."""
+    message = refusal(judges=["openai:a", "openai:b"])
+    assert "[openai:a,openai:b]" in message
+    assert "[openai:a,openai:b]" in refusal('[run]\njudge = ["openai:a", "openai:b"]')
+
+
+def test_a_flag_replaces_the_judge_of_the_file() -> None:
+    assert spec('[run]\njudge = "openai:a"', judges=["openai:b"]).default.judges == ("openai:b",)
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ("claim=openai:a", "no step 'claim'; steps are claims, support, response_support, relevance"),
+        ("[openai:a,openai:a]", "names the same judge twice"),
+        ("[]", "names nobody"), ("support=[]", "names nobody"), ("", "names nobody"),
+    ],
+)  # fmt: skip
+def test_judges_that_cannot_be_meant_are_refused(judge: str, message: str) -> None:
+    assert message in refusal(judges=[judge])
+
+
+def test_an_unknown_step_is_blamed_on_where_it_stands() -> None:
+    assert "ragstone.toml" not in refusal(judges=["claim=openai:a"])
+    assert refusal('[steps]\nclaim = "openai:a"').startswith("ragstone.toml: ")
+
+
+def test_panels_have_one_aggregate_and_weights() -> None:
+    text = '[panel]\naggregate = "min"\n[panel.weights]\n"openai:a" = 2'
+    found = spec(text, judges=["[openai:a,openai:b]"])
+    assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
+    assert spec(text, judges=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
+    assert refusal(text, judges=["openai:b"]) == (
+        "ragstone.toml: [panel] weights names 'openai:a', which judges no step of this run"
+    )
+    Path("ragstone.toml").unlink()
+    assert refusal(aggregate="mode") == "panel aggregate 'mode'; expected mean, median, majority, min, max"
+
+
+def test_the_panel_of_response_groundedness_is_its_step() -> None:
+    """Its parameter ``judges`` routes its step, and its ``aggregate`` is that step's alone."""
+    found = spec(parameters={"response_groundedness": {"judges": ["openai:a", "openai:b"], "aggregate": "min"}})
+    assert found.steps["response_support"].judges == ("openai:a", "openai:b")
+    assert found.steps["response_support"].aggregate == "min"
+    assert found.default.aggregate == "mean"
+
+
+# ---- metrics and their parameters
+
+
+def test_parameters_of_file_and_flags_are_merged() -> None:
+    """A flag's parameter beats the file's; another block name of a metric is the metric."""
+    found = spec(
+        '[metrics.grounding]\nthreshold = 0.7\nscoring_mode = "likert"\n[metrics.relevance]\nmax_claims = 4',
+        parameters={"grounding": {"threshold": 0.8}},
+    )
+    assert found.parameters == {
+        "grounding": {"threshold": 0.8, "scoring_mode": "likert"}, "claim_relevance": {"max_claims": 4},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[metrics.groundin]\nthreshold = 1", "no metric 'groundin'; did you mean 'grounding'?"),
+        ("[metrics.grounding]\ntreshold = 1", "ragstone.toml: grounding: no parameter 'treshold'"),
+        ("[metrics.grounding]\nthreshold = 2", "ragstone.toml: grounding.threshold: 2 is not usable"),
+        ("[metrics.grounding]\nthreshold = 2024-01-01", "ragstone.toml: grounding.threshold: "),
+    ],
+)
+def test_parameters_are_checked_by_name(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+def test_metrics_are_checked_by_name() -> None:
+    assert "did you mean 'grounding'?" in refusal(metrics=["groundign"])
+    assert refusal(metrics=[]) == "no metrics named; give names, suites, or 'auto'"
+    assert refusal(metrics=["  , "]) == "no metrics named; give names, suites, or 'auto'"
+
+
+@pytest.mark.parametrize("how", ["flag", "file"])
+def test_on_empty_holds_for_all_metrics(how: str) -> None:
+    """A metric's own setting beats it."""
+    own = '[metrics.grounding]\non_empty = "one"\n'
+    text, flags = (own, {"on_empty": "zero"}) if how == "flag" else (f'[run]\non_empty = "zero"\n{own}', {})
+    chosen, _ = choose(spec(text, **flags), EVERYTHING, paid=False)
+    assert {metric.name: metric.on_empty for metric in chosen} == {
+        name: "one" if name == "grounding" else "zero" for name in catalogue()
+    }
+
+
+def test_an_unknown_on_empty_is_refused() -> None:
+    assert "on_empty" in refusal(on_empty="half")
+
+
+def test_an_unknown_on_error_is_refused() -> None:
+    assert refusal(on_error="ignore") == "on_error 'ignore'; expected stop or skip"
+
+
+# ---- the choice of metrics
+
+
+def names(text: str = "", present: Any = None, *, paid: bool = False, **flags: Any) -> tuple[list[str], dict[str, str]]:
+    chosen, left_out = choose(spec(text, **flags), EVERYTHING if present is None else present, paid=paid)
+    return [metric.name for metric in chosen], left_out
+
+
+def test_auto_takes_what_the_records_have() -> None:
+    """Metrics whose fields no record has are left out with the reason."""
+    assert names() == (sorted(catalogue()), {})
+    chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})
+    assert chosen == ["answer_relevance", "claim_relevance"]
+    assert left_out["grounding"] == "no record has contexts"
+    assert set(chosen) | set(left_out) == set(catalogue())
+
+
+def test_one_record_with_the_fields_is_enough() -> None:
+    assert "grounding" in names(present={"response": 100, "contexts": 1})[0]
+
+
+def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where calls cost money a metric of more calls a record than the limit is left out, unless it is named."""
+    monkeypatch.setattr(config, "AUTO_CALLS", 1)
+    chosen, left_out = names(paid=True)
+    assert "grounding" not in chosen
+    assert left_out["grounding"] == "takes about 2 calls a record; ask for it by name"
+    assert "grounding" in names(paid=False)[0]
+    assert names(paid=True, metrics=["grounding"])[0] == ["grounding"]
+
+
+def test_a_metric_by_name_must_have_its_fields() -> None:
+    """The error names what is absent and the flag that helps."""
+    with pytest.raises(ConfigError) as caught:
+        names(present={"response": 3}, metrics=["grounding"])
+    assert str(caught.value) == (
+        "grounding needs response and contexts; no record has contexts; name the column with --field contexts=COLUMN"
+    )
+
+
+def test_a_suite_leaves_out_what_has_no_fields() -> None:
+    chosen, left_out = names(present={"question": 1, "response": 1}, metrics=["triad"])
+    assert chosen == ["answer_relevance"]
+    assert set(left_out) == {"context_relevance", "groundedness"}
+
+
+def test_a_metric_in_a_suite_and_by_name_is_taken_once_and_held_to_it() -> None:
+    assert names(metrics=["triad", "groundedness"])[0].count("groundedness") == 1
+    with pytest.raises(ConfigError, match="groundedness needs"):
+        names(present={"question": 1, "response": 1}, metrics=["triad", "groundedness"])
+
+
+def test_parameters_of_a_metric_that_does_not_run_are_said() -> None:
+    _, left_out = names('[metrics.groundedness]\nreasons = true', metrics=["grounding"])
+    assert left_out == {"groundedness": "has parameters, and is not among the metrics of this run"}
+
+
+def test_a_policy_for_all_says_nothing_of_those_that_do_not_run() -> None:
+    assert names(metrics=["grounding"], on_empty="zero") == (["grounding"], {})
+
+
+def test_parameters_reach_the_metric() -> None:
+    chosen, _ = choose(spec(metrics=["grounding"], parameters={"grounding": {"threshold": 0.9}}), EVERYTHING, paid=False)
+    assert chosen[0].threshold == 0.9
+
+
+# ---- small things
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        (["grounding.threshold=0.7"], {"grounding": {"threshold": 0.7}}),
+        (["grounding.max_claims=3", "grounding.enabled=false"], {"grounding": {"max_claims": 3, "enabled": False}}),
+        (["a.b=likert"], {"a": {"b": "likert"}}), (['a.b="3"'], {"a": {"b": "3"}}), (["a.b="], {"a": {"b": ""}}),
+        (["a.b=[1, 2]", "c.d=x=y"], {"a": {"b": [1, 2]}, "c": {"d": "x=y"}}), ([" a.b = 1 "], {"a": {"b": 1}}),
+    ],
+)  # fmt: skip
+def test_assignments(pairs: list[str], found: dict[str, Any]) -> None:
+    """Values are TOML where they are, else text."""
+    assert assignments(pairs) == found
+
+
+@pytest.mark.parametrize("pair", ["grounding.threshold", "threshold=1", ".a=1", "a.=1", "=", ""])
+def test_assignments_that_are_none_are_refused(pair: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"--set {pair!r}; expected METRIC.PARAMETER=VALUE")):
+        assignments([pair])
+
+
+def test_assignments_cannot_smuggle_other_settings() -> None:
+    """A value with a line break is text, not further TOML."""
+    assert assignments(["a.b=1\nc = 2"]) == {"a": {"b": "1\nc = 2"}}
+
+
+def test_a_spec_is_plain_json_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What run.json keeps names the variable, never what is in it."""
+    import orjson
+
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    found = spec(TABLE, judges=["mine"], parameters={"grounding": {"threshold": 0.7}})
+    text = orjson.dumps(found.as_json())
+    assert b"MY_KEY" in text
+    assert b"sk-secret" not in text
+    assert orjson.loads(text)["judges"]["mine"]["model"] == "qwen"
+
+
+def test_a_spec_is_a_value() -> None:
+    """Resolving twice gives equal specs."""
+    assert spec(TABLE, judges=["mine"]) == spec(TABLE, judges=["mine"])
+    assert replace(spec(), on_error="skip") != spec()

@@ -1,0 +1,82 @@
+"""Tokens to money: the user's own prices, the public ones, and the unknown, which are never 0."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.prices import PriceBook
+
+TOKENS = st.integers(0, 10_000_000)
+
+
+def test_the_users_price_is_per_million_tokens() -> None:
+    """Two dollars in, eight out: a million of each is ten dollars."""
+    book = PriceBook({"mine/m": (2.0, 8.0)})
+    assert book.cost("mine/m", "", "m", input_tokens=1_000_000, output_tokens=1_000_000) == 10.0
+    assert book.cost("mine/m", "", "m", input_tokens=500, output_tokens=25) == pytest.approx(0.0012)
+    assert book.cost("mine/m", "", "m", input_tokens=0, output_tokens=0) == 0.0
+
+
+def test_the_users_price_wins_over_the_public_one() -> None:
+    own = PriceBook({"openai/gpt-4o-mini": (100.0, 100.0)})
+    price = own.cost("openai/gpt-4o-mini", "openai", "gpt-4o-mini", input_tokens=1000, output_tokens=0)
+    assert price == pytest.approx(0.1)
+
+
+def test_free_is_a_price() -> None:
+    """A price of 0 that the user gave is 0, not unknown."""
+    assert PriceBook({"m": (0.0, 0.0)}).cost("m", "", "m", input_tokens=99, output_tokens=99) == 0.0
+
+
+def test_a_public_price_is_known_offline() -> None:
+    """gpt-4o-mini: 0.15 dollars a million in, 0.60 out, half of the input's for what the cache served."""
+    book = PriceBook()
+
+    def cost(**tokens: int) -> float | None:
+        return book.cost("openai/gpt-4o-mini", "openai", "gpt-4o-mini", **{"output_tokens": 0, **tokens})
+
+    assert cost(input_tokens=1_000_000) == pytest.approx(0.15)
+    assert cost(input_tokens=0, output_tokens=1_000_000) == pytest.approx(0.60)
+    assert cost(input_tokens=1_000_000, cached_tokens=1_000_000) == pytest.approx(0.075)
+    assert cost(input_tokens=1_000_000, cached_tokens=400_000) == pytest.approx(0.6 * 0.15 + 0.4 * 0.075)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [("openai", "no-such-model-at-all"), ("no-such-provider", "gpt-4o"), ("", "gpt-4o"), ("openai", ""), ("vllm", "x")],
+)
+def test_an_unknown_price_is_unknown(provider: str, model: str) -> None:
+    """None, never 0."""
+    assert PriceBook().cost(f"{provider}/{model}", provider, model, input_tokens=1, output_tokens=1) is None
+
+
+def test_the_provider_of_a_preset_is_found_under_its_public_name() -> None:
+    """Gemini's prices stand under Google."""
+    book = PriceBook()
+    price = book.cost("gemini/x", "gemini", "gemini-2.0-flash", input_tokens=1_000_000, output_tokens=0)
+    assert price is not None
+    assert price > 0
+
+
+def test_more_cached_than_sent_is_taken_as_all() -> None:
+    """An endpoint that counts wrong makes no negative price."""
+    book = PriceBook()
+    price = book.cost(
+        "openai/gpt-4o-mini", "openai", "gpt-4o-mini", input_tokens=100, output_tokens=0, cached_tokens=10**6
+    )
+    assert price == pytest.approx(100 * 0.075 / 1e6)
+
+
+@given(TOKENS, TOKENS, TOKENS)
+def test_more_tokens_never_cost_less(given: int, written: int, more: int) -> None:
+    book = PriceBook({"m": (0.15, 0.6)})
+
+    def cost(given: int, written: int) -> float:
+        price = book.cost("m", "", "m", input_tokens=given, output_tokens=written)
+        assert price is not None
+        return price
+
+    assert 0 <= cost(given, written) <= cost(given + more, written)
+    assert cost(given, written) <= cost(given, written + more)

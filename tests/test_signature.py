@@ -1,0 +1,97 @@
+"""Signatures: how a score was made, in one line; different ways have different lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ragstone import __version__
+from ragstone.engine import Route, Routes, signature_of
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import parse
+from ragstone.metrics import catalogue, find
+from ragstone.signature import signature
+from ragstone.testing import ScriptedJudge
+
+PLAIN = Routes(Route((build(parse("openai:gpt-x")),)), {})
+
+
+def of(name: str, routes: Routes = PLAIN, **parameters: Any) -> str:
+    return signature_of(find(name)().with_parameters(parameters), routes)
+
+
+def test_the_parts_stand_in_order() -> None:
+    """Metric, changed parameters by name, steps as they are asked, version."""
+    made = signature("m", {"b": 2, "a": 1}, [("claims", "x"), ("support", "y")])
+    assert made == f"m|a:1|b:2|claims:x|support:y|v:{__version__}"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(True, "yes"), (False, "no"), (0.5, "0.5"), ("a|b", "a/b"), (("a", "b"), "a,b"), ([1, True], "1,yes"), (3, "3")],
+)
+def test_values_are_shown_for_people(value: Any, shown: str) -> None:
+    assert signature("m", {"p": value}, []) == f"m|p:{shown}|v:{__version__}"
+
+
+def test_equal_numbers_are_shown_alike() -> None:
+    """A threshold of 1 from TOML and of 1.0 from JSON are one threshold."""
+    assert signature("m", {"p": 1}, []) == signature("m", {"p": 1.0}, [])
+
+
+def test_close_numbers_are_told_apart() -> None:
+    assert signature("m", {"p": 0.1234567}, []) != signature("m", {"p": 0.1234568}, [])
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_each_metric_names_its_steps_with_judge_and_prompt(name: str) -> None:
+    made = of(name)
+    assert made.startswith(f"{name}|")
+    assert made.endswith(f"|v:{__version__}")
+    for task in find(name).asks:
+        assert f"|{task}:openai/gpt-x+{task}.default.v1#" in made
+    assert "\n" not in made
+
+
+def test_defaults_are_not_in_it() -> None:
+    """A value that is given and equals the default makes no other signature."""
+    assert of("grounding", threshold=0.6, scoring_mode="binary_yes_no") == of("grounding")
+
+
+def test_what_changes_the_number_changes_the_signature() -> None:
+    """Scale, policy, parts, prompt, model, temperature, judge, panel: each gives another one."""
+    other = Routes(Route((build(parse("openai:gpt-y")),)), {})
+    both = Routes(Route((build(parse("openai:gpt-x")), build(parse("openai:gpt-y")))), {})
+    lowest = Routes(Route(both.default.judges, "min"), {})
+    mixed = Routes(PLAIN.default, {"support": other.default})
+    made = [
+        of("grounding"), of("grounding", scoring_mode="scale_1_5"), of("grounding", on_empty="zero"),
+        of("grounding", part_tokens=50), of("grounding", max_claims=3), of("grounding", other),
+        of("grounding", mixed), of("response_groundedness"), of("response_groundedness", temperature=0.3),
+        of("response_groundedness", both), of("response_groundedness", lowest),
+        of("response_groundedness", two_prompts=True), of("response_groundedness", shortcuts=False),
+    ]  # fmt: skip
+    assert len(set(made)) == len(made)
+
+
+def test_names_of_one_mode_make_one_signature() -> None:
+    assert of("grounding", scoring_mode="likert") == of("grounding", scoring_mode="scale_1_5")
+    assert of("grounding", scoring_mode="binary") == of("grounding")
+
+
+def test_a_panel_is_in_brackets_with_its_aggregate() -> None:
+    members = (ScriptedJudge({}, name="a"), ScriptedJudge({}, name="b", version="2"))
+    made = of("response_groundedness", Routes(Route(members, "median"), {}))
+    assert "|response_support:[a+script.v1,b+script.v2]median|" in made
+
+
+def test_the_temperature_that_is_asked_with_is_in_it() -> None:
+    """Response groundedness asks at 0.1 whatever the judge's own setting; claims are written at the judge's."""
+    assert "#" in of("response_groundedness")
+    assert ",t=0.1|" in of("response_groundedness")
+    assert ",t=0|" in of("grounding")
+
+
+def test_switching_off_is_not_a_way_of_scoring() -> None:
+    assert of("grounding", enabled=False) == of("grounding")
