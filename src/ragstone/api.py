@@ -13,11 +13,11 @@ import platform
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Final, Literal, Self
 
 from ragstone import __version__, metrics
 from ragstone.config import FILE, Flags, RunSpec, Step, assignments, choose, resolve
@@ -38,6 +38,9 @@ from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
 from ragstone.types import NOTHING, Passage, Record, Span, Unit
+
+GENERATORS: Final = 1000
+"""The most different names of generators that are looked at."""
 
 
 @dataclass(slots=True)
@@ -63,7 +66,9 @@ class Options:
     ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. A judge may also be an object;
     alone it answers every step, and its name may stand wherever a name may. ``parameters`` maps a metric
     to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
-    ``cases`` adds a file a record. ``on_start`` is shown the progress when the first call is about to be made.
+    ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
+    not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
+    progress when the first call is about to be made.
     """
 
     metrics: Sequence[str] | None = None
@@ -79,6 +84,7 @@ class Options:
     out: Path | str | None = None
     cases: bool = False
     name: str = ""
+    generator: str = ""
     on_start: Callable[[Progress], None] | None = None
 
     @classmethod
@@ -165,9 +171,18 @@ def run(source: Any, options: Options) -> Run:
 async def weigh(source: Any, options: Options) -> Run:
     """Weigh records as the options say: survey, choose, check, then run."""
     spec = resolve(options.flags())
-    with _opened(source, spec, _check_overrides) as opened:
+    generators: set[str] = {options.generator} - {""}
+
+    def inspect(record: Record) -> None:
+        _check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(generators) < GENERATORS:
+            generators.add(generator)
+
+    with _opened(source, spec, inspect) as opened:
         plan = _plan(spec, opened, {judge.name: judge for judge in options.objects()})
         store = Store(spec.store)
+        store.notes += _judging_itself(plan.judges.values(), generators)
         try:
             return await _run(plan, opened, store, options)
         except BaseException:
@@ -343,6 +358,16 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge]) -> _Plan:
 
 def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
     return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+
+
+def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
+    """A warning for each judge that is the model whose responses it judges: models favour their own."""
+    ours = {generator.rpartition("/")[2].casefold() for generator in generators}
+    return [
+        f"the judge {judge.name} is the model that wrote the responses; models rate their own answers too well"
+        for judge in judges
+        if judge.model and judge.model.rpartition("/")[2].casefold() in ours
+    ]
 
 
 def _opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None]) -> Source:

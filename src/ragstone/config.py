@@ -394,8 +394,8 @@ def _spec(name: str, file: _File) -> Spec:
         raise ConfigError(f"judges.{name}.provider '{table.provider}'; known: {', '.join(judge_spec.PRESETS)}")
     if not table.provider and not table.base_url:
         raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")
-    if table.base_url and not table.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f"judges.{name}.base_url '{table.base_url}'; expected http://… or https://…")
+    if table.base_url:
+        judge_spec.check_address(table.base_url, f"judges.{name}.base_url")
     extra = dict(table.extra_body)
     if table.seed is not None:
         extra["seed"] = table.seed

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RETRYABLE: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 LONGEST: Final = 8_000_000
-"""Bytes of a response body that are read."""
+"""Bytes of a response body; a longer one is an error."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
 """Parameters of a request that it can do without."""
 _TEXTS: Final = ("text", "output_text")
@@ -136,6 +136,16 @@ class OpenAIBackend:
             raise BackendError(
                 f"{self.judge}: cannot reach {self.url} ({_brief(error)})", judge=self.judge, retryable=True, hint=hint
             ) from error
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.content.iter_any():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > LONGEST:
+                raise BackendError(f"{self.judge}: the reply is longer than {LONGEST // 10**6} MB", judge=self.judge)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     # ---- requests
 

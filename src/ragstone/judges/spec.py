@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from ragstone.errors import ConfigError
 from ragstone.types import NOTHING
@@ -77,6 +78,17 @@ class Spec:
         return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
 
 
+def check_address(base_url: str, where: str) -> None:
+    """ConfigError for an address that is none, or that holds a password: ids of judges are shown and stored."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
+    if parts.username or parts.password or parts.query:
+        raise ConfigError(
+            f"{where}: the address holds a name, a password or a query; put the key in a variable instead"
+        )
+
+
 def parse(name: str) -> Spec:
     """A spec from a judge's name; ConfigError says which names there are."""
     if name == "embedded":
@@ -97,4 +109,6 @@ def parse(name: str) -> Spec:
         raise ConfigError(f"judge '{name}' names no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
         raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
+    if base_url:
+        check_address(base_url, f"judge '{provider}:{model}'")
     return Spec(name, provider=provider, model=model, base_url=base_url)

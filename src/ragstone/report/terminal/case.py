@@ -43,7 +43,9 @@ OPENING: Final = 200
 GAP: Final = 60
 """Characters that are not worth leaving out."""
 LONG: Final = 3
-"""Lines of a quote or reason that are shown when the record is not shown in full."""
+"""Lines of a reason that are shown when the record is not shown in full."""
+QUOTES: Final = 2
+"""Quotes of one verdict that are shown then."""
 
 
 @dataclass(slots=True)
@@ -152,22 +154,24 @@ class _Drawing:
         """What is said of a sentence: its own reason, then its claims; what is supported is left out."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self._because(part.own)
-        whole = " ".join(text.split()).casefold()
         for unit, verdict in part.claims:
             kind = kind_of(verdict)
             if kind in ("yes", "trivial") and not self.full:
                 continue
             claim = unit_text(self.result, unit)
-            same = " ".join(claim.split()).casefold() == whole
-            if same and kind == part.kind and part.own is not None:
-                continue  # the sentence is its one claim, and all is said already
+            same = _folded(claim) == _folded(text)
+            if same and part.own is None:
+                yield from self._because(verdict)
+                continue
+            told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
+            if told and kind == part.kind:
+                continue
             inner = self._margin(0)
-            inner.add_row(
-                self.look.mark(kind),
-                Text.assemble(("claim ", "quiet"), "the same words" if same else self._shown(claim)),
-            )
-            for block in self._because(verdict):
-                inner.add_row("", block)
+            words = Text(f"as a claim: {WORDS[kind]}", style="quiet") if same else Text(self._shown(claim))
+            inner.add_row(self.look.mark(kind), words)
+            if not told:
+                for block in self._because(verdict):
+                    inner.add_row("", block)
             yield inner
 
     def _because(self, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
@@ -179,16 +183,19 @@ class _Drawing:
             yield self._members(members)
         elif verdict["reason"]:
             yield Text(self._shown(verdict["reason"]), style="quiet", overflow="fold")
-        for quote in verdict["evidence"]:
+        quotes = verdict["evidence"]
+        for quote in quotes if self.full else quotes[:QUOTES]:
             yield self._quote(quote)
+        if len(quotes) > QUOTES and not self.full:
+            yield Text(f"and {len(quotes) - QUOTES} more, with --full", style="quiet")
 
     def _quote(self, quote: Mapping[str, Any]) -> Text:
         opened, closed = self.look.quotes
-        words = f"{opened}{self._shown(quote['text'])}{closed}"
+        words = f"{opened}{self._shown(quote['text'], 2)}{closed}"
         if quote["start"] is None:
             return Text.assemble(("not found in the context ", "partly"), words, overflow="fold")
         rank = self.ranks.get(quote["passage"], quote["passage"])
-        where = f"passage {rank}, {between_offsets(quote, self.look)}"
+        where = f"passage {rank}, {quote['start']}{self.look.dash}{quote['end']}"
         return Text.assemble((f"{where} ", "quiet"), words, overflow="fold")
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
@@ -238,27 +245,34 @@ class _Drawing:
             for block in self._because(verdict):
                 table.add_row("", block)
         kinds = [kind for kind in ORDER if any(kind_of(v) == kind for v in shown)]
+        legend = indented(self._legend(kinds, RELEVANCE)) if len(kinds) > 1 else ""
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
-        return section("Beside the question", table, indented(self._legend(kinds, RELEVANCE)), note=count)
+        return section("Beside the question", table, *([legend] if legend else []), note=count)
 
     # ---- scores
 
     def scores(self) -> RenderableType:
         """Every metric with its value or its status, and what stands behind it."""
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, justify="right")
-        table.add_column(overflow="fold")
-        for score in self.result["scores"]:
+        scores = self.result["scores"]
+        widest = max((len(score["metric"]) for score in scores), default=0)
+        blocks: list[RenderableType] = []
+        for score in scores:
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(no_wrap=True, width=widest)
+            table.add_column(no_wrap=True, justify="right", width=5)
+            table.add_column(overflow="fold")
             value = percent(score["value"]).replace(NBSP, " ")
-            table.add_row(Text(score["metric"]), Text(value, style="head"), Group(*self._behind(score)))
-        return section("Scores", indented(table))
+            facts = f" {self.look.dot} ".join(self._facts(score))
+            table.add_row(Text(flat(score["metric"])), Text(value, style="head"), Text(facts))
+            blocks += [table, *(indented(block) for block in self._behind(score))]
+        return section("Scores", indented(Group(*blocks)))
 
-    def _behind(self, score: Mapping[str, Any]) -> Iterable[RenderableType]:
-        look = self.look
+    def _facts(self, score: Mapping[str, Any]) -> list[str]:
+        """What a score is besides its value, in a few words."""
         facts = [] if score["status"] == "scored" else [score["status"]]
         if score["value"] is not None and score["low"] != score["high"]:
-            facts.append(f"between {between(score['low'], score['high'], 0, look.dash)} % with what is unjudged")
+            ends = between(score["low"], score["high"], 0, self.look.dash)
+            facts.append(f"could be {ends} % with what is unjudged")
         if score["outcome"]:
             facts.append(score["outcome"].lower())
         detail = score["detail"]
@@ -271,23 +285,23 @@ class _Drawing:
         ]
         if detail.get("shortcut"):
             facts.append(f"shortcut: {detail['shortcut']}, no call was made")
+        if detail.get("band"):
+            facts.append(flat(detail["band"]["en"]))
         if detail.get("agreement") is not None:
             facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
         if detail.get("spread"):
             facts.append(f"spread {detail['spread']:g}")
-        if facts:
-            yield Text(f" {look.dot} ".join(facts), overflow="fold")
-        if detail.get("band"):
-            yield Text(flat(detail["band"]["en"]), style="quiet", overflow="fold")
+        return facts
+
+    def _behind(self, score: Mapping[str, Any]) -> Iterable[RenderableType]:
+        """Why: what the score says itself, then the verdicts that are shown nowhere else."""
         if score["reason"]:
             yield Text(self._shown(score["reason"]), style="quiet", overflow="fold")
         if score["metric"] in ("grounding", "groundedness", "claim_relevance", "context_relevance"):
             return  # their verdicts stand with the response and the passages
         for verdict in score["verdicts"]:
-            if verdict.get("members") or score["reason"] != verdict["reason"]:
+            if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
                 yield from self._because(verdict)
-        if not facts and not score["reason"] and not score["verdicts"]:
-            yield Text("")
 
     # ---- contexts
 
@@ -391,13 +405,16 @@ class _Drawing:
         style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
         return Text(clean(text).strip(), overflow="fold", style=style)
 
-    def _shown(self, text: str) -> str:
-        return flat(text) if self.full else shorten(flat(text), LONG * (self.look.width - 8), self.look.ellipsis)
+    def _shown(self, text: str, lines: int = LONG) -> str:
+        return flat(text) if self.full else shorten(flat(text), lines * (self.look.width - 10), self.look.ellipsis)
 
 
-def between_offsets(quote: Mapping[str, Any], look: Look) -> str:
-    """``120-184``."""
-    return f"{quote['start']}{look.dash}{quote['end']}"
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".!?")
+
+
+def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
+    return verdict["reason"], verdict.get("failure"), verdict["evidence"], verdict.get("members")
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -263,7 +263,7 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
     if level not in ("", "response"):
         counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
-        tally = f"{len(wanting)} of {plural(counted, level)}".replace(NBSP, " ")
+        tally = f"{len(wanting)} of {plural(counted, level)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
     name = middle(flat(result["id"]), room - len(tally) - 2, look.ellipsis)
     lines: list[Text] = [Text.assemble((name, "head"), "  ", (tally, "quiet"))]
     if wanting:
@@ -276,6 +276,11 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     return Group(*lines)
 
 
+def _lacking(metric: str, wanting: Iterable[Mapping[str, Any]]) -> str:
+    fully = "" if all(verdict["value"] <= 0 for verdict in wanting) else "fully "
+    return f"not {fully}{'relevant' if metric.endswith('relevance') else 'supported'}"
+
+
 # ---- who, how much, where, what next
 
 
@@ -285,9 +290,8 @@ def _facts(run: Run, summary: Mapping[str, Any], place: Place, leading: str, loo
     left = 12
     rows.append(("Judge", Text(flat(judged_by(spec)))))
     if "embedded" in judges_of(spec):
-        words = "no language model: it looks for the words of a statement in the contexts. For a model: "
-        hint = f"{words}--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your own machine"
-        rows.append(("", prose(hint, look, "quiet", left)))
+        models = f"--judge{NBSP}openai:gpt-4o-mini, or --judge{NBSP}ollama:qwen3 on your own machine"
+        rows.append(("", prose(f"no language model: it compares words. To ask one: {models}", look, "quiet", left)))
     bill = summary.get("bill")
     if bill:
         rows.append(("Calls", prose(_calls(bill), look, indent=left)))

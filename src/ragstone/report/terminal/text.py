@@ -48,7 +48,7 @@ def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
             break
     head = text[:end]
     space = head.rfind(" ")
-    if space > len(head) * 2 // 3:
+    if text[end] != " " and space > end * 2 // 3:  # the limit falls inside a word
         head = head[:space]
     return head.rstrip(" ,;:") + ellipsis
 
