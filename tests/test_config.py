@@ -244,7 +244,7 @@ def test_only_the_judges_that_are_used_are_built() -> None:
     [
         ("[judges.a]\nmodel = 'm'", "judges.a: say where it is, with base_url or provider"),
         ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
-        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url 'ftp://x'; expected http"),
+        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is no address"),
     ],
 )
 def test_a_table_must_say_where(text: str, message: str) -> None:

@@ -92,12 +92,13 @@ def test_a_group_is_there_when_its_commit_returns(store: Store, path: Path) -> N
 
 def test_a_group_that_was_not_committed_is_lost_as_a_whole(store: Store, path: Path) -> None:
     put(store, call(1))
+    run = store.start_run("r", {})
     store.begin()
-    store.insert([call(2)], [result(1, 1, score("m", 1, 1.0))])
+    store.insert([call(2)], [result(run, 1, score("m", 1, 1.0))])
     store.close()
     with Store(path) as again:
         assert again.call_keys() == [call(1).key]
-        assert list(again.scores(1)) == []
+        assert list(again.scores(run)) == list(again.results(run)) == []
 
 
 def test_a_reply_survives_kill(path: Path) -> None:

@@ -127,20 +127,20 @@ class Store:
 
     def reply(self, key: bytes) -> bytes | None:
         """The stored reply (JSON) of a call, or None."""
-        row = self._read("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
-        return None if row is None else zstd.decompress(row[0])
+        row = self._row("SELECT reply FROM calls WHERE key = ?", (key,))
+        return None if row is None else self._unpacked(row[0])
 
     def call(self, key: bytes) -> CallRow | None:
         """The whole stored call, or None."""
-        row = self._read("SELECT key, judge, task, maker, request, reply FROM calls WHERE key = ?", (key,)).fetchone()
+        row = self._row("SELECT key, judge, task, maker, request, reply FROM calls WHERE key = ?", (key,))
         if row is None:
             return None
         key_, judge, task, maker, request, reply = row
-        return CallRow(key_, judge, task, maker, zstd.decompress(request), zstd.decompress(reply))
+        return CallRow(key_, judge, task, maker, self._unpacked(request), self._unpacked(reply))
 
     def call_keys(self) -> list[bytes]:
         """The keys of all stored calls, oldest first."""
-        return [row[0] for row in self._read("SELECT key FROM calls ORDER BY rowid")]
+        return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
 
     # ---- writing in groups
     #
@@ -178,13 +178,14 @@ class Store:
     def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
             self._writer.executemany(statement, rows)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
             raise self._cannot_write(error) from error
 
-    def _cannot_write(self, error: sqlite3.Error) -> StoreError:
+    def _cannot_write(self, error: Exception) -> StoreError:
         with contextlib.suppress(sqlite3.Error):
             self._writer.execute("ROLLBACK")
-        return StoreError(f"{self.path}: cannot write ({error}); free space or choose another place with --store")
+        hint = "; free space or choose another place with --store" if isinstance(error, sqlite3.OperationalError) else ""
+        return StoreError(f"{self.path}: cannot write ({error}){hint}")
 
     # ---- runs
 
@@ -206,37 +207,36 @@ class Store:
 
     def runs(self) -> list[RunRow]:
         """All runs, oldest first."""
-        rows = self._read("SELECT id, name, started, finished, status, spec, summary FROM runs ORDER BY id")
-        return [_run_row(row) for row in rows]
+        rows = self._rows("SELECT id, name, started, finished, status, spec, summary FROM runs ORDER BY id")
+        return [self._run_row(row) for row in rows]
 
     def run(self, number: int) -> RunRow | None:
         """One run, or None."""
         query = "SELECT id, name, started, finished, status, spec, summary FROM runs WHERE id = ?"
-        row = self._read(query, (number,)).fetchone()
-        return None if row is None else _run_row(row)
+        row = self._row(query, (number,))
+        return None if row is None else self._run_row(row)
 
     def results(self, run: int) -> Iterator[ResultRow]:
         """The results of a run in the order of the input, one at a time."""
         query = "SELECT position, record, document FROM results WHERE run = ? ORDER BY position"
-        for position, record, document in self._read(query, (run,)):
-            yield ResultRow(position, record, zstd.decompress(document))
+        for position, record, document in self._rows(query, (run,)):
+            yield ResultRow(position, record, self._unpacked(document))
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:
         """One result by the record's id or by its place in the input, or None."""
         query = "SELECT position, record, document FROM results WHERE run = ? AND "
         by_id = query + "record = ?"
         by_place = query + "position = ?"
-        cursor = self._read(by_id, (run, record)) if record else self._read(by_place, (run, position))
-        row = cursor.fetchone()
-        return None if row is None else ResultRow(row[0], row[1], zstd.decompress(row[2]))
+        row = self._row(by_id, (run, record)) if record else self._row(by_place, (run, position))
+        return None if row is None else ResultRow(row[0], row[1], self._unpacked(row[2]))
 
     def record_ids(self, run: int) -> list[str]:
         """The ids of a run's records in the order of the input."""
-        return [row[0] for row in self._read("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
+        return [row[0] for row in self._rows("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
 
     def count(self, run: int) -> int:
         """How many records of a run have a result, set-aside ones included."""
-        (number,) = self._read("SELECT count(*) FROM results WHERE run = ?", (run,)).fetchone()
+        ((number,),) = self._rows("SELECT count(*) FROM results WHERE run = ?", (run,))
         return int(number)
 
     def set_aside(self, run: int) -> int:
@@ -245,22 +245,22 @@ class Store:
             "SELECT count(*) FROM results AS r WHERE run = ?"
             " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
         )
-        (number,) = self._read(query, (run,)).fetchone()
+        ((number,),) = self._rows(query, (run,))
         return int(number)
 
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
         """The scores of a run, by metric and place."""
         if metric is None:
-            cursor = self._read(_SELECT_SCORE + " ORDER BY metric, position", (run,))
+            rows = self._rows(_SELECT_SCORE + " ORDER BY metric, position", (run,))
         else:
-            cursor = self._read(_SELECT_SCORE + " AND metric = ? ORDER BY position", (run, metric))
-        for row in cursor:
+            rows = self._rows(_SELECT_SCORE + " AND metric = ? ORDER BY position", (run, metric))
+        for row in rows:
             yield ScoreRow(*row)
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
         """The scores with the lowest values, lowest first; of equal ones the earlier record's."""
         query = _SELECT_SCORE + " AND metric = ? AND value IS NOT NULL ORDER BY value, position LIMIT ?"
-        return [ScoreRow(*row) for row in self._read(query, (run, metric, count))]
+        return [ScoreRow(*row) for row in self._rows(query, (run, metric, count))]
 
     # ---- the file
 
@@ -287,9 +287,13 @@ class Store:
             raise StoreError(f"{self.path}: cannot open the store ({error})") from error
 
     def _set_aside(self) -> None:
-        aside = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        aside = first = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        number = 1
+        while os.path.exists(aside):  # noqa: PTH110 - the path is a string with a suffix, not a Path
+            number += 1
+            aside = f"{first}-{number}"
         for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(self.path + suffix):  # noqa: PTH110 - the path is a string with a suffix, not a Path
+            if os.path.exists(self.path + suffix):  # noqa: PTH110 - as above
                 os.replace(self.path + suffix, aside + suffix)  # noqa: PTH105 - as above
         self._make_private(Path(self.path))
         self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun")
@@ -319,11 +323,33 @@ class Store:
             connection.execute("COMMIT")
         return connection
 
-    def _read(self, query: str, parameters: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+    def _rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows, one at a time; StoreError wherever among them the file is damaged."""
         try:
-            return self._reader.execute(query, parameters)
-        except sqlite3.Error as error:
+            yield from self._reader.execute(query, parameters)
+        except (sqlite3.Error, UnicodeError) as error:
             raise StoreError(f"{self.path}: cannot read ({error})") from error
+
+    def _row(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        return next(self._rows(query, parameters), None)
+
+    def _unpacked(self, data: bytes) -> bytes:
+        try:
+            return zstd.decompress(data)
+        except zstd.ZstdError as error:
+            raise StoreError(f"{self.path}: cannot read (damaged: {error})") from error
+
+    def _run_row(self, row: tuple[Any, ...]) -> RunRow:
+        number, name, started, finished, status, spec, summary = row
+        return RunRow(
+            id=number,
+            name=name,
+            started=started,
+            finished=finished,
+            status=status,
+            spec=orjson.loads(self._unpacked(spec)),
+            summary=None if summary is None else orjson.loads(self._unpacked(summary)),
+        )
 
     def _change(self, statement: str, parameters: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
@@ -340,16 +366,3 @@ def _statements() -> list[str]:
 
 def _pack(data: bytes) -> bytes:
     return zstd.compress(data, LEVEL)
-
-
-def _run_row(row: tuple[Any, ...]) -> RunRow:
-    number, name, started, finished, status, spec, summary = row
-    return RunRow(
-        id=number,
-        name=name,
-        started=started,
-        finished=finished,
-        status=status,
-        spec=orjson.loads(zstd.decompress(spec)),
-        summary=None if summary is None else orjson.loads(zstd.decompress(summary)),
-    )

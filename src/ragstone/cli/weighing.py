@@ -83,7 +83,7 @@ class Drawn:
         lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
         lines += warnings(progress.survey, look, MOST_WARNINGS)
         for line in lines:
-            self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=True)
+            self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
         if self._live is not None:
             self._live.update(Bar(self._watch()))
         else:
@@ -116,7 +116,7 @@ class Drawn:
 
     def _watch(self) -> Watch:
         assert self.progress is not None
-        return Watch(self.progress.tally, self.progress.total, self.name)
+        return Watch(self.progress.tally, self.progress.total, flat(self.progress.survey.name))
 
     def _print(self, line: str) -> None:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)

@@ -9,6 +9,7 @@ and keeps what was done.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -99,8 +100,9 @@ class Engine:
             for backend in backends:
                 await backend.open()
                 opened.append(backend)
-            async for weighed in self._in_order(iter(jobs), active):
-                yield weighed
+            async with contextlib.aclosing(self._in_order(iter(jobs), active)) as results:
+                async for weighed in results:
+                    yield weighed
         finally:
             for backend in opened:
                 await backend.close()
@@ -156,7 +158,13 @@ class Engine:
         if job.record is None:
             weighed = set_aside_document(job.id, job.position, job.error)
         else:
-            weighed = await self._record(job.position, job.record, job.metrics)
+            try:
+                weighed = await self._record(job.position, job.record, job.metrics)
+            except RagstoneError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the edge: one record's trouble must not end the run
+                failed = [(_broken(metric, job.record, error, signature), ()) for metric, signature in job.metrics]
+                weighed = result_document(job.record, job.position, failed)
         self.tally.records += 1
         return weighed
 
@@ -178,6 +186,7 @@ class Engine:
         self, metric: Metric, record: Record, asked: dict[Question[Any], asyncio.Task[_Answered]]
     ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
         calls: dict[str, CallNote] = {}
+        trouble: Exception
         try:
             flow = metric.flow(record)
             questions = next(flow)
@@ -192,12 +201,15 @@ class Engine:
                     calls.update((note.key, note) for note in answered.calls)
                 questions = flow.send(answers)
         except StopIteration as stop:
-            return stop.value, tuple(calls.values())
+            scores = stop.value
+            if isinstance(scores, tuple) and all(isinstance(score, Score) for score in scores):
+                return scores, tuple(calls.values())
+            trouble = TypeError(f"the flow returned {type(scores).__name__}, not a tuple of scores")
         except RagstoneError:
             raise
-        except Exception as error:  # noqa: BLE001 - the edge: one record's trouble must not end the run
-            score = metric.without_value(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
-            return (score,), tuple(calls.values())
+        except Exception as error:  # noqa: BLE001 - the edge: one metric's trouble must not touch the others
+            trouble = error
+        return (_broken(metric, record, trouble),), tuple(calls.values())
 
     # ---- one question
 
@@ -253,10 +265,16 @@ class Engine:
 
     async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
         key = call.key
-        flying = self._flying.get(key)
-        if flying is not None:
+        while (flying := self._flying.get(key)) is not None:
+            try:
+                reply = await asyncio.shield(flying)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not flying.cancelled() or (task is not None and task.cancelling()):
+                    raise
+                continue  # whoever was sending it went away; it is ours to send now
             self.tally.shared += 1
-            return await asyncio.shield(flying)
+            return reply
         stored = self.store.reply(key)
         if stored is not None:
             self.tally.replayed += 1
@@ -303,6 +321,9 @@ class Engine:
                 self.tally.retried += 1
                 self.tally.retry_causes[_cause(trouble)] += 1
                 await asyncio.sleep(pause)
+            except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
+                self.tally.failed += 1
+                return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
                 self._failures[id(backend)] = 0
                 for note in reply.notes:
@@ -384,6 +405,11 @@ class Engine:
     def _halt(self, error: RagstoneError) -> None:
         self._stop = self._stop or error
         self._wake.set()
+
+
+def _broken(metric: Metric, record: Record, error: Exception, signature: str = "") -> Score:
+    reason = f"internal error: {type(error).__name__}: {error}"
+    return metric.without_value(record, "judge_failed", reason, signature=signature)
 
 
 async def _all(coroutines: Sequence[Any]) -> list[Any]:

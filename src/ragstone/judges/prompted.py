@@ -112,7 +112,7 @@ class PromptedJudge:
         answers: Iterator[Reply | Failed] = iter(second)
         for batch, reading, call in zip(batches, readings, again, strict=True):
             if call is not None:
-                reading.add(_read_rate(question, batch, next(answers), self.id))
+                reading.add(_read_rate(question, batch, next(answers), self.id, reading.missing))
         verdicts = [
             verdict
             for batch, reading in zip(batches, readings, strict=True)
@@ -154,7 +154,7 @@ class PromptedJudge:
         schema = _claims_schema(len(question.sentences)) if self.settings.structured else None
         (reply,) = yield [self._call(question, messages, schema, repeat, 1)]
         read = _read_claims(question, reply)
-        if isinstance(read, str) and isinstance(reply, Reply):
+        if isinstance(read, str) and isinstance(reply, Reply) and reply.finish != "content_filter":
             if reply.finish == "length":
                 call = self._call(question, messages, schema, repeat, 1, max_tokens=2 * self.settings.max_tokens)
             else:
@@ -238,12 +238,13 @@ def _style(question: Question[Any]) -> str:
     return STYLES[question.wording] if isinstance(question, Rate) and question.wording in STYLES else "default"
 
 
-def _shape(question: Rate) -> tuple[Scale, bool, bool, bool]:
-    return question.scale, question.skippable, question.evidence, question.reasons
+def _shape(question: Rate) -> tuple[Scale, bool, bool, bool, bool]:
+    summary = question.reasons and question.task != "response_support"  # one unit: its reason says it all
+    return question.scale, question.skippable, question.evidence, question.reasons, summary
 
 
-def _read_rate(question: Rate, batch: _Batch, reply: Reply | Failed, judge: str) -> _Reading:
-    numbers = list(range(1, len(batch.units) + 1))
+def _read_rate(question: Rate, batch: _Batch, reply: Reply | Failed, judge: str, asked: Sequence[int] = ()) -> _Reading:
+    numbers = list(asked or range(1, len(batch.units) + 1))
     if isinstance(reply, Failed):
         return _Reading({}, numbers, problem=reply.reason, unreachable=True)
     reading = _Reading({}, numbers, reply=reply.text, cut_off=reply.finish == "length")
@@ -262,7 +263,7 @@ def _read_rate(question: Rate, batch: _Batch, reply: Reply | Failed, judge: str)
     entries = _by_number(answer["verdicts"])
     labels = _labels(question)
     unknown: list[str] = []
-    for number, unit in zip(numbers, batch.units, strict=True):
+    for number in numbers:
         entry = entries.get(number)
         if entry is None:
             continue
@@ -270,19 +271,24 @@ def _read_rate(question: Rate, batch: _Batch, reply: Reply | Failed, judge: str)
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
-        reading.found[number] = _verdict(question, unit, label, entry, judge)
+        reading.found[number] = _verdict(question, batch.units[number - 1], label, entry, judge)
     reading.missing = [number for number in numbers if number not in reading.found]
+    problems = []
+    if absent := [str(number) for number in reading.missing if number not in entries]:
+        problems.append(f"no verdict on {', '.join(absent)}")
     if unknown:
-        reading.problem = f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(labels)}"
-    elif reading.missing:
-        reading.problem = f"no verdict on {', '.join(map(str, reading.missing))}"
+        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(labels)}")
+    reading.problem = "; ".join(problems)
     summary = answer.get("summary")
     reading.summary = summary if isinstance(summary, str) else ""
     return reading
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
-    """Entries by unit number. A number that is given twice with different labels is given to nobody."""
+    """Entries by unit number. A number that is given twice with different labels is given to nobody.
+
+    A reply that counts from 0 has every label under its neighbour's number, so that none of it is taken.
+    """
     pairs: list[tuple[object, object]] = []
     if isinstance(entries, dict):
         pairs = list(entries.items())
@@ -300,7 +306,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
         if number in found and found[number].get("label") != entry.get("label"):
             contested.add(number)
         found[number] = entry
-    return {number: entry for number, entry in found.items() if number not in contested}
+    return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
 
 
 def _labels(question: Rate) -> tuple[str, ...]:
@@ -418,7 +424,7 @@ def _nonce(question: Rate | Write) -> str:
 
 @lru_cache(maxsize=512)
 def _rate_schema(
-    numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: bool, reasons: bool
+    numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: bool, reasons: bool, summary: bool
 ) -> orjson.Fragment:
     """One required entry per unit number, so that an endpoint that enforces it can neither skip nor shift."""
     fields: dict[str, Any] = {}
@@ -429,7 +435,7 @@ def _rate_schema(
         fields["reason"] = {"type": "string"}
     fields["label"] = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
     parts: dict[str, Any] = {"verdicts": _object({str(number): _object(fields) for number in numbers})}
-    if reasons:
+    if summary:
         parts["summary"] = {"type": "string"}
     return _format("verdicts", _object(parts))
 

@@ -344,7 +344,8 @@ class _Drawing:
                 for quote in verdict["evidence"]:
                     if quote["start"] is not None:
                         found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
-        return {passage: _merged(spans) for passage, spans in found.items()}
+        texts = {context["id"]: context["text"] for context in self.result["contexts"]}
+        return {passage: _merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
 
     def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
         if not text.strip():
@@ -417,10 +418,11 @@ def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
     return verdict["reason"], verdict.get("failure"), verdict["evidence"], verdict.get("members")
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """In order, and in one where they overlap or only blanks are between them."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
+        if merged and not text[merged[-1][1] : start].strip():
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
             merged.append((start, end))

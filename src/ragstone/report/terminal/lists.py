@@ -48,7 +48,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
             row.append(Text(moment(run.started), style="quiet"))
         row.append(Text(number(summary["records"])))
         if wide:
-            row.append(Text(middle(flat(judged_by(run.spec)), 24, look.ellipsis), style="quiet"))
+            row.append(Text(middle(flat("; ".join(judged_by(run.spec))), 24, look.ellipsis), style="quiet"))
         status = Text(run.status, style="quiet" if run.status == "done" else "partly")
         table.add_row(*row, status, Text(said))
     return page(table)

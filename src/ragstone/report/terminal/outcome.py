@@ -288,10 +288,13 @@ def _facts(run: Run, summary: Mapping[str, Any], place: Place, leading: str, loo
     rows: list[tuple[str, RenderableType]] = []
     spec = run.spec
     left = 12
-    rows.append(("Judge", Text(flat(judged_by(spec)))))
-    if "embedded" in judges_of(spec):
+    rows += zip(_first("Judge"), (Text(flat(who), overflow="fold") for who in judged_by(spec)), strict=False)
+    names = judges_of(spec)
+    if names == ["embedded"]:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or --judge{NBSP}ollama:qwen3 on your own machine"
         rows.append(("", prose(f"no language model: it compares words. To ask one: {models}", look, "quiet", left)))
+    elif "embedded" in names:
+        rows.append(("", prose("embedded is no language model: it compares words", look, "quiet", left)))
     bill = summary.get("bill")
     if bill:
         rows.append(("Calls", prose(_calls(bill), look, indent=left)))
@@ -323,14 +326,14 @@ def judges_of(spec: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(name for route in routes for name in route["judges"]))
 
 
-def judged_by(spec: Mapping[str, Any]) -> str:
+def judged_by(spec: Mapping[str, Any]) -> list[str]:
     """The judges by name; a step that has its own is named, and so is how a panel is put together."""
     steps = spec["steps"]
     parts = [f"{step}: {_route(route)}" for step, route in steps.items()]
     asked = {task for name in spec["chosen"] for task in metrics.find(name).asks} if _known(spec) else set(steps)
     if asked - set(steps) or not steps:
         parts.insert(0, _route(spec["default"]))
-    return "; ".join(parts)
+    return parts
 
 
 def _known(spec: Mapping[str, Any]) -> bool:

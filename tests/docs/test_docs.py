@@ -1,0 +1,159 @@
+"""What the documentation says is true: its examples run, its references are current, its links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import types
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, matches, pages, run
+
+from ragstone.judges import spec
+from ragstone.metrics import catalogue
+from ragstone.testing import FakeServer
+
+KEY = "OPENAI_API_KEY"
+
+
+@lru_cache(maxsize=1)
+def generate() -> types.ModuleType:
+    """docs/generate.py, which is a script and in no package."""
+    found = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+@pytest.fixture
+def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """A reader in a folder of their own, who has a key and the example traces. No page reaches a real endpoint."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        spec, "PRESETS", {name: preset._replace(base_url=server.url) for name, preset in spec.PRESETS.items()}
+    )
+    for preset in spec.PRESETS.values():
+        if preset.key:
+            monkeypatch.delenv(preset.key, raising=False)
+    monkeypatch.setenv(KEY, "sk-of-the-docs")
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("RAGSTONE_CONFIG", "RAGSTONE_STORE", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return Reader(server)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
+    """Every block of Python runs, and every ragstone command ends and prints as the page shows."""
+    reader.follow(page)
+
+
+def test_what_is_shown_is_held_against_the_output() -> None:
+    """An ellipsis stands for anything, and nothing else does."""
+    assert matches("one … three\nfour", "one two three  \nfour\n\n")
+    assert not matches("one … three", "one two four")
+    assert not matches("one", "one two")
+
+
+def test_an_exit_code_is_told_from_another(reader: Reader) -> None:
+    """A command that fails where the page says nothing of it fails the page."""
+    page = Path("page.md")
+    page.write_text("```console\n$ ragstone run nowhere.jsonl\n```\n", encoding="utf-8")
+    (block,) = blocks(page)
+    (command,) = commands(block)
+    with pytest.raises(AssertionError, match="left with 2, not 0"):
+        reader.type(command, "page.md:1")
+
+
+def test_no_reference_is_stale() -> None:
+    """What `python docs/generate.py` would write is what stands there."""
+    assert generate().stale() == []
+
+
+def test_every_metric_has_a_page() -> None:
+    """A page for each metric and no other, which names all its parameters, its fields and its steps."""
+    assert {page.stem for page in (DOCS / "metrics").glob("*.md")} == set(catalogue())
+    for name, metric in catalogue().items():
+        text = (DOCS / "metrics" / f"{name}.md").read_text(encoding="utf-8")
+        wanted = [parameter.name for parameter in fields(metric)] + [*metric.needs, *metric.asks]
+        assert [word for word in wanted if f"`{word}`" not in text] == []
+        assert [word for word in metric.source.split() if word[:4].isdigit() and word.strip(",;.") not in text] == []
+
+
+@pytest.mark.parametrize("metric", sorted(catalogue()))
+def test_the_defaults_of_a_page_are_those_of_the_metric(metric: str) -> None:
+    """Each row of a page's table of parameters says what the code says."""
+    text = (DOCS / "metrics" / f"{metric}.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`|none) \|", text, re.MULTILINE))
+    defaults = {field.name: generate().written(field.default) for field in fields(catalogue()[metric])}
+    assert {name: rows.get(name) for name in defaults} == defaults
+
+
+def test_every_command_is_in_the_guide() -> None:
+    """Each command is shown at work on some page that was not generated."""
+    written = [page for page in pages() if page.parent.name != "reference"]
+    used = {
+        words[1]
+        for page in written
+        for block in blocks(page)
+        if block.language == "console"
+        for command in commands(block)
+        for part in command.typed.split(" | ")
+        if (words := part.split())[0] == "ragstone" and len(words) > 1
+    }
+    assert set(generate().command_names()) - used == set()
+
+
+def test_every_setting_has_a_meaning() -> None:
+    """A setting of the configuration without a sentence here, or a sentence without a setting, is an error."""
+    assert {name for name, _, _ in generate().settings()} == set(generate().MEANINGS)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*pages(), DOCS / "testing.md", ROOT / "README.md"], ids=lambda page: page.name)
+def test_no_link_is_dead(page: Path) -> None:
+    """A relative link leads to a file that is there, and to a heading that it has."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in _anchors(there)):
+            dead.append(target)
+    assert dead == []
+
+
+def test_every_page_can_be_found() -> None:
+    """The index links to every page, or to the list that the page is in."""
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([^)#\s]+)", text))
+    assert [str(page.relative_to(DOCS)) for page in pages() if str(page.relative_to(DOCS)) not in linked | {"index.md"}] == []
+
+
+def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:
+    """What pages write as an endpoint of one's own is answered here."""
+    code, said = run(["judges", "--check", f"vllm:qwen3@{reader.server.url}"])
+    assert code == 0, said
+    assert ADDRESS not in said

@@ -1,0 +1,69 @@
+"""One question for every template, scale and set of options that a metric asks with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Question, Rate, Write
+from ragstone.types import Level, Passage, Span, Unit
+
+PASSAGES = (
+    Passage("doc-1", "Bern is the capital of Switzerland.\nIt lies on the Aare.", 1),
+    Passage("doc-2", 'Zürich is "the largest city" {of Switzerland}.', 2),
+)
+QUESTION = "What is the capital of Switzerland?"
+
+
+def units(level: Level, *texts: str) -> tuple[Unit, ...]:
+    return tuple(Unit(f"r/{level}/{n}", level, text) for n, text in enumerate(texts, 1))
+
+
+CLAIMS = units("claim", "Bern is the capital of Switzerland.", "Bern has 130,000 inhabitants.")
+SENTENCES = units("sentence", "Here is the answer:", "Bern is the capital.")
+RESPONSE = units("response", "Bern is the capital, on the river Aare.")
+PARTS = (
+    Unit("r/sentence/3", "sentence", "It lies on the Aare.", Span(40, 60)),
+    Unit("r/sentence/4", "sentence", "It was founded in 1191, by Berthold V.", Span(61, 99)),
+)
+
+CASES: dict[str, Question[Any]] = {
+    "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
+    "claims-later_part-limit": Write("claims", "claim", QUESTION, PARTS, "Bern is the capital.", part=2, limit=9),
+    "support-yes_no-evidence": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True),
+    "support-yes_no-evidence-reasons": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True, reasons=True),
+    "support-scale_1_5-evidence": Rate("support", CLAIMS, LIKERT, passages=PASSAGES, evidence=True),
+    "support-scale_1_5": Rate("support", CLAIMS, LIKERT, passages=PASSAGES),
+    "support-grade_0_3-evidence-skippable": Rate(
+        "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True
+    ),
+    "support-grade_0_3-evidence-skippable-reasons": Rate(
+        "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True, reasons=True
+    ),
+    "response_support-grade_0_2-evidence": Rate(
+        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True
+    ),
+    "response_support-grade_0_2-evidence-reasons": Rate(
+        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, reasons=True
+    ),
+    "response_support-grade_0_2-second-evidence": Rate(
+        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, wording=2
+    ),
+    "response_support-grade_0_2-second-evidence-reasons": Rate(
+        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, reasons=True, wording=2
+    ),
+    "relevance-passage-grade_0_3": Rate(
+        "relevance", units("passage", *(passage.text for passage in PASSAGES)), GRADE_0_3, QUESTION
+    ),
+    "relevance-passage-grade_0_3-evidence-reasons": Rate(
+        "relevance",
+        units("passage", *(passage.text for passage in PASSAGES)),
+        GRADE_0_3,
+        QUESTION,
+        evidence=True,
+        reasons=True,
+    ),
+    "relevance-response-grade_0_3": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION),
+    "relevance-response-grade_0_3-reasons": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION, reasons=True),
+    "relevance-claim-yes_no": Rate("relevance", CLAIMS, YES_NO, QUESTION),
+    "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
+}

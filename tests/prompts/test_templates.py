@@ -1,0 +1,153 @@
+"""Templates are found, checked and locked; what is wrong with one is said by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import prompts
+from ragstone.errors import TemplateError
+from ragstone.questions import TASKS
+
+FOLDER = Path(prompts.__file__).parent
+PACKAGED = sorted(FOLDER.glob("*/*.md"))
+GOOD = "---\ntask: t\nstyle: s\nversion: 1\nbatch: 3\nsource: own\n---\n=== system ===\nS {{ a }}\n=== user ===\nU\n"
+
+
+def locked() -> dict[str, str]:
+    lines = resources.files(prompts).joinpath("LOCK").read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in (line.split(" ") for line in lines)}
+
+
+@pytest.mark.parametrize("path", PACKAGED, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_released_template_is_what_it_was_when_it_was_released(path: Path):
+    name = f"{path.parent.name}/{path.name}"
+    assert locked().get(name) == prompts.digest(path.read_text(encoding="utf-8")), (
+        f"{name} is not as LOCK has it: give a changed wording a new version, and a new version a line in LOCK"
+    )
+
+
+def test_every_template_that_was_released_is_still_there_and_the_lock_is_in_order():
+    names = [f"{path.parent.name}/{path.name}" for path in PACKAGED]
+    assert list(locked()) == names
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in locked().values())
+
+
+@pytest.mark.parametrize("path", PACKAGED, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_head_of_a_template_says_what_its_name_says(path: Path):
+    header, _ = prompts._split(path.read_text(encoding="utf-8"), path.name)
+    assert set(header) == {"task", "style", "version", "batch", "source"}
+    assert f"{header['task']}/{header['style']}.v{header['version']}.md" == f"{path.parent.name}/{path.name}"
+    assert header["source"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_step_has_a_default_template(task: str):
+    template = prompts.load(task)
+    assert re.fullmatch(rf"{task}\.default\.v[0-9]+#[0-9a-f]{{6}}", template.id)
+    assert template.batch >= 1
+
+
+def test_the_batches_are_ten_units_a_call():
+    assert (prompts.load("support").batch, prompts.load("relevance").batch) == (10, 10)
+
+
+def test_what_is_packaged_is_an_id_by_task_style_version_and_hash():
+    text = resources.files(prompts).joinpath("support/default.v1.md").read_text(encoding="utf-8")
+    assert prompts.parse(text, "support.default.v1").id == f"support.default.v1#{prompts.digest(text)[:6]}"
+
+
+@pytest.mark.parametrize(("task", "style"), [("nothing", "default"), ("support", "nothing"), ("support", "default.v1")])
+def test_a_template_that_is_not_there_is_named(task: str, style: str):
+    with pytest.raises(TemplateError, match=f"no prompt '{style}' for the step '{task}'"):
+        prompts.load(task, style)
+
+
+def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "t").mkdir()
+    for version in (2, 10, 9):
+        (tmp_path / "t" / f"s.v{version}.md").write_text(GOOD.replace("version: 1", f"version: {version}"))
+    (tmp_path / "t" / "s.v11.md~").write_text("an editor's copy")
+    (tmp_path / "t" / "other.v12.md").write_text(GOOD)
+    monkeypatch.setattr(prompts.resources, "files", lambda name: tmp_path)
+    prompts.load.cache_clear()
+    try:
+        assert prompts.load("t", "s").id.startswith("t.s.v10#")
+    finally:
+        prompts.load.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "two '---' lines at the top"),
+        ("task: t\n", "two '---' lines at the top"),
+        (GOOD.replace("---\n", "", 1), "two '---' lines at the top"),
+        (GOOD.replace("style: s", "style"), "'style' is not 'key: value'"),
+        (GOOD.replace("=== user ===", "=== reader ==="), "one '=== user ===' part"),
+        (GOOD + "=== user ===\nagain\n", "one '=== user ===' part"),
+        (GOOD.replace("=== system ===", "Lost.\n=== system ==="), "one '=== system ==='"),
+        (GOOD.replace("batch: 3", "batch: many"), "batch is 'many'; expected a whole number from 1"),
+        (GOOD.replace("batch: 3", "batch: 0"), "batch is '0'; expected a whole number from 1"),
+        (GOOD.replace("batch: 3", "batch: -1"), "batch is '-1'; expected a whole number from 1"),
+        (GOOD.replace("{{ a }}", "{{ a "), "prompt mine: "),
+        (GOOD.replace("{{ a }}", "{% if a %}"), "prompt mine: "),
+        (GOOD.replace("{{ a }}", "{{ a | nothing }}"), "nothing"),
+    ],
+)
+def test_what_is_wrong_with_a_template_is_said_by_name(text: str, what: str):
+    with pytest.raises(TemplateError, match=re.escape(what)) as error:
+        prompts.parse(text, "mine")
+    assert "mine" in str(error.value)
+
+
+def test_a_field_that_the_question_does_not_have_is_an_error_and_never_a_blank():
+    template = prompts.parse(GOOD, "mine")
+    assert template.render({"a": "x"}) == [{"role": "system", "content": "S x"}, {"role": "user", "content": "U"}]
+    with pytest.raises(TemplateError, match="prompt mine#.*'a' is undefined"):
+        template.render({})
+
+
+@pytest.mark.parametrize("hostile", ["{{ a.__class__ }}", "{{ a.__class__.__mro__ }}", "{{ ().__class__.__base__ }}"])
+def test_a_template_reaches_nothing_but_its_fields(hostile: str):
+    with pytest.raises(TemplateError):
+        prompts.parse(GOOD.replace("{{ a }}", hostile), "mine").render({"a": "x"})
+
+
+def test_a_batch_that_is_not_given_is_one():
+    assert prompts.parse(GOOD.replace("batch: 3\n", ""), "mine").batch == 1
+
+
+def test_line_ends_of_a_checkout_change_neither_hash_nor_prompt():
+    unix, windows = prompts.parse(GOOD, "mine"), prompts.parse(GOOD.replace("\n", "\r\n"), "mine")
+    assert unix.id == windows.id
+    assert unix.render({"a": "x"}) == windows.render({"a": "x"})
+
+
+@given(st.text(), st.text())
+def test_the_texts_of_a_record_are_put_in_as_they_are(text: str, other: str):
+    template = prompts.parse(GOOD.replace("S {{ a }}", "|{{ a }}|").replace("U", "|{{ b }}|"), "mine")
+    system, user = template.render({"a": text, "b": other})
+    assert (system["content"], user["content"]) == (f"|{text}|", f"|{other}|")
+
+
+@given(st.text())
+def test_any_text_is_a_template_or_an_error_that_says_why(text: str):
+    for candidate in (text, GOOD + text, GOOD.replace("{{ a }}", text)):
+        try:
+            prompts.parse(candidate, "mine")
+        except TemplateError as error:
+            assert "mine" in str(error)  # noqa: PT017 - either way is fine; which one is not known here
+
+
+def test_jinja_is_not_imported_before_a_template_is_wanted():
+    code = "import sys, ragstone.prompts; sys.exit('jinja2' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ)).returncode == 0
