@@ -20,7 +20,7 @@ from ragstone.cli.output import show, show_json
 from ragstone.report.terminal.lists import messages, warnings
 from ragstone.report.terminal.live import Bar, Watch
 from ragstone.report.terminal.outcome import Place, lead, outcome
-from ragstone.report.terminal.screen import Look, Screen, screen
+from ragstone.report.terminal.screen import Screen, screen
 from ragstone.report.terminal.text import flat
 
 EVERY: Final = 10.0
@@ -79,9 +79,8 @@ class Drawn:
     def start(self, progress: api.Progress) -> None:
         """The records are surveyed: tell what is odd about them, and begin to draw."""
         self.progress = progress
-        look = Look.of(self.console)
         lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
-        lines += warnings(progress.survey, look, MOST_WARNINGS)
+        lines += warnings(progress.survey, MOST_WARNINGS)
         for line in lines:
             self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
         if self._live is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
 from ragstone.report.terminal.outcome import judged_by, lead
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
-from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural
+from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 
 MOST_NOTES: Final = 12
 
@@ -26,32 +26,39 @@ MOST_NOTES: Final = 12
 
 
 def run_table(runs: Sequence[Run], look: Look) -> Page:
-    """All runs, the latest at the bottom, where the prompt is."""
+    """All runs, the latest at the bottom, where the prompt is; on a narrow terminal without date and judge."""
+    rows = [_run_row(run, look) for run in runs]
+    titles = ("", "name", "when", "records", "judge", "status", "mean")
+    kept = dict(zip(titles, zip(*rows, strict=True), strict=True))
+    for title in ("judge", "when"):
+        if 2 + sum(_width(name, cells) + 2 for name, cells in kept.items()) > look.width:
+            del kept[title]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    wide, middling = look.width >= 96, look.width >= 76
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("name", no_wrap=True)
-    if middling:
-        table.add_column("when", no_wrap=True)
-    table.add_column("records", justify="right", no_wrap=True)
-    if wide:
-        table.add_column("judge", no_wrap=True)
-    table.add_column("status", no_wrap=True)
-    table.add_column("mean", no_wrap=True)
-    for run in runs:
-        summary = run.summary()
-        name = lead(summary)
-        mean = summary["metrics"][name]["mean"] if name else None
-        said = f"{percent(mean).replace(NBSP, ' '):>5}  {name}" if name else "  -"
-        row = [Text(str(run.id)), Text(middle(flat(run.name), 22 if middling else 16, look.ellipsis), style="head")]
-        if middling:
-            row.append(Text(moment(run.started), style="quiet"))
-        row.append(Text(number(summary["records"])))
-        if wide:
-            row.append(Text(middle(flat("; ".join(judged_by(run.spec))), 24, look.ellipsis), style="quiet"))
-        status = Text(run.status, style="quiet" if run.status == "done" else "partly")
-        table.add_row(*row, status, Text(said))
+    for title in kept:
+        table.add_column(title, justify="right" if title in ("", "records") else "left", no_wrap=True)
+    for cells in zip(*kept.values(), strict=True):
+        table.add_row(*cells)
     return page(table)
+
+
+def _run_row(run: Run, look: Look) -> tuple[Text, ...]:
+    summary = run.summary()
+    name = lead(summary)
+    mean = percent(summary["metrics"][name]["mean"]).replace(NBSP, " ") if name else "-"
+    judge = "; ".join(part.partition("@")[0] for part in judged_by(run.spec))
+    return (
+        Text(str(run.id)),
+        Text(middle(flat(run.name), 20, look.ellipsis), style="head"),
+        Text(moment(run.started), style="quiet"),
+        Text(number(summary["records"])),
+        Text(shorten(flat(judge), 20, look.ellipsis), style="quiet"),
+        Text(run.status, style="quiet" if run.status == "done" else "partly"),
+        Text(f"{mean:>5} {name}"),
+    )
+
+
+def _width(title: str, cells: Sequence[Text]) -> int:
+    return max(len(title), *(cell.cell_len for cell in cells))
 
 
 # ---- metrics
@@ -137,30 +144,32 @@ def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
     tables = [judge for judge in judges if judge.table]
     if tables:
         blocks.append(section("Of ragstone.toml", indented(_judges(tables, look))))
-    hint = "name@http://host:port/v1 is the same dialect at another address. ragstone judges --check NAME asks one."
+    hint = "vllm:MODEL@http://HOST:PORT/v1 is the same at another address. To ask one: ragstone judges --check NAME"
     return page(*blocks, prose(hint, look, "quiet"))
 
 
-def _judges(judges: Iterable[KnownJudge], look: Look) -> Table:
+def _judges(judges: Sequence[KnownJudge], look: Look) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    if look.width >= 76:
-        table.add_column(no_wrap=True)
+    names = max(len(flat(judge.name)) for judge in judges)
+    keys = max(len(judge.variable) for judge in judges) + len(" not set")
+    beside = look.width - 2 - names - 2 - keys - 2  # cells for the address, if the key stands beside it
+    room = beside if beside >= 24 else look.width - 4 - names
     for judge in judges:
-        key = Text()
-        if judge.variable:
-            state = "set" if judge.key_set else "not set"
-            key = Text.assemble((judge.variable, "quiet"), " ", (state, "" if judge.key_set else "quiet"))
-        where = Text(flat(judge.where), style="quiet")
+        lines = [Text(middle(flat(judge.where), room, look.ellipsis), style="quiet")] if judge.where else []
         if judge.model:
-            where = Text.assemble(flat(judge.model), " at ", where)
+            lines.insert(0, Text(flat(judge.model)))
         if judge.note:
-            where.append((" " if judge.where else "") + judge.note)
-        if look.width >= 76:
-            table.add_row(Text(flat(judge.name)), where, key)
-        else:
-            table.add_row(Text(flat(judge.name)), Group(where, key) if judge.variable else where)
+            lines.append(Text(judge.note))
+        if judge.variable:
+            state = (" set", "") if judge.key_set else (" not set", "quiet")
+            key = Text.assemble((judge.variable, "quiet"), state)
+            if lines and beside >= 24:
+                lines[0] = Text.assemble(lines[0], " " * (room - lines[0].cell_len + 2), key)
+            else:
+                lines.append(key)
+        table.add_row(Text(flat(judge.name)), Group(*lines))
     return table
 
 
@@ -180,23 +189,21 @@ def survey_page(found: Survey, able: Mapping[str, int], look: Look) -> Page:
         counts += f", {number(found.set_aside)} more that cannot be read"
     return page(
         Text.assemble((middle(flat(found.name), look.width - 30, look.ellipsis), "head"), "  ", (counts, "quiet")),
-        _shares("Fields", found.present, found.records, look),
-        _shares("Metrics that could run", able, found.records, look),
-        _notes("Notes", warnings(found, look, MOST_NOTES), look),
+        _shares("Fields", found.present, found.records),
+        _shares("Metrics that could run", able, found.records),
+        _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Cannot be read", messages(found), look),
     )
 
 
-def _shares(title: str, counts: Mapping[str, int], total: int, look: Look) -> RenderableType:
+def _shares(title: str, counts: Mapping[str, int], total: int) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
+    digits = len(number(total))
     for name, count in counts.items():
-        words = "all" if count == total and total else "none" if not count else f"of {number(total)}"
-        shown = Text(number(count)) if words.startswith("of") else Text("")
-        table.add_row(Text(name, style="" if count else "quiet"), shown, Text(words, style="quiet"))
-    del look
+        words = f"all {number(total)}" if count == total else f"{number(count):>{digits}} of {number(total)}"
+        table.add_row(Text(name, style="" if count else "quiet"), Text(words if count else "none", style="quiet"))
     return section(title, indented(table))
 
 
@@ -211,9 +218,8 @@ def _notes(title: str, lines: Sequence[str], look: Look) -> RenderableType | Non
     return section(title, indented(table))
 
 
-def warnings(found: Survey, look: Look, most: int) -> list[str]:
+def warnings(found: Survey, most: int) -> list[str]:
     """The survey's warnings, each on as many lines as it needs, no more than ``most`` of them."""
-    del look
     lines = [flat(line) for line in found.warnings]
     rest = len(lines) - most
     return lines if rest <= 0 else [*lines[:most], f"and {rest} more kinds of notes"]

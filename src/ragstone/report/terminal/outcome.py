@@ -172,8 +172,6 @@ def _ends(entry: Mapping[str, Any], look: Look) -> str:
 
 
 def _scored(entry: Mapping[str, Any]) -> str:
-    if entry["scored"] == entry["total"]:
-        return number(entry["total"])
     return f"{number(entry['scored'])} of {number(entry['total'])}"
 
 
