@@ -281,7 +281,9 @@ def test_steps_go_to_their_own_judges() -> None:
     assert set(found.judges) == {"embedded", "openai:b", "openai:c", "openai:d"}
 
 
-@pytest.mark.parametrize("text", ["[openai:a,openai:b]", "[openai:a, openai:b]", "['openai:a', \"openai:b\"]", "openai:a,openai:b"])
+@pytest.mark.parametrize(
+    "text", ["[openai:a,openai:b]", "[openai:a, openai:b]", "['openai:a', \"openai:b\"]", "openai:a,openai:b"]
+)
 def test_a_list_in_the_place_of_a_name_is_a_panel(text: str) -> None:
     assert spec(judges=[text]).default.judges == ("openai:a", "openai:b")
     assert spec(judges=[f"support={text}"]).steps["support"].judges == ("openai:a", "openai:b")
@@ -440,7 +442,7 @@ def test_a_metric_in_a_suite_and_by_name_is_taken_once_and_held_to_it() -> None:
 
 
 def test_parameters_of_a_metric_that_does_not_run_are_said() -> None:
-    _, left_out = names('[metrics.groundedness]\nreasons = true', metrics=["grounding"])
+    _, left_out = names("[metrics.groundedness]\nreasons = true", metrics=["grounding"])
     assert left_out == {"groundedness": "has parameters, and is not among the metrics of this run"}
 
 
@@ -449,7 +451,9 @@ def test_a_policy_for_all_says_nothing_of_those_that_do_not_run() -> None:
 
 
 def test_parameters_reach_the_metric() -> None:
-    chosen, _ = choose(spec(metrics=["grounding"], parameters={"grounding": {"threshold": 0.9}}), EVERYTHING, paid=False)
+    chosen, _ = choose(
+        spec(metrics=["grounding"], parameters={"grounding": {"threshold": 0.9}}), EVERYTHING, paid=False
+    )
     assert chosen[0].threshold == 0.9
 
 

@@ -98,7 +98,8 @@ def test_a_group_that_was_not_committed_is_lost_as_a_whole(store: Store, path: P
     store.close()
     with Store(path) as again:
         assert again.call_keys() == [call(1).key]
-        assert list(again.scores(run)) == list(again.results(run)) == []
+        assert list(again.scores(run)) == []
+        assert list(again.results(run)) == []
 
 
 def test_a_reply_survives_kill(path: Path) -> None:
@@ -170,6 +171,31 @@ with Store({str(path)!r}) as store:
         assert len(store.call_keys()) == 100
         assert sorted(run.name for run in store.runs()) == [f"run {me}" for me in range(4)]
     assert not list(path.parent.glob("*.damaged*"))
+
+
+def test_many_begin_one_store_at_the_same_moment(tmp_path: Path) -> None:
+    """Whoever comes first makes it, the others wait: tried often, because it is a matter of moments."""
+    for attempt in range(15):
+        together = threading.Barrier(6)
+        troubles: list[BaseException] = []
+
+        def begin(path: Path, together: threading.Barrier, troubles: list[BaseException]) -> None:
+            together.wait()
+            try:
+                with Store(path) as store:
+                    store.start_run("r", {})
+            except StoreError as error:
+                troubles.append(error)
+
+        path = tmp_path / f"{attempt}.db"
+        threads = [threading.Thread(target=begin, args=(path, together, troubles)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert troubles == []
+        with Store(path) as store:
+            assert len(store.runs()) == 6
 
 
 def test_a_store_is_read_on_other_threads(store: Store) -> None:
@@ -322,7 +348,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot open the store"):
         Store(tmp_path)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="cannot create the store .* choose another with --store"):
+    with pytest.raises(StoreError, match=r"cannot create the store .* choose another with --store"):
         Store(tmp_path / "file" / "s.db")
 
 

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fit_support import HELD, Numbers, answer_pairs, bucket, passage_pairs, read
 from sklearn.metrics import roc_auc_score
 
-from ragstone.judges.embedded.evidence import FEATURES, Library, find
+from fit_support import HELD, Numbers, answer_pairs, bucket, passage_pairs, read
+from ragstone.judges.embedded.evidence import FEATURES, find
+from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import label_of, model, probability
 from ragstone.judges.embedded.relevance import relevance
-from ragstone.questions import GRADE_0_2, YES_NO
+from ragstone.questions import GRADE_0_2
+from variations import CHANGES, variations
 
 EVERYWHERE = FEATURES.index("plain_everywhere")
 
@@ -45,7 +47,7 @@ def relevant(name: str, pair: tuple[str, str]) -> tuple[float, float]:
 
 
 def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> None:
-    cut = model().cuts[YES_NO.name][0]
+    cut = model().support.yes
     print(f"{'data set':24}{'rows':>7}{'support':>9}{'floor':>8}{'AUROC':>8}{'bal.acc':>9}{'ECE':>7}")
     means = []
     names = [*sorted(set(sets)), "pooled"]
@@ -80,21 +82,37 @@ def main() -> None:
         found = np.array(pool.map(weigh, rows, chunksize=100))
         labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
         table([row["dataset"] for row in rows], labels, found[:, 0], found[:, 1])
+        wrong = list(variations(rows, dict.fromkeys(CHANGES, 1.0)))
+        told = np.array(pool.map(weigh, wrong, chunksize=100))[:, 1]
+        before = {row["id"]: chance for row, chance in zip(rows, found[:, 1].tolist(), strict=True)}
+        print(
+            "\nsupported rows of dev.jsonl made wrong by one change: share that is weighed lower, share below the cut"
+        )
+        for kind in CHANGES:
+            pairs = [
+                (before[row["id"].removesuffix("-" + kind)], chance)
+                for row, chance in zip(wrong, told.tolist(), strict=True)
+                if row["made"] == kind
+            ]
+            lower = sum(b < a for a, b in pairs) / len(pairs)
+            refused = sum(b < model().support.yes for _, b in pairs) / len(pairs)
+            print(f"{kind:18}{len(pairs):6}  lower: {lower:.2f}  below the cut: {refused:.2f}")
         kept = np.array(pool.map(weigh, held, chunksize=100))
         print("\ngrade 0-2 by label, share of rows (training contexts that were kept back)")
         for label in ("not_support", "partial_support", "support"):
             mine = [p for row, p in zip(held, kept[:, 1].tolist(), strict=True) if row["label"] == label]
-            grades = [label_of(GRADE_0_2, p) for p in mine]
+            grades = [label_of(GRADE_0_2, p, model().support.yes) for p in mine]
             print(f"{label:18}{len(mine):6}  " + "  ".join(f"{g}: {grades.count(g) / len(mine):.2f}" for g in "012"))
         makers: tuple[tuple[str, Callable[..., tuple[list[tuple[str, str]], list[int]]]], ...]
         makers = (("passage", passage_pairs), ("answer", answer_pairs))
         for name, maker in makers:
             pairs, about = maker(traces)
             got = np.array(pool.map(partial(relevant, name), pairs, chunksize=50))
+            value, floor = roc_auc_score(about, got[:, 1]), roc_auc_score(about, got[:, 0])
             print(
-                f"\nrelevance, {name}: {len(pairs)} pairs of the other half of the traces, {np.mean(about):.2f} relevant; "
-                f"AUROC {roc_auc_score(about, got[:, 1]):.3f}, floor {roc_auc_score(about, got[:, 0]):.3f}"
+                f"\nrelevance, {name}: {len(pairs)} pairs from the other half of the traces, {np.mean(about):.2f} relevant"
             )
+            print(f"AUROC {value:.3f}, floor {floor:.3f}")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python training/fit_support.py [--data ../shared/data] [--out src/ragstone/judges/embedded/model.json]
 
 Three steps: how rare English stems are, counted over the training contexts; the support model, boosted trees
-over the features of ``ragstone.judges.embedded.evidence``, with a calibration and a cut from the tenth of the
-training contexts that is kept back; two small logistic models of relevance. Everything is seeded and counted
+over the features of ``ragstone.judges.embedded.evidence``, learned from the training rows and from variations
+of supported ones (``variations.py``), with a calibration and a cut from the tenth of the training contexts
+that is kept back, as people labelled it; two small logistic models of relevance. Everything is seeded and counted
 in a fixed order: two runs write the same bytes. ``dev.jsonl`` is never read here.
 """
 
@@ -25,8 +26,18 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
+from variations import variations
+
 MODEL = Path(__file__).parent.parent / "src/ragstone/judges/embedded/model.json"
-BLANK: dict[str, Any] = {"mean": [], "scale": [], "weight": [], "bias": 0.0, "trees": [], "calibration": [1.0, 0.0]}
+BLANK: dict[str, Any] = {
+    "mean": [],
+    "scale": [],
+    "weight": [],
+    "bias": 0.0,
+    "trees": [],
+    "calibration": [1.0, 0.0],
+    "yes": 0.5,
+}
 RAREST = 8
 """Contexts that a stem must be in to be counted; rarer ones all weigh the same."""
 
@@ -36,8 +47,11 @@ HELD = 10
 UNSEEN = ("context_length", "context_sentences")
 """Features that mostly say which data set a row is from; the model does not see them."""
 
-CUTS = {"scale_1_5": [0.2, 0.4, 0.6, 0.8], "grade_0_3": [0.25, 0.5, 0.75], "grade_0_2": [1 / 3, 2 / 3]}
-"""Equal steps of the calibrated probability; the cut of ``yes_no`` is fitted."""
+CHANGED = {"number": 0.9, "name": 0.35, "negation": 0.3, "opposite": 0.5, "denied": 0.2, "both": 0.2}
+"""The chance that a supported row is varied so."""
+
+VARIED = 0.3
+"""What a variation weighs beside a row of the data."""
 
 Numbers = NDArray[np.float64]
 
@@ -82,7 +96,8 @@ def rarity(rows: Iterable[dict[str, Any]], pool: Any) -> dict[str, Any]:
 
 
 def support_features(row: dict[str, Any]) -> tuple[float, ...]:
-    from ragstone.judges.embedded.evidence import Library, find  # noqa: PLC0415 - after rarity is written
+    from ragstone.judges.embedded.evidence import find  # noqa: PLC0415 - after rarity is written
+    from ragstone.judges.embedded.library import Library  # noqa: PLC0415 - see above
 
     return find(row["claim"], Library(row["context"], (row["claim"],))).features
 
@@ -142,32 +157,33 @@ def best_cut(chances: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> float
     return found
 
 
-def fit_support(rows: list[dict[str, Any]], features: Numbers) -> tuple[dict[str, Any], float]:
-    """Trees on nine tenths of the contexts, calibration and cut on the rest; partial support is left out."""
+def fit_support(rows: list[dict[str, Any]], features: Numbers) -> dict[str, Any]:
+    """Trees on nine tenths of the contexts, calibration and cut on the unvaried rest; no partial support."""
     from ragstone.judges.embedded.evidence import FEATURES  # noqa: PLC0415 - after rarity is written
 
     labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
     clear = np.array([row["label"] != "partial_support" for row in rows])
+    varied = np.array(["made" in row for row in rows])
     sets = np.array([row["dataset"] for row in rows])
     held = np.array([bucket(row["context"][0]) % HELD == 0 for row in rows])
     columns = [i for i, name in enumerate(FEATURES) if name not in UNSEEN]
-    learn = clear & ~held
+    learn, test = clear & ~held, clear & held & ~varied
     booster = HistGradientBoostingClassifier(
-        max_iter=200, max_leaf_nodes=16, learning_rate=0.06, min_samples_leaf=60, l2_regularization=5.0,
+        max_iter=240, max_leaf_nodes=16, learning_rate=0.06, min_samples_leaf=60, l2_regularization=5.0,
         early_stopping=False, random_state=0,
     )  # fmt: skip
-    booster.fit(features[learn][:, columns], labels[learn])
+    booster.fit(features[learn][:, columns], labels[learn], sample_weight=np.where(varied[learn], VARIED, 1.0))
     trees = export(booster, columns)
     bias = round(float(booster._baseline_prediction.ravel()[0]), 6)  # noqa: SLF001 - there is no public way
-    test = clear & held
     scores = trees_value(trees, bias, features[test])
     calibration = platt(scores, labels[test], equal_sets(sets[test]))
     chances = 1 / (1 + np.exp(-(calibration[0] * scores + calibration[1])))
     cut = best_cut(chances, labels[test], sets[test])
     print(
-        f"support: {int(learn.sum())} rows to learn from, {int(test.sum())} kept back; calibration {calibration}, cut {cut}"
+        f"support: {int((learn & ~varied).sum())} rows and {int((learn & varied).sum())} variations to learn from, "
+        f"{int(test.sum())} rows kept back; calibration {calibration}, cut {cut}"
     )
-    return {**BLANK, "bias": bias, "trees": trees, "calibration": calibration}, cut
+    return {**BLANK, "bias": bias, "trees": trees, "calibration": calibration, "yes": cut}
 
 
 # ---- relevance
@@ -213,8 +229,10 @@ def fit_logistic(features: Numbers, labels: list[int]) -> dict[str, Any]:
     mean, scale = features.mean(axis=0), features.std(axis=0)
     mean, scale = mean.round(6), np.where(scale < 1e-6, 1.0, scale).round(6)
     model = LogisticRegression(C=0.3, max_iter=2000).fit((features - mean) / scale, labels)
+    chances = model.predict_proba((features - mean) / scale)[:, 1]
     return {
         **BLANK,
+        "yes": best_cut(chances, np.array(labels), np.full(len(labels), "all")),
         "mean": mean.tolist(),
         "scale": scale.tolist(),
         "weight": model.coef_[0].round(6).tolist(),
@@ -231,16 +249,16 @@ def main() -> None:
     rows = read(given.data / "support/train.jsonl")
     traces = read(given.data / "traces/ragbench_validation.jsonl")[::2]
     with Pool(given.jobs) as pool:
-        model = {"rarity": rarity(rows, pool), "support": BLANK, "passage": BLANK, "answer": BLANK, "cuts": {}}
+        model = {"rarity": rarity(rows, pool), "support": BLANK, "passage": BLANK, "answer": BLANK}
     # The package reads its own file: the features need the rarities to be in place. Fresh workers read it anew.
     write_model(MODEL, model)
     with Pool(given.jobs) as pool:
-        features = np.array(pool.map(support_features, rows, chunksize=200))
-        model["support"], cut = fit_support(rows, features)
+        every = [*rows, *variations(rows, CHANGED)]
+        features = np.array(pool.map(support_features, every, chunksize=200))
+        model["support"] = fit_support(every, features)
         for name, (pairs, labels) in (("passage", passage_pairs(traces)), ("answer", answer_pairs(traces))):
             model[name] = fit_logistic(np.array(pool.map(relevance_features, pairs, chunksize=50)), labels)
             print(f"{name}: {len(labels)} pairs, {sum(labels)} relevant")
-    model["cuts"] = {"yes_no": [cut], **CUTS}
     write_model(MODEL, model)
     if given.out != MODEL:
         write_model(given.out, model)

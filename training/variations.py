@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, tokens_of
+from ragstone.segment import sentences
 
 AUXILIARY = re.compile(r"\b(is|was|are|were|has|have|had|can|will|would|could|should|does|did)\b(?! not\b|n't)")
+LONGEST_CONTEXT = 8000
 LONGEST = 40
 """Words of a claim that is varied; one changed word in a long text is another task."""
 
@@ -63,7 +65,7 @@ def _negation(claim: str, _context: str, _rng: random.Random) -> str | None:
 
 def _opposite(claim: str, _context: str, rng: random.Random) -> str | None:
     pairs = [pair.split("/") for pair in lexicon()["opposites"].split() if pair.isascii()]
-    swaps = {a: b for a, b in pairs} | {b: a for a, b in pairs}
+    swaps = {a: b for one, other in pairs for a, b in ((one, other), (other, one))}
     places = [m for m in re.finditer(r"[A-Za-z]+", claim) if m[0] in swaps]
     if not places:
         return None
@@ -74,18 +76,47 @@ def _opposite(claim: str, _context: str, rng: random.Random) -> str | None:
 CHANGES = {"number": _number, "name": _name, "negation": _negation, "opposite": _opposite}
 
 
+def _denied(claim: str, context: list[str]) -> list[str] | None:
+    """The passages with a ``not`` in the sentence that shares most words with the claim; None where none fits."""
+    mine = {t.stem for t in tokens_of(claim, "en")}
+    best: tuple[int, int, int] | None = None
+    for number, text in enumerate(context):
+        for span in sentences(text, "en"):
+            found = AUXILIARY.search(text, span.start, span.end)
+            shared = len(mine & {t.stem for t in tokens_of(text[span.start : span.end], "en")})
+            if found and (best is None or shared > best[0]):
+                best = (shared, number, found.end())
+    if best is None or best[0] < len(mine) / 2:
+        return None
+    _, number, at = best
+    return [t[:at] + " not" + t[at:] if i == number else t for i, t in enumerate(context)]
+
+
 def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Iterator[dict[str, Any]]:
-    """Unsupported variations of supported rows; ``share`` is the chance of each change for each row."""
+    """Variations of supported rows; ``share`` is the chance of each change for each row.
+
+    ``number``, ``name``, ``negation`` and ``opposite`` change the claim; ``denied`` negates the context
+    instead; all these are unsupported. ``both`` negates claim and context, and stays supported.
+    """
     for row in rows:
         if row["label"] != "support" or len(row["claim"].split()) > LONGEST:
             continue
         context = " ".join(row["context"])
-        if len(context) > 8000:
+        if len(context) > LONGEST_CONTEXT:
             continue
-        for kind, change in CHANGES.items():
+        for kind, chance in share.items():
             rng = random.Random(hashlib.sha256(f"{kind}\0{row['id']}".encode()).digest())
-            if rng.random() >= share[kind]:
+            if rng.random() >= chance:
                 continue
-            claim = change(row["claim"], context, rng)
-            if claim and claim != row["claim"]:
-                yield {**row, "id": f"{row['id']}-{kind}", "claim": claim, "label": "not_support", "made": kind}
+            passages: list[str] | None = row["context"]
+            claim: str | None = row["claim"]
+            if kind in {"denied", "both"}:
+                passages = _denied(row["claim"], row["context"])
+            if kind != "denied":
+                claim = CHANGES["negation" if kind == "both" else kind](row["claim"], context, rng)
+            if kind == "both" and claim and " not" not in claim:
+                continue
+            if claim and passages and (claim, passages) != (row["claim"], row["context"]):
+                label = "support" if kind == "both" else "not_support"
+                new = {"id": f"{row['id']}-{kind}", "claim": claim, "context": passages, "label": label, "made": kind}
+                yield {**row, **new}

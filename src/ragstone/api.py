@@ -269,7 +269,7 @@ def _known(name: str, spec: Spec, *, table: bool) -> KnownJudge:
         key_set=bool(os.environ.get(variable, "").strip()) if variable else None,
         model=spec.model,
         table=table,
-        note="" if spec.base_url or spec.preset.base_url else "at an address of your own: azure:NAME@ADDRESS",
+        note="" if spec.base_url or spec.preset.base_url else "azure:MODEL@ADDRESS",
     )
 
 

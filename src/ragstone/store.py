@@ -29,6 +29,8 @@ else:
     from backports import zstd
 
 VERSION: Final = 1
+PATIENCE: Final = 30.0
+"""Seconds to wait for another process that writes."""
 LEVEL: Final = 1
 """Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
 
@@ -184,7 +186,9 @@ class Store:
     def _cannot_write(self, error: Exception) -> StoreError:
         with contextlib.suppress(sqlite3.Error):
             self._writer.execute("ROLLBACK")
-        hint = "; free space or choose another place with --store" if isinstance(error, sqlite3.OperationalError) else ""
+        hint = (
+            "; free space or choose another place with --store" if isinstance(error, sqlite3.OperationalError) else ""
+        )
         return StoreError(f"{self.path}: cannot write ({error}){hint}")
 
     # ---- runs
@@ -224,6 +228,10 @@ class Store:
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:
         """One result by the record's id or by its place in the input, or None."""
+        try:
+            record.encode()
+        except UnicodeEncodeError:  # half of a character: no id that was ever kept
+            return None
         query = "SELECT position, record, document FROM results WHERE run = ? AND "
         by_id = query + "record = ?"
         by_place = query + "position = ?"
@@ -276,13 +284,13 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return self._migrated(self._connect())
+            return self._connect_current()
         except sqlite3.DatabaseError as error:
             if not any(word in str(error) for word in _DAMAGED):
                 raise StoreError(f"{self.path}: cannot open the store ({error})") from error
             self._set_aside()
         try:
-            return self._migrated(self._connect())
+            return self._connect_current()
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.path}: cannot open the store ({error})") from error
 
@@ -300,14 +308,28 @@ class Store:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=30, isolation_level=None, check_same_thread=False, cached_statements=64
+            self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
+        try:
+            _use_log(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _migrated(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+    def _connect_current(self) -> sqlite3.Connection:
+        """A connection to a store of this version."""
+        connection = self._connect()
+        try:
+            self._migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise StoreError(
@@ -321,13 +343,12 @@ class Store:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
-        return connection
 
     def _rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows, one at a time; StoreError wherever among them the file is damaged."""
         try:
             yield from self._reader.execute(query, parameters)
-        except (sqlite3.Error, UnicodeError) as error:
+        except sqlite3.Error as error:
             raise StoreError(f"{self.path}: cannot read ({error})") from error
 
     def _row(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -356,6 +377,20 @@ class Store:
             return self._writer.execute(statement, parameters)
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: cannot write ({error})") from error
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Write ahead. Where several begin one store at the same moment SQLite does not wait here by itself."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _statements() -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragstone.cli import app
+from ragstone.report.run import Run
 from ragstone.testing import FakeServer
 
 ROOT: Final = Path(__file__).parents[2]
@@ -75,10 +76,21 @@ def commands(block: Block) -> list[Command]:
 
 
 def matches(shown: str, said: str) -> bool:
-    """Whether the output is what the page shows: ``…`` stands for anything, white space at line ends for nothing."""
-    wanted, found = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, said))
-    pattern = ".*?".join(re.escape(piece) for piece in wanted.split("…"))
-    return re.fullmatch(pattern, found, re.DOTALL) is not None
+    """Whether the output is what the page shows.
+
+    An ellipsis stands for any text of its line, and one on a line of its own for any number of lines. How wide a
+    gap is, and where a line begins, does not matter.
+    """
+    pattern = "".join("(?:.*\n)*?" if line == "…" else f"{_line(line)}\n" for line in _lines(shown))
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(said))) is not None
+
+
+def _lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def _line(line: str) -> str:
+    return ".*?".join(re.escape(piece) for piece in line.split("…"))
 
 
 @dataclass
@@ -90,6 +102,14 @@ class Reader:
 
     def follow(self, page: Path) -> None:
         """All blocks of a page; AssertionError names the line of one that does not do what it says."""
+        try:
+            self._follow(page)
+        finally:
+            for value in self.names.values():
+                if isinstance(value, Run):
+                    value.store.close()
+
+    def _follow(self, page: Path) -> None:
         module = types.ModuleType("page")
         self.names = module.__dict__
         for block in blocks(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
 import types
@@ -14,11 +15,14 @@ from pathlib import Path
 import pytest
 from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, matches, pages, run
 
+from ragstone import metrics
 from ragstone.judges import spec
 from ragstone.metrics import catalogue
 from ragstone.testing import FakeServer
 
 KEY = "OPENAI_API_KEY"
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # a run that a page opens again
 
 
 @lru_cache(maxsize=1)
@@ -43,6 +47,7 @@ def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A reader in a folder of their own, who has a key and the example traces. No page reaches a real endpoint."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(
         spec, "PRESETS", {name: preset._replace(base_url=server.url) for name, preset in spec.PRESETS.items()}
     )
@@ -60,6 +65,23 @@ def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
     """Every block of Python runs, and every ragstone command ends and prints as the page shows."""
     reader.follow(page)
+
+
+def test_the_metric_of_the_guide_is_found_where_it_belongs(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that the guide shows is a metric as soon as it lies in the package's folder."""
+    (block,) = [block for block in blocks(DOCS / "tasks" / "use-from-python.md") if block.title.endswith(".py")]
+    folder = Path("more")
+    folder.mkdir()
+    (folder / block.title).write_text(block.text, encoding="utf-8")
+    monkeypatch.setattr(metrics, "__path__", [*metrics.__path__, str(folder.resolve())])
+    metrics.catalogue.cache_clear()
+    try:
+        code, said = run(["run", "examples/traces.jsonl", "-m", Path(block.title).stem, "-q"])
+    finally:
+        monkeypatch.undo()
+        metrics.catalogue.cache_clear()
+    assert code == 0, said
+    assert Path(block.title).stem in said
 
 
 def test_what_is_shown_is_held_against_the_output() -> None:
@@ -99,8 +121,36 @@ def test_the_defaults_of_a_page_are_those_of_the_metric(metric: str) -> None:
     """Each row of a page's table of parameters says what the code says."""
     text = (DOCS / "metrics" / f"{metric}.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`|none) \|", text, re.MULTILINE))
-    defaults = {field.name: generate().written(field.default) for field in fields(catalogue()[metric])}
+    defaults = {field.name: generate().written(field.default) or "" for field in fields(catalogue()[metric])}
     assert {name: rows.get(name) for name in defaults} == defaults
+
+
+def test_every_key_of_the_files_is_explained(reader: Reader) -> None:
+    """No key of results.jsonl, summary.json or run.json is missing from the page on them."""
+    Path("bad.jsonl").write_text('{"id": "a", "response": "It is.", "contexts": ["It is."]}\n[]\n', encoding="utf-8")
+    panel = f"support=[embedded,vllm:one@{reader.server.url}]"
+    asked = ["-j", "embedded", "-j", panel, "-m", "grounding", "--on-error", "skip", "-o", "out", "-q"]
+    code, said = run(["run", "bad.jsonl", *asked])
+    assert code == 0, said
+    first, second = Path("out/results.jsonl").read_text(encoding="utf-8").splitlines()
+    result, summary, details = (
+        json.loads(text)
+        for text in (
+            first,
+            Path("out/summary.json").read_text(encoding="utf-8"),
+            Path("out/run.json").read_text(encoding="utf-8"),
+        )
+    )
+    (score,) = result["scores"]
+    (verdict,) = score["verdicts"]
+    parts = [
+        result, json.loads(second), *result["contexts"], *result["units"], *result["calls"], result["cost"],
+        score, verdict, *verdict["evidence"], *verdict["members"],
+        summary, *summary["metrics"].values(), summary["metrics"]["grounding"]["units"], summary["bill"],
+        *summary["missing"], details, details["engine"],
+    ]  # fmt: skip
+    text = (DOCS / "tasks" / "read-the-results.md").read_text(encoding="utf-8")
+    assert sorted({key for part in parts for key in part if f"`{key}`" not in text}) == []
 
 
 def test_every_command_is_in_the_guide() -> None:
@@ -148,8 +198,8 @@ def test_no_link_is_dead(page: Path) -> None:
 def test_every_page_can_be_found() -> None:
     """The index links to every page, or to the list that the page is in."""
     text = (DOCS / "index.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\]\(([^)#\s]+)", text))
-    assert [str(page.relative_to(DOCS)) for page in pages() if str(page.relative_to(DOCS)) not in linked | {"index.md"}] == []
+    linked = {*re.findall(r"\]\(([^)#\s]+)", text), "index.md"}
+    assert {page.relative_to(DOCS).as_posix() for page in pages()} - linked == set()
 
 
 def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:

@@ -25,7 +25,7 @@ from ragstone.testing import FakeServer, ScriptedBackend, ScriptedJudge
 from ragstone.types import Passage, Record
 
 QUICK = Settings(tries=3, deadline=10.0, dead_after=1000, ahead=64)
-GOOD = {"claims": ["One.", "Two."], "support": "yes", "relevance": "yes", "response_support": "2"}
+GOOD: dict[Any, Any] = {"claims": ["One.", "Two."], "support": "yes", "relevance": "yes", "response_support": "2"}
 
 
 def record(name: str, response: str = "", question: str = "What is it?") -> Record:

@@ -19,7 +19,7 @@ from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Failed
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
-from ragstone.questions import Question
+from ragstone.questions import Question, Task
 from ragstone.store import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Record
@@ -189,7 +189,7 @@ def test_a_wrong_key_stops_the_run_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert outcome.error.fatal
     assert "HTTP 401: Incorrect API key provided." in str(outcome.error)
     assert "OPENAI_API_KEY" in outcome.error.hint
-    assert "sk-wrong" not in f"{outcome.error} {outcome.error.hint} {outcome.error.__notes__ if hasattr(outcome.error, '__notes__') else ''}"
+    assert "sk-wrong" not in f"{outcome.error} {outcome.error.hint} {vars(outcome.error)}"
 
 
 def test_an_unknown_model_stops_the_run_at_once() -> None:
@@ -343,7 +343,8 @@ def test_a_scripted_error_body_is_told() -> None:
 
 def test_a_step_without_a_judge_is_refused_by_name() -> None:
     """Before the run: the metric, the judge and the step are named."""
-    judge = ScriptedJudge(GOOD, name="mine", tasks=("support",))
+    answers: tuple[Task, ...] = ("support",)
+    judge = ScriptedJudge(GOOD, name="mine", tasks=answers)
     with pytest.raises(ConfigError, match="claim_relevance: the judge 'mine' cannot answer the step 'claims'"):
         only(judge).check(CLAIMS[1])
 

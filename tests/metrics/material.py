@@ -36,7 +36,7 @@ def record(
 
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:
     """The one score of a metric, and every question that it asked."""
-    (scores, asked) = drive(metric.flow(about), script)  # type: ignore[arg-type]
+    scores, asked = drive(metric.flow(about), script)
     (score,) = scores
     return score, asked
 

@@ -23,7 +23,7 @@ def passages(*texts: str) -> tuple[Passage, ...]:
     return tuple(Passage(f"p{n}", text, n) for n, text in enumerate(texts, 1))
 
 
-def test_a_quote_to_the_letter_has_the_passages_offsets():
+def test_a_quote_to_the_letter_has_the_passages_offsets() -> None:
     found = locate("fox jumps", passages("The quick fox jumps."))
     assert (found.passage, found.span, found.text, found.verbatim) == ("p1", Span(10, 19), "fox jumps", True)
 
@@ -43,7 +43,7 @@ def test_a_quote_to_the_letter_has_the_passages_offsets():
         ("fluß", "im FLUSS da", "FLUSS"),
     ],
 )
-def test_white_space_quotation_marks_dashes_and_case_are_folded(quote: str, text: str, words: str):
+def test_white_space_quotation_marks_dashes_and_case_are_folded(quote: str, text: str, words: str) -> None:
     found = locate(quote, passages(text))
     assert found.verbatim
     assert found.span is not None
@@ -60,41 +60,41 @@ def test_white_space_quotation_marks_dashes_and_case_are_folded(quote: str, text
         " \u201cthe fox ran.\u201d ",
     ],
 )
-def test_dots_and_quotation_marks_around_a_quote_do_not_hide_it(quote: str):
+def test_dots_and_quotation_marks_around_a_quote_do_not_hide_it(quote: str) -> None:
     assert locate(quote, passages("There the fox ran away.")).text == "the fox ran"
 
 
-def test_dots_that_the_passage_has_are_part_of_the_quote():
+def test_dots_that_the_passage_has_are_part_of_the_quote() -> None:
     assert locate("wait...", passages("So wait... what?")).text == "wait..."
 
 
-def test_the_claimed_passage_is_looked_through_first():
+def test_the_claimed_passage_is_looked_through_first() -> None:
     assert locate("same", passages("same here", "same there"), "p2").passage == "p2"
     assert locate("same", passages("same here", "same there")).passage == "p1"
 
 
-def test_to_the_letter_anywhere_comes_before_folded_in_the_claimed_passage():
+def test_to_the_letter_anywhere_comes_before_folded_in_the_claimed_passage() -> None:
     assert locate("Fox", passages("a Fox", "a fox"), "p2").passage == "p1"
 
 
-def test_another_passage_than_the_claimed_one_is_named_when_it_holds_the_quote():
+def test_another_passage_than_the_claimed_one_is_named_when_it_holds_the_quote() -> None:
     assert locate("same", passages("nothing", "the same"), "p1").passage == "p2"
 
 
 @pytest.mark.parametrize("quote", ["a fox walked", "", " ", "\u2026", "...", "x", "\u2026x\u2026", "."])
-def test_a_quote_that_is_nowhere_or_too_short_keeps_the_judges_words_and_has_no_span(quote: str):
+def test_a_quote_that_is_nowhere_or_too_short_keeps_the_judges_words_and_has_no_span(quote: str) -> None:
     found = locate(quote, passages("x. The fox ran."), "p9")
     assert (found.passage, found.span, found.text, found.verbatim) == ("p9", None, quote, False)
 
 
-def test_without_passages_nothing_is_found():
+def test_without_passages_nothing_is_found() -> None:
     assert not locate("the fox", ()).verbatim
 
 
 @given(st.lists(ANY, max_size=3), ANY, PIECE, ANY, st.sampled_from(["", "p1", "p4"]))
 def test_any_piece_of_any_passage_is_found_to_the_letter(
     others: list[str], before: str, piece: str, after: str, claimed: str
-):
+) -> None:
     given_passages = passages(*others, before + piece + after)
     found = locate(f" {piece}\n", given_passages, claimed)
     assert found.verbatim
@@ -104,7 +104,7 @@ def test_any_piece_of_any_passage_is_found_to_the_letter(
 
 
 @given(ANY, PIECE, ANY)
-def test_any_piece_is_found_in_other_case_and_with_other_white_space(before: str, piece: str, after: str):
+def test_any_piece_is_found_in_other_case_and_with_other_white_space(before: str, piece: str, after: str) -> None:
     text = before + piece + after
     found = locate("\n ".join(piece.casefold().split()), passages(text))
     assert found.verbatim
@@ -114,7 +114,7 @@ def test_any_piece_is_found_in_other_case_and_with_other_white_space(before: str
 
 
 @given(ANY, st.lists(ANY, max_size=3))
-def test_what_is_found_is_what_stands_there_and_what_is_not_has_no_span(quote: str, texts: list[str]):
+def test_what_is_found_is_what_stands_there_and_what_is_not_has_no_span(quote: str, texts: list[str]) -> None:
     given_passages = passages(*texts)
     found = locate(quote, given_passages, "claimed")
     if found.verbatim:
@@ -127,7 +127,7 @@ def test_what_is_found_is_what_stands_there_and_what_is_not_has_no_span(quote: s
 
 
 @given(ANY)
-def test_the_folded_text_and_its_trace_agree_to_the_letter(text: str):
+def test_the_folded_text_and_its_trace_agree_to_the_letter(text: str) -> None:
     folded, offsets = _traced(text)
     assert folded == _fold(text)
     assert len(offsets) == len(folded)

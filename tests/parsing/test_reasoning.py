@@ -35,35 +35,35 @@ PLAIN = st.text().filter(lambda text: "<" not in text and ">" not in text)
         ("  \n", ""),
     ],
 )
-def test_what_is_left_is_the_answer(text: str, answer: str):
+def test_what_is_left_is_the_answer(text: str, answer: str) -> None:
     assert strip_reasoning(text) == answer
 
 
-def test_a_tag_in_a_quoted_stretch_is_a_word():
+def test_a_tag_in_a_quoted_stretch_is_a_word() -> None:
     text = "say <think> aloud <think>x</think>! </think>."
     assert strip_reasoning(text, [range(4, 11), range(36, 44)]) == "say <think> aloud ! </think>."
     assert strip_reasoning(text, [range(4, 11)]) == "."
 
 
 @given(PLAIN)
-def test_text_without_tags_is_only_trimmed(text: str):
+def test_text_without_tags_is_only_trimmed(text: str) -> None:
     assert strip_reasoning(text) == text.strip()
 
 
 @given(PIECES, PLAIN)
-def test_what_is_inside_a_block_never_shows(text: str, secret: str):
+def test_what_is_inside_a_block_never_shows(text: str, secret: str) -> None:
     marked = f"\0{secret}\0"
     assert "\0" not in strip_reasoning(f"{text}<think>{marked}</think>")
 
 
 @given(PIECES, PLAIN)
-def test_what_follows_the_last_closing_tag_stays_when_all_is_closed(text: str, answer: str):
+def test_what_follows_the_last_closing_tag_stays_when_all_is_closed(text: str, answer: str) -> None:
     opened = text.count("<think>") + text.count("<Reasoning>")
     assert strip_reasoning(f"{text}{'</think>' * (opened + 1)}{answer}").endswith(answer.strip())
 
 
 @given(PIECES)
-def test_stripping_twice_changes_nothing_that_stripping_leaves_whole(text: str):
+def test_stripping_twice_changes_nothing_that_stripping_leaves_whole(text: str) -> None:
     once = strip_reasoning(text)
     if "<" not in once:
         assert strip_reasoning(once) == once

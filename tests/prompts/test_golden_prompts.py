@@ -46,26 +46,26 @@ def held(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_prompt_is_the_one_in_its_file(name: str):
+def test_the_prompt_is_the_one_in_its_file(name: str) -> None:
     held(name, shown(first_call(name)))
 
 
 @pytest.mark.parametrize(("name", "reply"), [("support-yes_no-evidence", '{"verdicts": {"2": "maybe"}}'),
                                              ("claims-first_part", "I see no claims.")])  # fmt: skip
-def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str):
+def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
     dialogue = JUDGE.dialogue(CASES[name])
     next(dialogue)
     (call,) = dialogue.send([Reply(reply)])
     held(f"repair-{name}", shown(call))
 
 
-def test_there_is_no_file_without_its_case():
+def test_there_is_no_file_without_its_case() -> None:
     cases = {*CASES, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part"))}
     assert {path.stem for path in GOLDEN.iterdir()} == cases
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
-def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name: str):
+def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name: str) -> None:
     call = first_call(name)
     question = CASES[name]
     assert isinstance(question, Rate)
@@ -77,7 +77,7 @@ def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name:
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
-def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: str):
+def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: str) -> None:
     call = first_call(name)
     system = body(call)["messages"][0]["content"]
     schema = body(call)["response_format"]["json_schema"]["schema"]
@@ -90,7 +90,7 @@ def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_prompt_holds_what_is_left_of_a_template(name: str):
+def test_no_prompt_holds_what_is_left_of_a_template(name: str) -> None:
     text = shown(first_call(name))
     for mark in ("{%", "%}", "{{", "}}}}", "None", "Undefined", "\n\n\n"):
         assert mark not in text
@@ -98,7 +98,7 @@ def test_no_prompt_holds_what_is_left_of_a_template(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_line_of_material_stands_outside_the_marks(name: str):
+def test_no_line_of_material_stands_outside_the_marks(name: str) -> None:
     """Every text of the record comes after a line with the code and before another such line."""
     call = first_call(name)
     user = body(call)["messages"][1]["content"].splitlines()
@@ -110,8 +110,8 @@ def test_no_line_of_material_stands_outside_the_marks(name: str):
     assert nonce in body(call)["messages"][0]["content"]
 
 
-def test_every_packaged_template_is_shown_in_some_file():
+def test_every_packaged_template_is_shown_in_some_file() -> None:
     shown_makers = {first_call(name).maker.partition("#")[0] for name in CASES}
     folder = Path(prompts.__file__).parent
-    packaged = {".".join((path.parent.name, path.stem)) for path in folder.glob("*/*.md")}
+    packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md")}
     assert packaged - {"repair.default.v1"} == shown_makers

@@ -28,21 +28,21 @@ def locked() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", PACKAGED, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_a_released_template_is_what_it_was_when_it_was_released(path: Path):
+def test_a_released_template_is_what_it_was_when_it_was_released(path: Path) -> None:
     name = f"{path.parent.name}/{path.name}"
     assert locked().get(name) == prompts.digest(path.read_text(encoding="utf-8")), (
         f"{name} is not as LOCK has it: give a changed wording a new version, and a new version a line in LOCK"
     )
 
 
-def test_every_template_that_was_released_is_still_there_and_the_lock_is_in_order():
+def test_every_template_that_was_released_is_still_there_and_the_lock_is_in_order() -> None:
     names = [f"{path.parent.name}/{path.name}" for path in PACKAGED]
     assert list(locked()) == names
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in locked().values())
 
 
 @pytest.mark.parametrize("path", PACKAGED, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_the_head_of_a_template_says_what_its_name_says(path: Path):
+def test_the_head_of_a_template_says_what_its_name_says(path: Path) -> None:
     header, _ = prompts._split(path.read_text(encoding="utf-8"), path.name)
     assert set(header) == {"task", "style", "version", "batch", "source"}
     assert f"{header['task']}/{header['style']}.v{header['version']}.md" == f"{path.parent.name}/{path.name}"
@@ -50,34 +50,34 @@ def test_the_head_of_a_template_says_what_its_name_says(path: Path):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_step_has_a_default_template(task: str):
+def test_every_step_has_a_default_template(task: str) -> None:
     template = prompts.load(task)
     assert re.fullmatch(rf"{task}\.default\.v[0-9]+#[0-9a-f]{{6}}", template.id)
     assert template.batch >= 1
 
 
-def test_the_batches_are_ten_units_a_call():
+def test_the_batches_are_ten_units_a_call() -> None:
     assert (prompts.load("support").batch, prompts.load("relevance").batch) == (10, 10)
 
 
-def test_what_is_packaged_is_an_id_by_task_style_version_and_hash():
+def test_what_is_packaged_is_an_id_by_task_style_version_and_hash() -> None:
     text = resources.files(prompts).joinpath("support/default.v1.md").read_text(encoding="utf-8")
     assert prompts.parse(text, "support.default.v1").id == f"support.default.v1#{prompts.digest(text)[:6]}"
 
 
 @pytest.mark.parametrize(("task", "style"), [("nothing", "default"), ("support", "nothing"), ("support", "default.v1")])
-def test_a_template_that_is_not_there_is_named(task: str, style: str):
+def test_a_template_that_is_not_there_is_named(task: str, style: str) -> None:
     with pytest.raises(TemplateError, match=f"no prompt '{style}' for the step '{task}'"):
         prompts.load(task, style)
 
 
-def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t").mkdir()
     for version in (2, 10, 9):
         (tmp_path / "t" / f"s.v{version}.md").write_text(GOOD.replace("version: 1", f"version: {version}"))
     (tmp_path / "t" / "s.v11.md~").write_text("an editor's copy")
     (tmp_path / "t" / "other.v12.md").write_text(GOOD)
-    monkeypatch.setattr(prompts.resources, "files", lambda name: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda name: tmp_path)
     prompts.load.cache_clear()
     try:
         assert prompts.load("t", "s").id.startswith("t.s.v10#")
@@ -103,44 +103,44 @@ def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pyte
         (GOOD.replace("{{ a }}", "{{ a | nothing }}"), "nothing"),
     ],
 )
-def test_what_is_wrong_with_a_template_is_said_by_name(text: str, what: str):
+def test_what_is_wrong_with_a_template_is_said_by_name(text: str, what: str) -> None:
     with pytest.raises(TemplateError, match=re.escape(what)) as error:
         prompts.parse(text, "mine")
     assert "mine" in str(error.value)
 
 
-def test_a_field_that_the_question_does_not_have_is_an_error_and_never_a_blank():
+def test_a_field_that_the_question_does_not_have_is_an_error_and_never_a_blank() -> None:
     template = prompts.parse(GOOD, "mine")
     assert template.render({"a": "x"}) == [{"role": "system", "content": "S x"}, {"role": "user", "content": "U"}]
-    with pytest.raises(TemplateError, match="prompt mine#.*'a' is undefined"):
+    with pytest.raises(TemplateError, match=r"prompt mine#.*'a' is undefined"):
         template.render({})
 
 
 @pytest.mark.parametrize("hostile", ["{{ a.__class__ }}", "{{ a.__class__.__mro__ }}", "{{ ().__class__.__base__ }}"])
-def test_a_template_reaches_nothing_but_its_fields(hostile: str):
+def test_a_template_reaches_nothing_but_its_fields(hostile: str) -> None:
     with pytest.raises(TemplateError):
         prompts.parse(GOOD.replace("{{ a }}", hostile), "mine").render({"a": "x"})
 
 
-def test_a_batch_that_is_not_given_is_one():
+def test_a_batch_that_is_not_given_is_one() -> None:
     assert prompts.parse(GOOD.replace("batch: 3\n", ""), "mine").batch == 1
 
 
-def test_line_ends_of_a_checkout_change_neither_hash_nor_prompt():
+def test_line_ends_of_a_checkout_change_neither_hash_nor_prompt() -> None:
     unix, windows = prompts.parse(GOOD, "mine"), prompts.parse(GOOD.replace("\n", "\r\n"), "mine")
     assert unix.id == windows.id
     assert unix.render({"a": "x"}) == windows.render({"a": "x"})
 
 
 @given(st.text(), st.text())
-def test_the_texts_of_a_record_are_put_in_as_they_are(text: str, other: str):
+def test_the_texts_of_a_record_are_put_in_as_they_are(text: str, other: str) -> None:
     template = prompts.parse(GOOD.replace("S {{ a }}", "|{{ a }}|").replace("U", "|{{ b }}|"), "mine")
     system, user = template.render({"a": text, "b": other})
     assert (system["content"], user["content"]) == (f"|{text}|", f"|{other}|")
 
 
 @given(st.text())
-def test_any_text_is_a_template_or_an_error_that_says_why(text: str):
+def test_any_text_is_a_template_or_an_error_that_says_why(text: str) -> None:
     for candidate in (text, GOOD + text, GOOD.replace("{{ a }}", text)):
         try:
             prompts.parse(candidate, "mine")
@@ -148,6 +148,6 @@ def test_any_text_is_a_template_or_an_error_that_says_why(text: str):
             assert "mine" in str(error)  # noqa: PT017 - either way is fine; which one is not known here
 
 
-def test_jinja_is_not_imported_before_a_template_is_wanted():
+def test_jinja_is_not_imported_before_a_template_is_wanted() -> None:
     code = "import sys, ragstone.prompts; sys.exit('jinja2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ)).returncode == 0

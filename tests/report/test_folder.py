@@ -29,9 +29,14 @@ def test_a_run_that_broke_off_leaves_the_earlier_results(tmp_path: Path) -> None
     """What stood under the name stays; what came this time is in the partial file."""
     (tmp_path / "results.jsonl").write_bytes(b"earlier\n")
     folder = Folder(tmp_path, cases=False)
-    with pytest.raises(KeyboardInterrupt), folder:
-        folder.add("r1", b"{}")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with folder:
+            folder.add("r1", b"{}")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert (tmp_path / "results.jsonl").read_bytes() == b"earlier\n"
     assert (tmp_path / "results.jsonl.partial").read_bytes() == b"{}\n"
 
@@ -65,8 +70,8 @@ def test_harmless_ids_are_their_names(record: str) -> None:
 
 @pytest.mark.parametrize(
     "record",
-    ["", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a b", "c:x", "con", "NUL", "com1.txt", "x.", "-rf", ".hidden",
-     "é", "日本", "a\0b", "a\nb", "x" * 101, "\ud800", "a:b", "a*b"],
+    ["", ".", "..", "../x", "/etc/passwd", "a/b", "a\\b", "a b", "c:x", "con", "NUL", "com1.txt", "x.", "-rf",
+     ".hidden", "é", "日本", "a\0b", "a\nb", "x" * 101, "\ud800", "a:b", "a*b"],
 )  # fmt: skip
 def test_other_ids_become_harmless_names(record: str) -> None:
     """Letters, digits and a hash: no path, no reserved name, no hidden file, and different for different ids."""
@@ -88,7 +93,7 @@ def test_different_ids_have_different_names(one: str, other: str) -> None:
 def test_a_place_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     """Before anything is weighed, with what to do."""
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="cannot write there .*; choose another folder with -o"):
+    with pytest.raises(ConfigError, match=r"cannot write there .*; choose another folder with -o"):
         Folder(tmp_path / "file" / "out", cases=False)
 
 

@@ -276,7 +276,7 @@ def _error_object(data: bytes) -> dict[str, Any]:
     if isinstance(body, list) and body:  # some endpoints wrap the error in a list
         body = body[0]
     error = body.get("error", body) if isinstance(body, dict) else {}
-    return error if isinstance(error, dict) else {"message": str(error)}
+    return error if isinstance(error, dict) else {"message": str(error or "")}
 
 
 def _said(error: Mapping[str, Any]) -> str:
@@ -286,9 +286,12 @@ def _said(error: Mapping[str, Any]) -> str:
         said = said.get("detail") or said
     if isinstance(said, list):
         entries = [entry for entry in said if isinstance(entry, dict)]
-        places = [".".join(map(str, entry.get("loc") or ())) for entry in entries]
-        said = "; ".join(f"{place}: {entry.get('msg', '')}" for place, entry in zip(places, entries, strict=True))
+        said = "; ".join(f"{_place(entry.get('loc'))}: {entry.get('msg', '')}" for entry in entries)
     return str(said)
+
+
+def _place(loc: object) -> str:
+    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

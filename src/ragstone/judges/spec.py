@@ -80,13 +80,18 @@ class Spec:
 
 def check_address(base_url: str, where: str) -> None:
     """ConfigError for an address that is none, or that holds a password: ids of judges are shown and stored."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
-    if parts.username or parts.password or parts.query:
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        secret = "@" in parts.netloc or bool(parts.query)
+    except ValueError:  # a bracket that does not close, a port that is no number
+        usable, secret = False, "@" in base_url or "?" in base_url
+    if secret:
         raise ConfigError(
             f"{where}: the address holds a name, a password or a query; put the key in a variable instead"
         )
+    if not usable:
+        raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
 
 
 def parse(name: str) -> Spec:
@@ -101,12 +106,13 @@ def parse(name: str) -> Spec:
     if not colon or provider not in PRESETS:
         known = ["embedded", "replay:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", *PRESETS], 1)
+        shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
-        raise ConfigError(f"no judge '{name}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
+        raise ConfigError(f"no judge '{shown}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
     model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
     base_url = where[0] if where else ""
     if not model:
-        raise ConfigError(f"judge '{name}' names no model; write {provider}:MODEL")
+        raise ConfigError(f"judge '{provider}:' names no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
         raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
     if base_url:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, Literal, get_args
@@ -40,10 +40,10 @@ _TYPES: Final[Mapping[str, str]] = {
 def export(run: Run, form: str, rows: str, target: IO[bytes]) -> None:
     """Write a run to a binary stream; InputError for a format or rows that there are not."""
     writers: dict[str, Callable[[], None]] = {
-        "jsonl": lambda: target.writelines(line + b"\n" for line in run.lines()),
+        "jsonl": lambda: _written((line + b"\n" for line in run.lines()), target),
         "csv": lambda: _csv(run, rows, target),
         "parquet": lambda: _parquet(run, rows, target),
-        "calls": lambda: target.writelines(_recording(run)),
+        "calls": lambda: _written(_recording(run), target),
     }
     if form not in writers:
         raise InputError(f"no format '{form}'; there are {', '.join(FORMATS)}")
@@ -69,14 +69,21 @@ def harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
+def _written(lines: Generator[bytes, None, None], target: IO[bytes]) -> None:
+    with contextlib.closing(lines):  # whoever reads may go away before the end
+        for line in lines:
+            target.write(line)
+
+
 def _csv(run: Run, rows: str, target: IO[bytes]) -> None:
     columns, source = run.rows(rows)
     text = io.TextIOWrapper(target, encoding="utf-8", errors="replace", newline="", write_through=True)
     try:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
-        for row in source:
-            writer.writerow([_cell(row[column]) for column in columns])
+        with contextlib.closing(source):
+            for row in source:
+                writer.writerow([_cell(row[column]) for column in columns])
         text.flush()
     finally:
         with contextlib.suppress(ValueError, OSError):
@@ -98,7 +105,7 @@ def _parquet(run: Run, rows: str, target: IO[bytes]) -> None:
     types = {"number": pa.float64(), "count": pa.int64(), "truth": pa.bool_()}
     columns, source = run.rows(rows)
     schema = pa.schema([(column, types.get(_TYPES.get(column, ""), pa.string())) for column in columns])
-    with pq.ParquetWriter(target, schema) as writer:
+    with contextlib.closing(source), pq.ParquetWriter(target, schema) as writer:
         for batch in _batches(source):
             typed = [{column: _typed(column, row[column]) for column in columns} for row in batch]
             writer.write_table(pa.Table.from_pylist(typed, schema))
@@ -117,7 +124,7 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 # ---- a recording
 
 
-def _recording(run: Run) -> Iterator[bytes]:
+def _recording(run: Run) -> Generator[bytes, None, None]:
     """The head with the judges and their steps, then each call that the results stand on, once."""
     yield orjson.dumps({"ragstone_calls": RECORDING, "judges": _judges(run)}) + b"\n"
     written: set[str] = set()
@@ -162,7 +169,7 @@ def _judges(run: Run) -> list[dict[str, Any]]:
             )
     named = dict.fromkeys(names[0] for names in steps.values())
     for name in named:
-        if name not in spec["judges"]:
+        if spec["judges"][name]["provider"] == "given":
             raise InputError(f"run {run.id}: the judge '{name}' was an object of the caller's, which no file can name")
     return [
         {"judge": spec["judges"][name], "tasks": [task for task, names in steps.items() if names[0] == name]}

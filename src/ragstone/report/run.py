@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,14 +134,14 @@ class Run:
         )
         return f"<Run {self.id} '{self.name}', {self.status}, {len(self)} records: {', '.join(means)}>"
 
-    def score_rows(self) -> Iterator[dict[str, Any]]:
+    def score_rows(self) -> Generator[dict[str, Any], None, None]:
         """One flat row a score."""
         for result in self.results():
             for score in result["scores"]:
                 flat = {**score, **score["cost"], "record": result["id"]}
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
-    def verdict_rows(self) -> Iterator[dict[str, Any]]:
+    def verdict_rows(self) -> Generator[dict[str, Any], None, None]:
         """One flat row a verdict, with its first quote."""
         for result in self.results():
             units = {unit["id"]: unit for unit in result.get("units", ())}
@@ -162,7 +162,7 @@ class Run:
         columns, source = self.rows(rows)
         return pd.DataFrame(list(source), columns=list(columns))
 
-    def rows(self, name: str) -> tuple[tuple[str, ...], Iterator[dict[str, Any]]]:
+    def rows(self, name: str) -> tuple[tuple[str, ...], Generator[dict[str, Any], None, None]]:
         """The columns and the rows of ``scores`` or ``verdicts``; InputError for another name."""
         if name == "scores":
             return SCORE_COLUMNS, self.score_rows()

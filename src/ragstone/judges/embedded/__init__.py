@@ -1,8 +1,9 @@
 """The judge that needs no key, no network and no set-up.
 
-``judge`` encodes and decodes, ``compute`` is what its backend runs, ``evidence`` holds statements against
-passages, ``relevance`` against questions, ``claims`` and ``trivial`` read responses, ``words`` compares
-words, ``model`` reads ``model.json``. Word lists are in ``lexicon.json``.
+``judge`` encodes and decodes, ``compute`` is what its backend runs. ``evidence`` holds statements
+(``statement``) against passages (``library``), ``relevance`` holds texts against questions, ``claims`` and
+``trivial`` read responses, ``words`` makes words comparable, ``model`` reads the fitted numbers. The numbers
+are in ``model.json``, the word lists in ``lexicon.json``.
 """
 
 from ragstone.judges.embedded.judge import EmbeddedBackend, EmbeddedJudge

@@ -4,6 +4,8 @@ Rules, not understanding: a sentence is taken apart only where its form leaves l
 claim as it stands. The rules for clauses know English; in every other language a claim is a sentence.
 """
 
+# ruff: noqa: SIM905 - word lists, written as text to be read
+
 from __future__ import annotations
 
 import re
@@ -122,8 +124,9 @@ def _subject(text: str, grammar: _Grammar) -> str:
 
 
 _VAGUE: Final = frozenset(
-    "this that these those there here what when where who which how why if in on at by for from to with as also however "
-    "and but so then thus therefore it he she they i we you although because while since after before during".split()  # noqa: SIM905 - a list to be read
+    "this that these those there here what when where who which how why if in on at by for from to with as also "
+    "however and but so then thus therefore it he she they i we you although because while since after before "
+    "during".split()
 )
 
 
@@ -155,7 +158,7 @@ def _resolve(text: str, subject: str, grammar: _Grammar) -> str:
 _JOINING: Final = frozenset({"and", "or", "each", "with", "which", "such", "including", "but", "as"})
 _EXPLETIVE: Final = frozenset(
     "important possible necessary essential recommended clear likely unclear worth also not true known best"
-    " difficult easy advisable crucial common estimated believed said thought".split()  # noqa: SIM905 - a list to be read
+    " difficult easy advisable crucial common estimated believed said thought".split()
 )
 
 

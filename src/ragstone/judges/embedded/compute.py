@@ -12,7 +12,8 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.embedded.claims import write
-from ragstone.judges.embedded.evidence import Finding, Library, find
+from ragstone.judges.embedded.evidence import Finding, find
+from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.trivial import triviality
@@ -54,15 +55,17 @@ def _support(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
 
 def _response(text: str, library: Library) -> dict[str, Any]:
     spans = sentences(text, library.language)
-    rows: list[dict[str, Any]] = []
-    for span in spans:
-        rows.append({"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=True)})
-    if all("x" not in row for row in rows):
-        rows = [
-            {"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=False)}
+
+    def rows(*, trivial: bool) -> list[dict[str, Any]]:
+        return [
+            {"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=trivial)}
             for span in spans
         ]
-    return {"sentences": rows}
+
+    found = rows(trivial=True)
+    if not any("x" in row for row in found):
+        found = rows(trivial=False)
+    return {"sentences": found}
 
 
 def _relevance(question: str, text: str, *, passage: bool) -> dict[str, Any]:

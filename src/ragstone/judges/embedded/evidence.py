@@ -1,33 +1,19 @@
-"""How well passages carry a statement: the best window of sentences, and what of the statement it lacks.
-
-The passages are analysed once (a bounded cache keeps them) into an index from stems to sentences, so that a
-claim costs only the sentences that share a word with it. Nothing depends on the order of the passages.
-"""
+"""How well passages carry a statement: the best window of sentences, and what of the statement it lacks."""
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
-from ragstone.judges.embedded.model import CONTENT, weigher
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, lexicon, negated, stem_of, tokens_of
-from ragstone.segment import language_of, sentences
-from ragstone.types import Span
-
-CACHED: Final = 4_000_000
-"""Characters of passages whose analysis is kept."""
-
-CANDIDATES: Final = 12
-"""Sentences around which windows are tried."""
-
-NAMED: Final = 6.5
-"""Weight from which a word that begins a sentence with a capital counts as a name."""
+from ragstone.judges.embedded.library import Library, Place
+from ragstone.judges.embedded.model import CONTENT
+from ragstone.judges.embedded.statement import Statement, masks_of, strongest, windows_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, lexicon, negated, stem_of
+from ragstone.segment import sentences
 
 CLOSE: Final = 6
 """Words within which two neighbours of a claim are looked for in a window."""
@@ -90,27 +76,6 @@ FEATURES: Final = (
 """What the support model sees, in order."""
 
 
-class Place(NamedTuple):
-    """A stretch of neighbouring sentences of one passage."""
-
-    passage: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysed:
-    """A text, its sentences, their words, and where each stem stands."""
-
-    text: str
-    language: str
-    spans: tuple[Span, ...]
-    tokens: tuple[list[Token], ...]
-    stems: tuple[tuple[str, ...], ...]
-    index: dict[str, list[int]]
-    words: int
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What was found for one statement: the features, the best windows, and the words that none of them has."""
@@ -122,142 +87,14 @@ class Finding:
     words: int
 
 
-class _Cache:
-    """The latest analysed texts, bounded by their characters."""
-
-    def __init__(self, characters: int) -> None:
-        self._room = characters
-        self._held = 0
-        self._kept: OrderedDict[tuple[str, str], Analysed] = OrderedDict()
-
-    def get(self, text: str, language: str) -> Analysed:
-        key = (text, language)
-        known = self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known
-        made = analyse(text, language)
-        self._kept[key] = made
-        self._held += len(text)
-        while self._held > self._room and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            self._held -= len(dropped.text)
-        return made
-
-
-def analyse(text: str, language: str) -> Analysed:
-    """Sentences, words and index of a text; linear in its length."""
-    spans = sentences(text, language)
-    tokens: list[list[Token]] = []
-    index: dict[str, list[int]] = {}
-    for number, span in enumerate(spans):
-        found = tokens_of(text[span.start : span.end], language)
-        tokens.append(found)
-        for stem in {token.stem for token in found}:
-            index.setdefault(stem, []).append(number)
-    return Analysed(
-        text=text,
-        language=language,
-        spans=spans,
-        tokens=tuple(tokens),
-        stems=tuple(tuple(token.stem for token in line) for line in tokens),
-        index=index,
-        words=sum(map(len, tokens)),
-    )
-
-
-class Library:
-    """The passages of a question, ready to be held against statements."""
-
-    _cache = _Cache(CACHED)
-
-    def __init__(self, passages: Sequence[str], claims: Iterable[str] = ()) -> None:
-        self.language = _common_language(passages) or _common_language(tuple(claims)) or "en"
-        self.texts = tuple(self._cache.get(text, self.language) for text in passages)
-        self.weight = weigher(self.language)
-        self.words = sum(text.words for text in self.texts)
-        self.sentences = sum(len(text.spans) for text in self.texts)
-
-    def place(self, place: Place) -> tuple[int, int]:
-        """Where a window stands in its passage, as character offsets."""
-        spans = self.texts[place.passage].spans
-        return spans[place.first].start, spans[place.last].end
-
-    def stems(self, place: Place) -> list[str]:
-        """The words of a window in order."""
-        text = self.texts[place.passage]
-        return [stem for line in text.stems[place.first : place.last + 1] for stem in line]
-
-    def tokens(self, place: Place) -> list[Token]:
-        """The words of a window in order, with their kinds."""
-        text = self.texts[place.passage]
-        return [token for line in text.tokens[place.first : place.last + 1] for token in line]
-
-    def text(self, place: Place) -> str:
-        """The text of a window."""
-        start, end = self.place(place)
-        return self.texts[place.passage].text[start:end]
-
-
-def _common_language(texts: Sequence[str]) -> str:
-    votes: Counter[str] = Counter()
-    for text in texts:
-        if text and not text.isspace():
-            votes[language_of(text)] += len(text)
-    return min(votes, key=lambda code: (-votes[code], code)) if votes else ""
-
-
-def _begins_named(token: Token, text: str, weight: Callable[[str], float]) -> bool:
-    """Whether a capital at the start of a sentence is likely to be a name's: the word is rare."""
-    return text[token.start].isupper() and weight(token.stem) >= NAMED
-
-
-class _Statement:
-    """A claim's words: all in order, and the different content words with their weights."""
-
-    def __init__(self, text: str, library: Library) -> None:
-        weight = library.weight
-        self.tokens = [
-            token._replace(kind=NAME) if token.kind == WORD and _begins_named(token, text, weight) else token
-            for token in tokens_of(text, library.language)
-        ]
-        seen: dict[str, float] = {}
-        for token in self.tokens:
-            if token.stem not in seen:
-                seen[token.stem] = max(weight(token.stem), 4.0) if token.kind == NUMBER else weight(token.stem)
-        content = {stem: w for stem, w in seen.items() if w >= CONTENT}
-        for token in self.tokens:
-            if token.kind == NEGATION:
-                content.pop(token.stem, None)
-        self.functional = len(content) == 0
-        self.weights = content or seen
-        self.stems = tuple(self.weights)
-        self.number = {stem: i for i, stem in enumerate(self.stems)}
-        self.w = tuple(self.weights.values())
-        self.total = math.fsum(self.w)
-        self._shares: dict[int, float] = {0: 0.0}
-
-    def share(self, mask: int) -> float:
-        """The share of weight of the words in a bit set."""
-        known = self._shares.get(mask)
-        if known is None:
-            held, rest = 0.0, mask
-            while rest:
-                bit = rest & -rest
-                held += self.w[bit.bit_length() - 1]
-                rest ^= bit
-            known = self._shares[mask] = min(1.0, held / self.total)
-        return known
-
-
-def find(claim: str, library: Library) -> Finding:
-    """Hold one statement against the passages."""
-    statement = _Statement(claim, library)
-    masks, union = _masks(statement, library)
-    windows = _windows(statement, masks, library)
+def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) -> Finding:
+    """Hold one statement against the passages; ``ignored`` are stems that do not count as its content."""
+    statement = Statement(claim, library, ignored)
+    masks, union = masks_of(statement, library)
+    windows = windows_of(statement, masks, library)
     best = windows[0] if windows else None
-    one = max((statement.share(mask) for mask in _strongest(statement, masks, library).values()), default=0.0)
-    features = _features(claim, statement, library, masks, union, windows, one)
+    one = max((statement.share(mask) for mask in strongest(statement, masks, library).values()), default=0.0)
+    features = _features(claim, statement, library, union, windows, one)
     in_best = best[1] if best else 0
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
@@ -267,84 +104,10 @@ def find(claim: str, library: Library) -> Finding:
     return Finding(features, tuple(place for place, mask in windows if mask), missing, shared, len(statement.tokens))
 
 
-Masks = dict[tuple[int, int], int]
-
-
-def _masks(statement: _Statement, library: Library) -> tuple[Masks, int]:
-    """For each sentence that shares a word with the claim: which words, as bits; and all of them together."""
-    masks: Masks = {}
-    union = 0
-    for i, stem in enumerate(statement.stems):
-        bit = 1 << i
-        for k, text in enumerate(library.texts):
-            hits = text.index.get(stem)
-            if hits:
-                union |= bit
-                for s in hits:
-                    masks[k, s] = masks.get((k, s), 0) | bit
-    return masks, union
-
-
-def _strongest(statement: _Statement, masks: Masks, library: Library) -> Masks:
-    """The sentences with the most weight of the claim's words; ties by their text, never by their place."""
-    if len(masks) <= CANDIDATES:
-        return masks
-    gains = {place: statement.share(mask) for place, mask in masks.items()}
-    least = heapq.nlargest(CANDIDATES, gains.values())[-1]
-    kept = {place: mask for place, mask in masks.items() if gains[place] > least}
-    ties = [place for place in masks if gains[place] == least]
-    if len(kept) + len(ties) > CANDIDATES:
-        ties.sort(key=lambda place: (library.texts[place[0]].stems[place[1]], place))
-        ties = ties[: CANDIDATES - len(kept)]
-    kept.update((place, masks[place]) for place in ties)
-    return kept
-
-
-def _windows(statement: _Statement, masks: Masks, library: Library) -> list[tuple[Place, int]]:
-    """The best window, and one more if it has words of the claim that the first has not."""
-    candidates: dict[Place, int] = {}
-    for k, s in _strongest(statement, masks, library):
-        last = len(library.texts[k].spans) - 1
-        for first in range(max(0, s - 2), s + 1):
-            for end in range(s, min(last, first + 2) + 1):
-                place = Place(k, first, end)
-                if place not in candidates:
-                    mask = 0
-                    for n in range(first, end + 1):
-                        mask |= masks.get((k, n), 0)
-                    candidates[place] = mask
-    shares = {mask: statement.share(mask) for mask in set(candidates.values())}
-
-    def choose(score: Callable[[Place, int], float]) -> tuple[Place, int] | None:
-        top, ties = 0.0, []
-        for place, mask in candidates.items():
-            value = score(place, mask)
-            if value > top:
-                top, ties = value, [place]
-            elif value == top and top:
-                ties.append(place)
-        if not ties:
-            return None
-        best = ties[0] if len(ties) == 1 else min(ties, key=lambda p: (library.stems(p), library.text(p), p))
-        return best, candidates[best]
-
-    best = choose(lambda place, mask: shares[mask] - 0.03 * (place.last - place.first))
-    if best is None:
-        best = choose(lambda _place, mask: shares[mask])
-        if best is None:
-            return []
-    held = best[1]
-    base = shares[held]
-    unions = {mask: statement.share(mask | held) - base for mask in shares}
-    more = choose(lambda place, mask: unions[mask] - 0.03 * (place.last - place.first + 1))
-    return [best] if more is None else [best, more]
-
-
 def _features(
     claim: str,
-    statement: _Statement,
+    statement: Statement,
     library: Library,
-    masks: Masks,
     union: int,
     windows: list[tuple[Place, int]],
     one: float,
@@ -431,11 +194,9 @@ def _near(missing: list[str], inside: set[str]) -> list[str]:
     for stem in inside:
         if len(stem) >= 5:
             heads.setdefault(stem[:4], []).append(stem)
-    found = []
-    for stem in missing:
-        if len(stem) >= 5 and any(_alike(stem, other) for other in heads.get(stem[:4], ())):
-            found.append(stem)
-    return found
+    return [
+        stem for stem in missing if len(stem) >= 5 and any(_alike(stem, other) for other in heads.get(stem[:4], ()))
+    ]
 
 
 def _alike(one: str, other: str) -> bool:
@@ -447,7 +208,7 @@ def _alike(one: str, other: str) -> bool:
     return shared >= 0.65 * max(len(one), len(other))
 
 
-def _thirds(statement: _Statement, own: list[str], inside: set[str]) -> tuple[float, float, float]:
+def _thirds(statement: Statement, own: list[str], inside: set[str]) -> tuple[float, float, float]:
     cut = max(1, math.ceil(len(own) / 3))
     shares = []
     for start in (0, cut, 2 * cut):
@@ -497,14 +258,14 @@ def _run(own: list[str], window: list[str]) -> float:
     return best / len(own)
 
 
-def _density(statement: _Statement, window: list[str]) -> float:
+def _density(statement: Statement, window: list[str]) -> float:
     places = [i for i, stem in enumerate(window) if stem in statement.weights]
     if not places:
         return 0.0
     return len({window[i] for i in places}) / (places[-1] - places[0] + 1)
 
 
-def _cohesion(statement: _Statement, window: list[str]) -> tuple[float, float, float, float, float]:
+def _cohesion(statement: Statement, window: list[str]) -> tuple[float, float, float, float, float]:
     """Whether words that stand together in the claim stand together in the window, too.
 
     Two neighbours agree if some of their first places in the window are at most ``CLOSE`` words apart.
@@ -533,7 +294,7 @@ def _cohesion(statement: _Statement, window: list[str]) -> tuple[float, float, f
     return sum(agree) / len(agree), min(least.values()), least[NUMBER], least[NAME], turned / len(agree)
 
 
-def _between(statement: _Statement, window: list[str], library: Library) -> float:
+def _between(statement: Statement, window: list[str], library: Library) -> float:
     """Weight per word of what stands between matched words and is not in the claim."""
     places = [i for i, stem in enumerate(window) if stem in statement.weights]
     if len(places) < 2:
@@ -545,9 +306,9 @@ def _between(statement: _Statement, window: list[str], library: Library) -> floa
 def _by_part(claim: str, library: Library) -> list[float]:
     shares = []
     for span in sentences(claim, library.language):
-        statement = _Statement(claim[span.start : span.end], library)
-        masks, _ = _masks(statement, library)
-        windows = _windows(statement, masks, library)
+        statement = Statement(claim[span.start : span.end], library)
+        masks, _ = masks_of(statement, library)
+        windows = windows_of(statement, masks, library)
         if statement.total:
             shares.append(statement.share(windows[0][1]) if windows else 0.0)
     return shares

@@ -90,7 +90,7 @@ class EmbeddedJudge:
         body: dict[str, Any] = {"units": [unit.text for unit in units]}
         if question.task == "relevance":
             body["question"] = question.question
-            body["passage"] = all(unit.level == "passage" for unit in units)
+            body["passage"] = _passages(question)
         else:
             body["passages"] = [passage.text for passage in question.passages]
             if question.task == "support":
@@ -140,14 +140,15 @@ class EmbeddedJudge:
         if question.task == "support":
             chance = _support(numbers.support, row)
             windows = row["windows"] if chance > 0 else []
-            return self._weighed(question, unit, chance, _quotes(question, windows), _found(chance, row))
-        weigh = numbers.passage if unit.level == "passage" else numbers.answer
+            yes = numbers.support.yes
+            return self._weighed(question, unit, chance, yes, _quotes(question, windows), _found(chance, yes, row))
+        weigh = numbers.passage if _passages(question) else numbers.answer
         chance = probability(row["x"], weigh.calibration)
         evidence: tuple[Quote, ...] = ()
         if unit.level == "passage" and row["windows"]:
             _, start, end = row["windows"][0]
             evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
-        return self._weighed(question, unit, chance, evidence, _about(row))
+        return self._weighed(question, unit, chance, weigh.yes, evidence, _about(row))
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
         """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
@@ -164,11 +165,13 @@ class EmbeddedJudge:
         best = sorted((pair for pair in weighed if pair[0] > 0), key=lambda pair: -pair[0])
         windows = [window for _, found in best for window in found["windows"][:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
-        return self._weighed(question, unit, chance, _quotes(question, unique), reason)
+        return self._weighed(question, unit, chance, model().support.yes, _quotes(question, unique), reason)
 
-    def _weighed(self, question: Rate, unit: Unit, chance: float, evidence: tuple[Quote, ...], reason: str) -> Verdict:
+    def _weighed(
+        self, question: Rate, unit: Unit, chance: float, yes: float, evidence: tuple[Quote, ...], reason: str
+    ) -> Verdict:
         scale = question.scale
-        label = label_of(scale, chance)
+        label = label_of(scale, chance, yes)
         return Verdict(
             unit,
             label,
@@ -179,6 +182,10 @@ class EmbeddedJudge:
             evidence=evidence,
             reason=reason,
         )
+
+
+def _passages(question: Rate) -> bool:
+    return all(unit.level == "passage" for unit in question.units)
 
 
 def _support(weigh: Logistic, row: dict[str, Any]) -> float:
@@ -217,12 +224,16 @@ def _quotes(question: Rate, windows: Sequence[Sequence[int]]) -> tuple[Quote, ..
     return tuple(quotes)
 
 
-def _found(chance: float, row: dict[str, Any]) -> str:
+def _found(chance: float, yes: float, row: dict[str, Any]) -> str:
     missing = ", ".join(row["missing"])
     if not row["windows"]:
         return f"not found: {missing}" if missing else "not found"
-    head = f"{'found' if chance >= 0.5 else 'weakly found'} in passage {row['windows'][0][0] + 1} ({chance:.2f})"
-    return f"{head}; not found: {missing}" if missing else head
+    place = row["windows"][0][0] + 1
+    if chance >= yes:
+        return f"found in passage {place} ({chance:.2f})" + (f"; not found: {missing}" if missing else "")
+    if missing:
+        return f"not found: {missing} ({chance:.2f}; nearest: passage {place})"
+    return f"its words, but not so put, in passage {place} ({chance:.2f})"
 
 
 def _about(row: dict[str, Any]) -> str:

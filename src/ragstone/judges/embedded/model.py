@@ -1,7 +1,7 @@
 """The numbers that the embedded judge was fitted to, and how they are applied.
 
-One JSON file holds all: how rare English stems are, three small models, their calibration, and the cuts of
-one probability into the labels of each scale. ``training/`` makes it.
+One JSON file holds all: how rare English stems are, three small models, their calibration, and the
+probability from which on each says yes. ``training/`` makes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.embedded.words import function_stems
-from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO
 from ragstone.types import Scale
 
 PLAIN_WEIGHT: Final = 4.0
@@ -50,7 +49,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model: standardised features times weights (or none), plus small trees; and its calibration."""
+    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cut."""
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
@@ -58,6 +57,7 @@ class Logistic:
     bias: float
     trees: tuple[Tree, ...]
     calibration: tuple[float, float]
+    yes: float
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
@@ -79,7 +79,6 @@ class Model:
     support: Logistic
     passage: Logistic
     answer: Logistic
-    cuts: Mapping[str, tuple[float, ...]]
 
 
 def _logistic(raw: Mapping[str, Any]) -> Logistic:
@@ -94,6 +93,7 @@ def _logistic(raw: Mapping[str, Any]) -> Logistic:
             for tree in raw["trees"]
         ),
         calibration=(slope, shift),
+        yes=raw["yes"],
     )
 
 
@@ -120,7 +120,6 @@ def model() -> Model:
         support=_logistic(raw["support"]),
         passage=_logistic(raw["passage"]),
         answer=_logistic(raw["answer"]),
-        cuts={name: tuple(cuts) for name, cuts in raw["cuts"].items()},
     )
 
 
@@ -154,13 +153,18 @@ def probability(log_odds: float, calibration: tuple[float, float]) -> float:
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
-def label_of(scale: Scale, chance: float) -> str:
-    """The label that a probability earns: as many cuts as it reaches; on a scale without cuts, the nearest."""
-    cuts = model().cuts.get(scale.name)
-    if cuts is None or len(cuts) != len(scale.labels) - 1:
-        return scale.nearest(chance)
-    return scale.labels[sum(chance >= cut for cut in cuts)]
+def cuts_of(scale: Scale, yes: float) -> tuple[float, ...]:
+    """The probabilities at which the second, third, ... label of a scale begins, all from one: where ``yes`` does.
+
+    The best label begins there, and the lower ones in equal steps below. On a scale of five, ``yes`` is where 4
+    begins (a claim is accepted on both scales or on neither), and 5 halfway from there to 1.
+    """
+    steps = len(scale.labels) - 1
+    if steps == 4:
+        return (yes / 3, 2 * yes / 3, yes, (1 + yes) / 2)
+    return tuple(yes * step / steps for step in range(1, steps + 1))
 
 
-SCALES: Final = (YES_NO, LIKERT, GRADE_0_3, GRADE_0_2)
-"""The scales that have cuts in the model file."""
+def label_of(scale: Scale, chance: float, yes: float) -> str:
+    """The label that a probability earns."""
+    return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes))]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ragstone.judges.embedded.evidence import FEATURES, Finding, Library, find
-from ragstone.judges.embedded.words import NAME, NUMBER, tokens_of
+from ragstone.judges.embedded.evidence import FEATURES, Finding, find
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.words import NAME, NUMBER, question_stems, tokens_of
 
 RELEVANCE: Final = (
     "best_one", "best_window", "everywhere", "plain_everywhere", "near", "missing_count", "missing_weight", "numbers",
@@ -36,7 +37,7 @@ _REFUSAL: Final = re.compile(
 def relevance(question: str, text: str) -> tuple[tuple[float, ...], Finding, Library]:
     """The features of a text's relevance, with what of the question was found in it."""
     library = Library((text,), (question,))
-    finding = find(question, library)
+    finding = find(question, library, question_stems(library.language))
     low = question.lower()
     wanted = 0.5
     if _COUNTS.search(low):

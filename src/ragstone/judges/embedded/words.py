@@ -193,15 +193,7 @@ def _tokens(text: str, language: str) -> Iterator[Token]:
         elif kind == "dotted":
             yield Token(stem(raw.replace(".", "").lower()), start, end, NAME)
         else:
-            word = raw[: 3 * LONGEST_WORD].lower().replace("\u2019", "'").replace("\u02bc", "'")
-            negated = ""
-            if "'" in word:
-                if word.endswith("n't"):
-                    negated = "not"
-                    word = contractions.get(word, word[:-3])
-                else:
-                    head, _, tail = word.partition("'")
-                    word = head if len(tail) <= 2 or len(head) > 2 else tail.replace("'", "")
+            word, negated = _plain(raw, contractions)
             if word in code.numbers:
                 held = (code.numbers[word], start, end)
             elif word in code.negations:
@@ -209,12 +201,21 @@ def _tokens(text: str, language: str) -> Iterator[Token]:
             elif word:
                 word = same.get(word, word)[:LONGEST_WORD]
                 named = code.cased and raw[0].isupper() and (_inside(text, last_end, start) or _shouted(raw))
-                yield Token(word if word in "%$\u20ac\u00a3" else stem(word), start, end, NAME if named else WORD)
+                yield Token(stem(word), start, end, NAME if named else WORD)
             if negated:
-                yield Token("not", start, end, NEGATION)
+                yield Token(stem("not"), start, end, NEGATION)
         last_end = end
     if held is not None:
         yield Token(number_of(held[0]), held[1], held[2], NUMBER)
+
+
+def _plain(raw: str, contractions: dict[str, str]) -> tuple[str, bool]:
+    """A word in small letters without what an apostrophe attaches to it, and whether that was a negation."""
+    word = raw[: 3 * LONGEST_WORD].lower().replace("\u2019", "'").replace("\u02bc", "'")
+    if word.endswith("n't"):
+        return contractions.get(word, word[:-3]), True
+    head, _, tail = word.partition("'")
+    return (head if len(tail) <= 2 or len(head) > 2 else tail.replace("'", "")), False
 
 
 def _run(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
@@ -257,3 +258,10 @@ def function_stems(language: str) -> frozenset[str]:
     stem = _language(language).stem
     known = (*FUNCTION_WORDS.get(language, ()), *sorted(_language(language).negations))
     return frozenset(stem(word) for word in known)
+
+
+@lru_cache(maxsize=64)
+def question_stems(language: str) -> frozenset[str]:
+    """Stems of the words by which a language asks; they say nothing of what is asked about."""
+    stem = _language(language).stem
+    return frozenset(stem(word) for word in lexicon()["question_words"].get(language, "").split())

@@ -354,16 +354,19 @@ class _Drawing:
         drawn = Text(overflow="fold", style="" if spans else "quiet")
         for start, end, evidence in _pieces(text, spans, full=self.full):
             if start < 0:
-                drawn.append(f" {self.look.ellipsis} ", style="quiet")
+                drawn.rstrip()
+                drawn.append(f"{' ' if drawn else ''}{self.look.ellipsis} ", style="quiet")
                 continue
             words = clean(text[start:end]) if self.full else _squeezed(text[start:end])
+            if drawn.plain.endswith(" "):
+                words = words.lstrip(" ")
             if evidence:
                 drawn.append(opened, style="quiet")
                 drawn.append(words, style="found")
                 drawn.append(closed, style="quiet")
             else:
                 drawn.append(words)
-        return Text.join(Text(""), [drawn]) if self.full else drawn
+        return drawn
 
     # ---- the rest
 
@@ -382,7 +385,7 @@ class _Drawing:
             if cost["input_tokens"] or cost["output_tokens"]:
                 spent += f", {tokens(cost['input_tokens'])} tokens in, {tokens(cost['output_tokens'])} out"
             spent += f", {dollars(cost['dollars'])}"
-        rows.append(("Calls", spent))
+        rows.append(("Cost", spent))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(style="quiet", no_wrap=True, width=6)
         table.add_column(overflow="fold")

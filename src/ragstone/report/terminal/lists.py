@@ -140,22 +140,25 @@ def written(value: object) -> str:
 
 def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
     """Who can be asked, where, and whether the key's variable is set."""
-    blocks: list[RenderableType | None] = [_judges([judge for judge in judges if not judge.table], look)]
+    blocks: list[RenderableType | None] = [
+        _judges([judge for judge in judges if not judge.table], look, look.width - 2)
+    ]
     tables = [judge for judge in judges if judge.table]
     if tables:
-        blocks.append(section("Of ragstone.toml", indented(_judges(tables, look))))
-    hint = "vllm:MODEL@http://HOST:PORT/v1 is the same at another address. To ask one: ragstone judges --check NAME"
+        blocks.append(section("Of ragstone.toml", indented(_judges(tables, look, look.width - 4))))
+    hint = "vllm:MODEL@http://HOST:PORT/v1 is the same at another address. To ask one: "
+    hint += f"ragstone{NBSP}judges --check{NBSP}NAME"
     return page(*blocks, prose(hint, look, "quiet"))
 
 
-def _judges(judges: Sequence[KnownJudge], look: Look) -> Table:
+def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     names = max(len(flat(judge.name)) for judge in judges)
     keys = max(len(judge.variable) for judge in judges) + len(" not set")
-    beside = look.width - 2 - names - 2 - keys - 2  # cells for the address, if the key stands beside it
-    room = beside if beside >= 24 else look.width - 4 - names
+    beside = width - names - 2 - keys - 2  # cells for the address, if the key stands beside it
+    room = beside if beside >= 24 else width - 2 - names
     for judge in judges:
         lines = [Text(middle(flat(judge.where), room, look.ellipsis), style="quiet")] if judge.where else []
         if judge.model:

@@ -57,9 +57,12 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
     """At most so many cells of a name, its middle left out: the ends of an id tell it from others."""
     if cell_len(text) <= cells:
         return text
-    room = max(2, cells - cell_len(ellipsis))
-    tail = room // 3
-    return shorten(text, room - tail, "") + ellipsis + text[-tail:]
+    room = max(0, cells - cell_len(ellipsis))
+    start, used = len(text), 0
+    while used + cell_len(text[start - 1]) <= room // 3:
+        start -= 1
+        used += cell_len(text[start])
+    return shorten(text, room - used, "") + ellipsis + text[start:]
 
 
 def paragraph(text: str, width: int) -> list[str]:

@@ -1,0 +1,328 @@
+"""Write docs/reference/ from the code: ``python docs/generate.py``; ``--check`` only says what is stale.
+
+What a setting means is written here, under its name; everything else is read from the package.
+"""  # noqa: INP001 - a script, in no package
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from typer.main import get_command
+
+from ragstone import metrics
+from ragstone.cli import app
+from ragstone.config import _File
+from ragstone.judges.spec import PRESETS
+from ragstone.metrics.base import Metric
+from ragstone.records import ALIASES, READERS
+
+FOLDER: Final = Path(__file__).parent / "reference"
+NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "run.metrics": "Metrics and suites, or `auto`: those whose fields the records have and whose calls are few.",
+    "run.judge": "Who judges every step that has no judge of its own. A list may also hold `STEP=NAME`.",
+    "run.on_error": "What a record that cannot be read does: `stop` refuses the input, `skip` sets the record aside.",
+    "run.on_empty": "The value of a score where there is nothing to judge.",
+    "run.store": "The file that keeps calls and results; unless set, `.ragstone/ragstone.db`.",
+    "fields": 'Canonical field to path, as in `question = "user.query"`.',
+    "judges.NAME.model": "The model's name, as the endpoint knows it. Required.",
+    "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
+    "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
+    "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
+    "judges.NAME.concurrency": "The most calls at a time.",
+    "judges.NAME.timeout": "Seconds to wait for one reply.",
+    "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
+    "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts.",
+    "judges.NAME.structured": "Whether to send a JSON schema for the answer.",
+    "judges.NAME.seed": "Goes into each request.",
+    "judges.NAME.extra_body": "Further fields of each request, as they are.",
+    "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
+    "judges.NAME.price.output": "Dollars per million tokens of output.",
+    "steps": "A step to its judge, or to a list of judges, which is a panel.",
+    "panel.aggregate": "How a panel's verdicts become one: `mean`, `median`, `majority`, `min` or `max`.",
+    "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
+    "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
+}  # fmt: skip
+"""What each setting means."""
+
+
+def settings() -> Iterator[tuple[str, FieldInfo, str]]:
+    """Every setting of ragstone.toml: its name, its field, and the table it stands in."""
+    yield from _settings(_File, "")
+
+
+def _settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, str]]:
+    for name, field in model.model_fields.items():
+        inner, by_name = _table(field.annotation)
+        if inner is not None:
+            yield from _settings(inner, f"{prefix}{name}.NAME." if by_name else f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field, prefix.rstrip(".")
+
+
+def _table(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """The model of a table, and whether the file has one for each name."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, False
+    if get_origin(annotation) is dict:
+        inner, _ = _table(get_args(annotation)[1])
+        return inner, True
+    inners = [inner for part in get_args(annotation) if (inner := _table(part)[0]) is not None]
+    return (inners[0], False) if inners else (None, False)
+
+
+def command_names() -> list[str]:
+    """The commands, in the order of ``--help``."""
+    return list(_root().commands)
+
+
+def _root() -> Any:
+    return get_command(app)
+
+
+# ---- the pages
+
+
+def metrics_page() -> str:
+    """Every metric with its parameters."""
+    lines = [
+        "# Metrics", "",
+        "Each name leads to the page that says what the value means. Parameters are set with",
+        "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or on a record by a field that is",
+        "named after the metric.", "",
+        "| metric | needs | asks | suites | calls |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for name, metric in metrics.catalogue().items():
+        cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
+        lines.append(f"| [`{name}`](../metrics/{name}.md) | {' | '.join(cells)} |")
+    lines += ["", "*calls* is about how many a language model takes for a record of ordinary length."]
+    for name, metric in metrics.catalogue().items():
+        lines += ["", f"## {name}", "", _sentence(metric.title), ""]
+        if metric.blocks:
+            lines += [f"A record may also call it {_coded(metric.blocks)}.", ""]
+        lines += ["| parameter | default | set for |", "|---|---|---|"]
+        lines += [f"| `{field.name}` | {_default(field)} | {_scope(metric, field.name)} |" for field in fields(metric)]
+    return _page(lines)
+
+
+def judges_page() -> str:
+    """Every judge that can be named."""
+    lines = [
+        "# Judges", "",
+        "[Choose a judge](../tasks/choose-a-judge.md) says how they are used.", "",
+        "| name | address | variable of the key |", "|---|---|---|",
+        "| `embedded` | in this package; no network | none |",
+        "| `replay:FILE` | a recording; no network | none |",
+    ]  # fmt: skip
+    for name, preset in PRESETS.items():
+        address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"
+        lines.append(f"| `{name}:MODEL` | {address} | {f'`{preset.key}`' if preset.key else 'none'} |")
+    local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
+    lines += [
+        "", "`PROVIDER:MODEL@ADDRESS` is the same dialect at another address. A `[judges.NAME]` table of",
+        f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
+    ]  # fmt: skip
+    return _page(lines)
+
+
+def configuration_page() -> str:
+    """Every setting of ragstone.toml."""
+    lines = [
+        "# Configuration", "",
+        "`ragstone.toml` is read in the current folder, or where `--config` or the variable `RAGSTONE_CONFIG` says.",
+        "Flags win over the file, and the file over the defaults. The variable `RAGSTONE_STORE` wins over `run.store`.",
+        "`ragstone init` writes the file with its settings commented out. A setting that is not in this list is",
+        "refused, by name.", "",
+        "| setting | type | default | meaning |", "|---|---|---|---|",
+    ]  # fmt: skip
+    for name, field, _ in settings():
+        lines.append(f"| `{name}` | {_type(field)} | {_setting_default(field)} | {MEANINGS.get(name, '')} |")
+    lines += ["", "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose."]
+    return _page(lines)
+
+
+def fields_page() -> str:
+    """Every field of a record with its other names."""
+    lines = [
+        "# Fields", "",
+        "The names under which a field is found, besides its own. The first that holds anything wins, from left to",
+        "right.",
+        "[Input formats](../tasks/input-formats.md) says what each field holds.", "", "| field | also |", "|---|---|",
+    ]  # fmt: skip
+    lines += [f"| `{field}` | {_coded(aliases) or 'no other name'} |" for field, aliases in ALIASES.items()]
+    blocks = {block: name for block, name in metrics.blocks().items() if block != name}
+    lines += ["", "An object under a metric's name holds parameters of that metric for this record."]
+    lines += [f"`{block}` is short for `{name}`." for block, name in blocks.items()]
+    lines += ["", f"Files: {_coded(tuple(READERS))}, each also with `.gz` or `.zst`."]
+    return _page(lines)
+
+
+def cli_page() -> str:
+    """Every command with its options and examples."""
+    root = _root()
+    lines = ["# Command line", "", *_paragraphs(root.help), ""]
+    lines += [f"- [`ragstone {name}`](#ragstone-{name})" for name in root.commands]
+    lines += ["", "`ragstone --version` prints the version; `-h` after any command its help.", ""]
+    lines += ["[Read the results](../tasks/read-the-results.md#for-programs) has the exit codes."]
+    for name, command in root.commands.items():
+        arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
+        options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
+        usage = " ".join(["ragstone", name, *(parameter.metavar for parameter in arguments), "[OPTIONS]"])
+        lines += [
+            "",
+            f"## ragstone {name}",
+            "",
+            f"    {usage}",
+            "",
+            *_paragraphs(command.help),
+            "",
+            "| | |",
+            "|---|---|",
+        ]
+        lines += [f"| `{parameter.metavar}` | {_cell(parameter.help)} |" for parameter in arguments]
+        lines += [f"| {_option(parameter)} | {_cell(parameter.help)} |" for parameter in options]
+        lines += ["", "```sh", *_examples(command.epilog), "```"]
+    return _page(lines)
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "metrics.md": metrics_page,
+    "judges.md": judges_page,
+    "configuration.md": configuration_page,
+    "fields.md": fields_page,
+    "cli.md": cli_page,
+}
+
+
+# ---- words
+
+
+def written(value: Any) -> str | None:
+    """A parameter's default as it is written in ragstone.toml; None for none."""
+    if value is None or value == ():
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _default(field: Field[Any]) -> str:
+    text = written(field.default)
+    return "none" if text is None else f"`{text}`"
+
+
+def _setting_default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if field.default_factory is not None:
+        return "none"
+    text = written(field.default)
+    return f"`{text}`" if text not in (None, '""') else "none"
+
+
+def _scope(metric: type[Metric], parameter: str) -> str:
+    return "a run" if parameter in metric.fixed else "a run, a record"
+
+
+def _type(field: FieldInfo) -> str:
+    least, most = "", ""
+    for limit in field.metadata:
+        least = f"from {limit.ge}" if hasattr(limit, "ge") else f"above {limit.gt}" if hasattr(limit, "gt") else least
+        most = f" to {limit.le}" if hasattr(limit, "le") else most
+    words = _words(field.annotation)
+    return f"{words} {least}{most}" if least or most else words
+
+
+def _words(annotation: Any) -> str:
+    if annotation is bool:
+        return "true or false"
+    names: dict[Any, str] = {str: "text", int: "whole number", float: "number", Any: "anything"}
+    if annotation in names:
+        return names[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " or ".join(f"`{argument}`" for argument in arguments)
+    if origin is list:
+        return f"list of {_words(arguments[0])}"
+    if origin is dict:
+        return f"table of {_words(arguments[1])}"
+    if origin is typing.Annotated:
+        return _words(arguments[0])
+    if origin in (Union, types.UnionType):
+        parts = [part for part in arguments if part is not type(None) and not (part is int and float in arguments)]
+        return ", or ".join(_words(part) for part in parts)
+    return str(annotation)
+
+
+def _coded(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _option(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if parameter.is_flag:
+        return names
+    return f"{names} `{_cell(parameter.metavar or parameter.name.upper())}`"
+
+
+def _cell(text: str) -> str:
+    """Text that stands in a table: a bar would end the cell."""
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    return ["\n".join(line.strip() for line in (text or "").strip().replace("\b\n", "").splitlines())]
+
+
+def _examples(text: str | None) -> list[str]:
+    return [line.strip() for line in (text or "").splitlines() if line.strip().startswith("ragstone ")]
+
+
+def _page(lines: list[str]) -> str:
+    return f"{NOTICE}\n\n" + "\n".join(lines) + "\n"
+
+
+# ---- the script
+
+
+def stale() -> list[str]:
+    """The pages that are not what would be written now, and files that nothing here writes."""
+    there = {page.name for page in FOLDER.glob("*")} if FOLDER.exists() else set()
+    old = [name for name, write in PAGES.items() if name not in there or _read(name) != write()]
+    return sorted([*old, *(there - set(PAGES))])
+
+
+def _read(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Write all pages, or say which would change."""
+    if arguments not in ([], ["--check"]):
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    if arguments:
+        found = stale()
+        sys.stdout.write("".join(f"docs/reference/{name} is stale; run: python docs/generate.py\n" for name in found))
+        return int(bool(found))
+    FOLDER.mkdir(exist_ok=True)
+    for name, write in PAGES.items():
+        (FOLDER / name).write_text(write(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""The command line as a person meets it: a folder of one's own, a terminal of some width, and what comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.cells import cell_len
+from typer.testing import CliRunner
+
+from ragstone.cli import app
+from ragstone.questions import Question, Rate, Rated, Write, Written
+from ragstone.types import Quote, Span, Unit, Verdict
+
+WRONG = ("986", "two hours between doses", "always larger", "Purple elephants", "бесплатно")
+HALF = ("453 million",)
+TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
+WIDTHS = (60, 80, 120)
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def flat(self) -> str:
+        """The output with its lines joined, for what may be broken anywhere."""
+        return " ".join(self.out.split())
+
+    @property
+    def widest(self) -> int:
+        return max(cell_len(line) for line in self.out.splitlines())
+
+
+def ragstone(
+    *arguments: str, columns: int = 80, env: Mapping[str, str | None] | None = None, charset: str = "utf-8"
+) -> Came:
+    """Run a command in this process; what it raises beyond its exit code is raised."""
+    surroundings = {"COLUMNS": str(columns), "NO_COLOR": None, "FORCE_COLOR": None, **(env or {})}
+    result = CliRunner(charset=charset).invoke(app, list(arguments), env=surroundings, prog_name="ragstone")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Came(result.exit_code, result.stdout, result.stderr)
+
+
+def answers(question: Question[Any]) -> Rated | Written:
+    """A judge that always says the same: what holds one of the words of ``WRONG`` is not supported."""
+    if isinstance(question, Write):
+        units = (
+            Unit(f"claim/{n}", "claim", sentence.text, sentence.span, sentence.id, 0.9, question.part)
+            for n, sentence in enumerate(question.sentences, 1)
+        )
+        return Written(tuple(units))
+    assert isinstance(question, Rate)
+    return Rated(tuple(_verdict(question, unit) for unit in question.units))
+
+
+def _verdict(question: Rate, unit: Unit) -> Verdict:
+    scale = question.scale
+    text = unit.text
+    wrong = any(word in text for word in WRONG)
+    label = scale.labels[0] if wrong else scale.labels[-1]
+    if not wrong and len(scale.labels) > 2 and any(word in text for word in HALF):
+        label = scale.labels[1]
+    evidence: tuple[Quote, ...] = ()
+    if question.passages:
+        passage = question.passages[0]
+        evidence = (Quote(passage.id, Span(0, 40), passage.text[:40], verbatim=True),)
+        if wrong:
+            evidence += (Quote("", None, "words that are nowhere", verbatim=False),)
+    reason = "the contexts say otherwise" if wrong else "it stands there"
+    return Verdict(unit, label, scale.value(label), "scripted", scale.raw(label), None, evidence, reason)
+
+
+def write(path: str, *rows: Mapping[str, Any]) -> str:
+    """A file of JSON lines in the folder that the test is in."""
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    """A record with one supported and one unsupported claim."""
+    return {
+        "id": f"r{number}",
+        "question": f"What is kettle {number} made of?",
+        "response": f"Kettle {number} is made of steel. Purple elephants invented jazz in Lisbon.",
+        "contexts": [f"Kettle {number} is made of steel and holds two litres."],
+        **more,
+    }
+
+
+@contextmanager
+def inside(folder: Path, patch: Any) -> Iterator[None]:
+    """In this folder, with nothing of the surroundings that Ragstone reads."""
+    patch.chdir(folder)
+    for name in ("RAGSTONE_CONFIG", "RAGSTONE_STORE"):
+        patch.delenv(name, raising=False)
+    yield

@@ -1,0 +1,181 @@
+"""The command as a process: how fast it starts, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from terminal import TRACES, ragstone, row, write
+
+from ragstone import __version__, api, errors
+from ragstone.__main__ import main
+from ragstone.cli.ending import code_of
+from ragstone.testing import FakeServer
+
+COMMAND = (sys.executable, "-m", "ragstone")
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
+
+
+def seconds(*arguments: str, times: int = 3) -> float:
+    """Computing time, the least of a few: what else the machine does is not measured."""
+    best = 60.0
+    for _ in range(times):
+        before = os.times()
+        subprocess.run([*arguments], check=True, capture_output=True, env=ALONE)
+        after = os.times()
+        spent = after.children_user - before.children_user + after.children_system - before.children_system
+        best = min(best, spent)
+    return best
+
+
+def test_help_and_import_are_fast() -> None:
+    """Above what Python itself takes: 0.3 s for the help, 0.1 s for the import."""
+    bare = seconds(sys.executable, "-c", "pass")
+    assert seconds(sys.executable, "-c", "import ragstone") - bare < 0.1
+    assert seconds(*COMMAND, "--help") - bare < 0.3
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Not the API, not rich, not pydantic: they are loaded by the command that needs them."""
+    code = "import sys, ragstone.cli; print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=ALONE).stdout
+    for name in ("rich", "pydantic", "aiohttp", "sqlite3", "asyncio", "numpy", "genai_prices"):
+        assert f"'{name}'" not in loaded
+    assert "'typer'" in loaded
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    """Each names itself in the example; no line is longer than 100 columns."""
+    names = re.findall(r"^  ([a-z]+) {2,}\S", ragstone("--help").out.partition("Commands:")[2], re.MULTILINE)
+    assert set(names) >= {"run", "validate", "runs", "show", "export", "metrics", "judges", "init"}
+    for name in names:
+        came = ragstone(name, "--help")
+        assert came.code == 0
+        assert f"ragstone {name}" in came.out.partition("Example")[2], name
+        assert "--json" in came.out, name
+        assert came.widest <= 100
+
+
+def test_the_version() -> None:
+    """Alone on its line."""
+    assert ragstone("--version").out == f"ragstone {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("rum",), ("run",), ("run", "--no-such"), ("show", "1", "2", "3"), ("run", "x", "--on-error", "no")]
+)
+def test_usage_is_2(arguments: tuple[str, ...]) -> None:
+    """Unknown commands and options, missing and superfluous arguments, values that are no choice."""
+    came = ragstone(*arguments)
+    assert came.code == 2
+    assert came.out == ""
+    assert "Usage: " in came.err
+
+
+def test_every_error_has_its_code() -> None:
+    """Nothing that went wrong ends with 1, which is for a threshold that was not held."""
+    assert code_of(errors.ConfigError("x")) == code_of(errors.RecordError("f:1", "x")) == 2
+    assert code_of(errors.BackendError("x")) == code_of(errors.ParseError("x")) == code_of(errors.StoreError("x")) == 3
+    assert code_of(errors.BudgetReached("x")) == 4
+
+
+def test_a_fault_of_our_own_is_told_from_a_failed_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Code 70, the traceback, and whom it concerns."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by nought")
+
+    monkeypatch.setattr(api, "open_store", broken)
+    monkeypatch.setattr(sys, "argv", ["ragstone", "runs"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 70
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError: by nought" in told
+    assert "a fault of Ragstone" in told
+
+
+def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
+    """``| head`` is quiet."""
+    for arguments in (("export", "-f", "csv", "--rows", "verdicts"), ("export",), ("show",)):
+        command = [*COMMAND, *arguments, "--store", str(weighed)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ALONE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.read(10)
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 0, arguments
+
+
+def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
+    """Exit code 130; the same command ends with what an uninterrupted one gives."""
+    write("a.jsonl", *(row(n) for n in range(40)))
+    with FakeServer(latency=0.2) as server:
+        options = ("a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4")
+        with subprocess.Popen([*COMMAND, "run", *options], stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+            while server.count < 12:
+                time.sleep(0.01)
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            told = process.stderr.read()
+        assert process.returncode == 130
+        assert "Traceback" not in told
+        assert "of 40 records are kept as run 1" in told
+        assert "the same command goes on" in told
+        paid = server.count
+        server.configure(latency=0.0)
+        assert ragstone("run", *options, "-q", "-o", "out").code == 0
+        assert server.count <= 2 * 40 + 4
+        assert server.count - paid < 2 * 40 - 4
+    assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted", "done"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
+    """On standard error only; standard output is the JSON document."""
+    import pty
+
+    write("a.jsonl", *(row(n) for n in range(12)))
+    controller, terminal = pty.openpty()
+    with FakeServer(latency=0.15) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-j", f"vllm:m@{server.url}", "--concurrency", "2"]
+        command += ["-m", "answer_relevance", "--json"]
+        surroundings = {**ALONE, "TERM": "xterm", "COLUMNS": "80"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=surroundings) as process:
+            os.close(terminal)
+            drawn = b""
+            while True:
+                try:
+                    piece = os.read(controller, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                drawn += piece
+            assert process.stdout is not None
+            out = process.stdout.read()
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith(b"{")
+    text = drawn.decode("utf-8")
+    assert " of 12" in text
+    assert "calls" in text
+    assert "\x1b[?25h" in text.rsplit("\x1b[?25l", 1)[1]  # the cursor is shown again
+
+
+def test_the_example_runs_from_the_command_line() -> None:
+    """As the README says it."""
+    done = subprocess.run([*COMMAND, "run", str(TRACES)], capture_output=True, text=True, check=False, env=ALONE)
+    assert done.returncode == 0
+    assert "The contexts support" in done.stdout
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,148 @@
+"""``ragstone export``: the same run for other programs, and a recording that answers in its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from terminal import TRACES, ragstone, row, write
+
+from ragstone.report.export import harmless
+from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def scores(path: Path) -> list[Any]:
+    return [json.loads(line)["scores"] for line in path.read_bytes().splitlines()]
+
+
+def test_json_lines_are_those_of_results_jsonl() -> None:
+    """Byte for byte."""
+    assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-o", "out").code == 0
+    assert ragstone("export").out == Path("out/results.jsonl").read_text(encoding="utf-8")
+    assert ragstone("export", "1", "-o", "copy.jsonl").out == ""
+    assert Path("copy.jsonl").read_bytes() == Path("out/results.jsonl").read_bytes()
+
+
+def test_tables_of_scores_and_of_verdicts(weighed: Path) -> None:
+    """Every column, a row each, numbers as numbers."""
+    rows = table(ragstone("export", "-f", "csv", "--store", str(weighed)).out)
+    assert tuple(rows[0]) == SCORE_COLUMNS
+    assert len(rows) == 22 * 6
+    assert all(0 <= float(one["value"]) <= 1 for one in rows if one["value"])
+    verdicts = table(ragstone("export", "-f", "csv", "--rows", "verdicts", "--store", str(weighed)).out)
+    assert tuple(verdicts[0]) == UNIT_COLUMNS
+    assert {one["verbatim"] for one in verdicts} <= {"true", "false", ""}
+
+
+@given(st.text())
+def test_no_cell_is_a_formula(text: str) -> None:
+    """What begins like one gets an apostrophe; everything else stays as it is."""
+    cell = harmless(text)
+    assert isinstance(cell, str)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert cell in (text, f"'{text}")
+
+
+def test_numbers_are_no_formulas() -> None:
+    """A negative number stays one."""
+    assert harmless(-1.5) == -1.5
+    assert harmless(None) is None
+
+
+def test_formulas_of_a_record_are_defused_in_the_file() -> None:
+    """In ids and in texts."""
+    evil = '=HYPERLINK("http://evil","x")'
+    assert ragstone("run", write("a.jsonl", row(1, id=evil)), "-q", "-m", "grounding").code == 0
+    (one,) = table(ragstone("export", "-f", "csv").out)
+    assert one["record"] == f"'{evil}"
+
+
+def test_parquet_has_the_same_rows_with_types(weighed: Path) -> None:
+    """In batches, into a file only."""
+    assert ragstone("export", "-f", "parquet", "-o", "s.parquet", "--store", str(weighed)).code == 0
+    read = pq.read_table("s.parquet")
+    assert tuple(read.column_names) == SCORE_COLUMNS
+    assert read.num_rows == 22 * 6
+    assert str(read.schema.field("value").type) == "double"
+    assert str(read.schema.field("asked").type) == "int64"
+    came = ragstone("export", "-f", "parquet", "--store", str(weighed))
+    assert came.code == 2
+    assert "-o" in came.err
+
+
+def test_without_pyarrow_the_message_says_what_to_install(weighed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no half file is left."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    came = ragstone("export", "-f", "parquet", "-o", "s.parquet", "--store", str(weighed))
+    assert came.code == 2
+    assert "pip install 'ragstone[parquet]'" in came.err
+    assert list(Path().iterdir()) == []
+
+
+def test_a_target_that_cannot_be_written_is_named(weighed: Path) -> None:
+    """With what to do."""
+    came = ragstone("export", "-o", "no/such/folder/x.jsonl", "--store", str(weighed))
+    assert came.code == 2
+    assert "choose another file with -o" in came.err
+
+
+@pytest.mark.parametrize("judge", ["embedded", "fake"])
+def test_a_recording_answers_in_the_place_of_the_judge(judge: str, fake: str) -> None:
+    """The same scores, byte for byte, the judges' names and signatures included, from a store that knows nothing."""
+    name = fake if judge == "fake" else judge
+    assert ragstone("run", str(TRACES), "-q", "-j", name, "-o", "first").code == 0
+    assert ragstone("export", "-f", "calls", "-o", "calls.jsonl").code == 0
+    came = ragstone("run", str(TRACES), "-q", "-j", "replay:calls.jsonl", "-o", "second", "--store", "other.db")
+    assert came.code == 0
+    assert Path("second/results.jsonl").read_bytes() == Path("first/results.jsonl").read_bytes()
+
+
+def test_a_recording_of_two_judges_answers_each_step_as_before(fake: str) -> None:
+    """Verdicts and values are the same; the signature names both judges at every step."""
+    judges = ("-j", fake, "-j", "claims=embedded")
+    assert ragstone("run", str(TRACES), "-q", "-m", "grounding", *judges, "-o", "first").code == 0
+    assert ragstone("export", "-f", "calls", "-o", "calls.jsonl").code == 0
+    more = ("-m", "grounding", "-j", "replay:calls.jsonl", "--store", "other.db")
+    assert ragstone("run", str(TRACES), "-q", *more, "-o", "second").code == 0
+    for first, second in zip(scores(Path("first/results.jsonl")), scores(Path("second/results.jsonl")), strict=True):
+        for one, other in zip(first, second, strict=True):
+            assert {**one, "signature": ""} == {**other, "signature": ""}
+
+
+def test_each_call_is_recorded_once() -> None:
+    """Two records that share a call share its line."""
+    assert ragstone("run", write("a.jsonl", row(1, id="a"), row(1, id="b")), "-q").code == 0
+    lines = [json.loads(line) for line in ragstone("export", "-f", "calls").out.splitlines()]
+    assert lines[0]["ragstone_calls"] == 1
+    keys = [line["key"] for line in lines[1:]]
+    assert len(keys) == len(set(keys)) > 0
+    assert set(lines[1]) == {"key", "judge", "task", "maker", "request", "reply"}
+
+
+def test_a_judge_of_the_callers_own_cannot_be_recorded(weighed: Path) -> None:
+    """No file could name it."""
+    came = ragstone("export", "-f", "calls", "--store", str(weighed))
+    assert came.code == 2
+    assert "'scripted' was an object" in came.err
+
+
+def test_a_panel_cannot_be_recorded_as_one_judge(fake: str) -> None:
+    """It is said so before anything is written."""
+    more = ("-m", "response_groundedness", "-j", f"response_support=[embedded,{fake}]")
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", *more).code == 0
+    came = ragstone("export", "-f", "calls", "-o", "calls.jsonl")
+    assert came.code == 2
+    assert "panel" in came.err
+    assert not Path("calls.jsonl").exists()

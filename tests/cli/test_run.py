@@ -1,0 +1,220 @@
+"""``ragstone run``: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from terminal import TRACES, WIDTHS, ragstone, row, write
+
+from ragstone.testing import FakeServer
+
+
+def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
+    """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
+    came = ragstone("run", str(TRACES), "-o", "out")
+    assert came.code == 0
+    assert "The contexts support " in came.flat
+    assert re.search(r" of what a response claims: \d+ claims in 21 responses, ", came.flat)
+    for part in ("mean", "95 %", "scored", "21 of 22", "empty: blank response", "Lowest grounding"):
+        assert part in came.out
+    for part in ("no language model", "--judge openai:gpt-4o-mini", "Cost        free", "out: results.jsonl"):
+        assert part in came.out
+    assert "Next        ragstone show 1 " in came.out
+    assert "response: blank (1 record, first traces.jsonl:18)" in " ".join(came.err.split())
+
+
+def test_the_next_command_works_as_it_is_printed() -> None:
+    """It names a record of the run, and its store when that was named."""
+    came = ragstone("run", write("a.jsonl", row(1, id="a b<::>7")), "--store", "x/s.db", "-q")
+    line = next(line for line in came.out.splitlines() if line.strip().startswith("Next"))
+    assert line.strip() == "Next        ragstone show 1 '#1' --store x/s.db"
+    assert "a b<::>7" in ragstone("show", "1", "#1", "--store", "x/s.db").out
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_nothing_is_wider_than_the_terminal(columns: int, fake: str) -> None:
+    """At 60, 80 and 120 columns, with long ids and long judges."""
+    rows = [row(n, id=f"record-{n}-" + "x" * 150) for n in range(3)]
+    came = ragstone("run", write("a.jsonl", *rows), "-j", fake, "-j", "support=embedded", "-o", "out", columns=columns)
+    assert came.code == 0
+    assert came.widest <= min(columns, 100)
+    assert all(line == line.rstrip() for line in came.out.splitlines())
+
+
+def test_json_is_the_summary_and_nothing_else() -> None:
+    """One document on standard output, also without --quiet."""
+    came = ragstone("run", str(TRACES), "--json")
+    assert came.code == 0
+    summary = came.json
+    assert summary["records"] == 22
+    assert set(summary["metrics"]) >= {"grounding", "groundedness"}
+    assert {"metric": "grounding", "status": "empty", "reason": "blank response", "count": 1} in summary["missing"]
+
+
+def test_quiet_says_nothing_on_standard_error() -> None:
+    """No progress, no notes."""
+    assert ragstone("run", str(TRACES), "--quiet").err == ""
+
+
+def test_a_second_run_pays_for_nothing() -> None:
+    """Every reply is in the store."""
+    write("a.jsonl", row(1))
+    assert ragstone("run", "a.jsonl", "-q").code == 0
+    came = ragstone("run", "a.jsonl", "-q")
+    assert "0 sent" in came.out
+    assert "nothing: every reply was in the store" in came.out
+
+
+def test_unsupported_claims_stand_with_their_reason() -> None:
+    """The claim itself, not only its number."""
+    came = ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding")
+    assert "1 of 2 claims not supported" in came.out
+    assert "✗ Purple elephants invented jazz in Lisbon." in came.out
+
+
+def test_where_all_is_supported_no_worst_records_are_shown() -> None:
+    """And the sentence says that there is nothing to find."""
+    perfect = row(1, response="Kettle 1 is made of steel.")
+    came = ragstone("run", write("a.jsonl", perfect), "-q", "-m", "grounding")
+    assert "Lowest" not in came.out
+    assert "none with a claim that they do not support" in came.flat
+
+
+def test_what_auto_leaves_out_is_said() -> None:
+    """With the reason."""
+    lone = {"id": "1", "question": "What?", "response": "Steel is hard."}
+    came = ragstone("run", write("a.jsonl", lone), "-q")
+    assert "grounding: no record has contexts" in came.flat
+
+
+def test_options_reach_the_run() -> None:
+    """Parameters, fields, name, metrics and the value for nothing to judge."""
+    write("a.jsonl", *({"q": "What?", "response": text, "contexts": ["Steel."]} for text in ("", "Purple elephants.")))
+    came = ragstone(
+        "run", "a.jsonl", "-m", "grounding", "--field", "question=q", "--set", "grounding.threshold=0.9",
+        "--on-empty", "zero", "--name", "mine", "--concurrency", "3", "--json",
+    )  # fmt: skip
+    metric = came.json["metrics"]["grounding"]
+    assert (metric["scored"], metric["outcomes"]) == (2, {"FAILED": 2})
+    assert "threshold:0.9" in metric["signature"]
+    assert ragstone("show", "mine").code == 0
+
+
+def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
+    """And so is the step that it judges."""
+    came = ragstone(
+        "run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
+    )
+    assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
+    assert "embedded is no language model" in came.out
+
+
+def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls sent and retried with the cause, and the tokens."""
+    del fake
+    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    with FakeServer(rate_500=1.0) as server:
+        rows = [row(n) for n in range(3)]
+        came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
+    assert "3 sent, 3 retried (retried for HTTP 500 3)" in came.out
+    assert "tokens in, " in came.out
+
+
+def test_an_unknown_price_is_said_to_be_unknown() -> None:
+    """And never shown as nothing."""
+    with FakeServer() as server:
+        Path("ragstone.toml").write_text(
+            f'[judges.mine]\nmodel = "secret-model"\nbase_url = "{server.url}"\n', encoding="utf-8"
+        )
+        came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "answer_relevance", "-j", "mine")
+    assert "price unknown" in came.out
+
+
+# ---- what goes wrong
+
+
+def test_the_end_of_each_failure() -> None:
+    """One line on standard error, nothing on standard output, exit code 2."""
+    write("a.jsonl", row(1))
+    Path("bad.jsonl").write_text('{"question": \n', encoding="utf-8")
+    Path("bad.toml").write_text("[run]\nmetric = 'all'\n", encoding="utf-8")
+    for arguments, said in (
+        (("nofile.jsonl",), "nofile.jsonl: no such file"),
+        (("bad.jsonl",), "bad.jsonl:1"),
+        (("a.jsonl", "-m", "groundng"), "did you mean 'grounding'?"),
+        (("a.jsonl", "-j", "gpt-4o"), "no judge 'gpt-4o'"),
+        (("a.jsonl", "-j", "opnai:gpt-4o"), "did you mean 'openai'?"),
+        (("a.jsonl", "--config", "bad.toml"), "did you mean 'metrics'?"),
+        (("a.jsonl", "--set", "grounding=1"), "METRIC.PARAMETER=VALUE"),
+        (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: 7 is not usable"),
+        (("a.jsonl", "--field", "question"), "FIELD=PATH"),
+        (("a.jsonl", "--panel", "vote"), "panel aggregate 'vote'"),
+    ):
+        came = ragstone("run", *arguments)
+        assert came.code == 2, arguments
+        assert came.out == ""
+        assert came.err.startswith("error: ")
+        assert said in came.err
+        assert came.err.count("\n") == 1
+        assert "Traceback" not in came.err
+
+
+def test_malformed_lines_can_be_skipped() -> None:
+    """They are counted and told, and the rest is weighed."""
+    Path("a.jsonl").write_text(json.dumps(row(1)) + "\n{oops\n", encoding="utf-8")
+    assert ragstone("run", "a.jsonl", "-q").code == 2
+    came = ragstone("run", "a.jsonl", "--on-error", "skip")
+    assert came.code == 0
+    assert "set_aside: could not be read" in came.out
+    assert "a.jsonl:2" in came.err
+
+
+def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 3, the provider's message, where the key is looked for, what is kept; never the key itself."""
+    monkeypatch.setenv("MY_KEY", "wrong-key-1234")
+    with FakeServer(api_key="right") as server:
+        table = f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\n'
+        Path("ragstone.toml").write_text(table, encoding="utf-8")
+        came = ragstone("run", write("a.jsonl", row(1)), "-m", "grounding", "-j", "mine")
+    assert came.code == 3
+    assert "HTTP 401" in came.err
+    assert "hint: check the key in MY_KEY" in came.err
+    assert "note: what was done is kept as run 1" in came.err
+    assert "wrong-key-1234" not in came.err + came.out
+    assert came.out == ""
+
+
+def test_a_missing_key_is_named() -> None:
+    """Before anything is sent."""
+    came = ragstone("run", write("a.jsonl", row(1)), "-j", "openai:m", "-q", "-m", "grounding", "--json")
+    assert came.code == 3
+    assert "OPENAI_API_KEY is not set" in came.err
+
+
+def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 3, after its tries; the pauses between them are taken out here."""
+    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    rows = [row(n) for n in range(12)]
+    came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
+    assert came.code == 3
+    assert "cannot reach http://127.0.0.1:9/v1" in came.err
+    assert "hint: " in came.err
+
+
+def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is shown with the reason all the same."""
+    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
+    assert came.code == 3
+    assert "Nothing could be scored in 1 record." in came.out
+    assert "judge_failed: " in came.out
+
+
+def test_blank_responses_alone_are_nothing_to_score() -> None:
+    """Nothing to judge is no fault of the judge, but a score it is not."""
+    came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
+    assert came.code == 0
+    assert "empty: blank response" in came.out

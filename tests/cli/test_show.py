@@ -1,0 +1,213 @@
+"""``ragstone show``, ``runs`` and ``validate``: what is read again."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from terminal import WIDTHS, ragstone, row, write
+
+from ragstone import api
+
+HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
+
+
+def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
+    """Question, response with marks, reasons, places of quotes, scores, contexts with ranks, cost."""
+    came = ragstone("show", "1", "halden-revenue", "--store", str(weighed))
+    assert came.code == 0
+    for part in ("record 6 of 22 · run 1", "Question", "Response", "Scores", "Contexts", "Cost"):
+        assert part in came.out
+    assert "    ✗ Together with the Americas and Asia, the company took in 986 million\n" in came.out
+    assert "    ~ Revenue in Europe grew from 412 to 453 million crowns" in came.out
+    assert "    ✓ Asia was the only region where revenue fell.\n    ✓ supported" in came.out
+    assert "      the contexts say otherwise\n      passage 1, 0–40 “Table 4: Revenue of" in came.out
+    assert "not found in the context “words that are nowhere”" in came.flat
+    assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out
+    assert "poor: significant information is not in the contexts" in came.flat
+    assert "67 % passed · 2 of 3 claims accepted" in came.flat
+    assert "✓ supported   ~ partly supported   ✗ not supported" in came.out
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_line_of_any_record_is_wider_than_the_terminal(weighed: Path, columns: int) -> None:
+    """Russian, tables and lists too; shortened and in full."""
+    for number in (1, 6, 17, 18, 20):
+        for more in ((), ("--full",)):
+            came = ragstone("show", "last", f"#{number}", "--store", str(weighed), *more, columns=columns)
+            assert came.code == 0
+            assert came.widest <= min(columns, 100)
+
+
+def test_full_leaves_nothing_out(weighed: Path) -> None:
+    """Every word of every context is there, and what is supported has its evidence too."""
+    brief = ragstone("show", "1", "kettle-descale", "--store", str(weighed))
+    full = ragstone("show", "1", "kettle-descale", "--store", str(weighed), "--full")
+    assert len(full.out) > len(brief.out)
+    bare = full.flat.replace("«", "").replace("»", "")
+    assert "The lid filter can be pulled upwards and rinsed under the tap." in bare
+    assert "…" in brief.out.partition("Contexts")[2]
+    assert "…" not in full.out.partition("Contexts")[2]
+
+
+def test_a_record_is_found_by_place_and_misspelt_ids_by_likeness(weighed: Path) -> None:
+    """And what is not there is an error of the user's."""
+    assert "kettle-descale" in ragstone("show", "1", "#1", "--store", str(weighed)).out
+    came = ragstone("show", "1", "kettel-descal", "--store", str(weighed))
+    assert came.code == 2
+    assert "did you mean 'kettle-descale'?" in came.err
+    assert "its ids are like" in ragstone("show", "1", "zzzz", "--store", str(weighed)).err
+    assert ragstone("show", "9", "--store", str(weighed)).code == 2
+
+
+def test_a_run_is_shown_again_as_it_was(weighed: Path) -> None:
+    """By number, by name, and as the last one."""
+    shown = [ragstone("show", *which, "--store", str(weighed)).out for which in ((), ("1",), ("traces.jsonl",))]
+    assert shown[0] == shown[1] == shown[2]
+    assert "Lowest grounding" in shown[0]
+
+
+def test_json_of_a_run_and_of_a_record(weighed: Path) -> None:
+    """The summary, and the line of results.jsonl."""
+    assert ragstone("show", "--json", "--store", str(weighed)).json["records"] == 22
+    result = ragstone("show", "1", "#1", "--json", "--store", str(weighed)).json
+    assert (result["id"], result["position"]) == ("kettle-descale", 1)
+
+
+def test_runs_are_listed(weighed: Path) -> None:
+    """As a table and as JSON."""
+    came = ragstone("runs", "--store", str(weighed))
+    assert "traces.jsonl" in came.out
+    assert "done" in came.out
+    (run,) = ragstone("runs", "--json", "--store", str(weighed)).json
+    assert (run["run"], run["status"], run["judges"]) == (1, "done", ["scripted"])
+    assert run["means"]["grounding"] is not None
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_table_of_runs_fits(weighed: Path, columns: int) -> None:
+    """Date and judge give way on a narrow terminal."""
+    came = ragstone("runs", "--store", str(weighed), columns=columns)
+    assert came.widest <= columns
+
+
+def test_without_a_store_there_is_an_error_and_no_new_store() -> None:
+    """Looking creates nothing."""
+    came = ragstone("runs")
+    assert came.code == 2
+    assert "make a run first" in came.err
+    assert not Path(".ragstone").exists()
+
+
+def test_foreign_text_commands_no_terminal() -> None:
+    """Escapes, controls, direction overrides and markup of records and files are printed as text or not at all."""
+    bad = row(1, id=f"id {HOSTILE}", question=f"What is {HOSTILE}?", contexts=[f"Steel {HOSTILE}", "b"])
+    bad["response"] = f"Kettle 1 is {HOSTILE} made. Purple elephants {HOSTILE} invented jazz."
+    bad["domain"] = HOSTILE
+    Path("a.jsonl").write_text(json.dumps(bad) + "\n", encoding="utf-8")
+    outputs = [
+        ragstone("run", "a.jsonl"),
+        ragstone("show", "1", "#1"),
+        ragstone("show", "1", "#1", "--full"),
+        ragstone("show", "1", f"id {HOSTILE[:3]}"),
+        ragstone("runs"),
+        ragstone("validate", "a.jsonl"),
+    ]
+    for came in outputs:
+        for character in "\x1b\x07\x9b\x00\u202e\U000e0041":
+            assert character not in came.out + came.err, character.encode("unicode-escape")
+    assert "[bold red]markup[/]" in outputs[1].out
+
+
+def test_a_terminal_without_unicode_gets_ascii(weighed: Path) -> None:
+    """Signs, lines and quotes have plain forms; what cannot be written is a question mark."""
+    for arguments in (("show", "1"), ("show", "1", "halden-revenue"), ("runs",), ("judges",), ("metrics",)):
+        store = () if arguments[0] in ("judges", "metrics") else ("--store", str(weighed))
+        came = ragstone(*arguments, *store, charset="ascii")
+        assert came.code == 0
+        assert came.out.isascii()
+        assert "\ufffd" not in came.out
+    shown = ragstone("show", "1", "--store", str(weighed), charset="ascii").out
+    assert "x " in shown
+    assert re.search("-{9,}=*o", shown)
+    assert "?" in ragstone("show", "1", "muzej-chasy", "--store", str(weighed), charset="ascii").out
+
+
+def test_colour_is_for_terminals_that_want_it(weighed: Path) -> None:
+    """None into a pipe, none where NO_COLOR is set; the marks are there in any case."""
+    arguments = ("show", "1", "halden-revenue", "--store", str(weighed))
+    assert "\x1b" not in ragstone(*arguments).out
+    coloured = ragstone(*arguments, env={"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm"}).out
+    assert "38;2;215;95;0" in coloured
+    plain = ragstone(
+        *arguments, env={"FORCE_COLOR": "1", "NO_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm"}
+    ).out
+    assert "38;" not in plain
+    for output in (coloured, plain):
+        assert "✗" in output
+
+
+def test_panels_show_every_member(fake: str) -> None:
+    """Name, raw value, reason, the agreement, and who failed why."""
+    write("a.jsonl", row(1))
+    judges = f"response_support=[embedded,{fake},vllm:m@http://127.0.0.1:9/v1]"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+        assert ragstone("run", "a.jsonl", "-q", "-m", "response_groundedness", "-j", judges).code == 0
+    came = ragstone("show", "1", "r1")
+    assert "judges agree on" in came.flat
+    assert "failed: " in came.out
+    assert "embedded" in came.out
+
+
+def test_records_without_scores_say_why() -> None:
+    """Set aside, blank, without contexts."""
+    lines = [json.dumps(row(1, response="")), json.dumps(row(2, contexts=[])), "{oops", json.dumps(row(3))]
+    Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert ragstone("run", "a.jsonl", "-q", "--on-error", "skip").code == 0
+    assert "blank" in ragstone("show", "1", "#1").out
+    assert "missing_field" in ragstone("show", "1", "#2").out
+    assert "Could not be read" in ragstone("show", "1", "#3").out
+
+
+# ---- validate
+
+
+def test_validate_says_what_could_run() -> None:
+    """Fields, metrics and notes; nothing is created."""
+    write("a.jsonl", row(1), row(1, response=" "), {"question": "What?", "response": "Steel."})
+    came = ragstone("validate", "a.jsonl")
+    assert came.code == 0
+    assert "contexts   2 of 3" in came.out
+    assert "grounding              1 of 3" in came.out
+    assert "response: blank (1 record, first a.jsonl:2)" in came.flat
+    assert "have an id that came before" in came.flat
+    assert not Path(".ragstone").exists()
+    told = ragstone("validate", "a.jsonl", "--json").json
+    assert (told["records"], told["able"]["grounding"]) == (3, 1)
+
+
+def test_validate_lists_every_malformed_record() -> None:
+    """With 2 unless they are to be skipped and something is left."""
+    Path("a.jsonl").write_text("{oops\n" + json.dumps(row(1)) + "\n[1]\n", encoding="utf-8")
+    came = ragstone("validate", "a.jsonl")
+    assert came.code == 2
+    assert "a.jsonl:1" in came.out
+    assert "a.jsonl:3" in came.out
+    assert ragstone("validate", "a.jsonl", "--on-error", "skip").code == 0
+    Path("ragstone.toml").write_text('[run]\non_error = "skip"\n', encoding="utf-8")
+    assert ragstone("validate", "a.jsonl").code == 0
+
+
+def test_every_screen_of_an_unfinished_run_is_drawn(weighed: Path) -> None:
+    """A run that was killed has no summary of its own; its statuses stand in for the reasons."""
+    write("a.jsonl", row(1), row(2, response=""))
+    assert ragstone("run", "a.jsonl", "-q").code == 0
+    with api.open_store() as store:
+        store._change("UPDATE runs SET status = 'running', summary = NULL, finished = NULL", ())
+    came = ragstone("show")
+    assert came.code == 0
+    assert "unfinished" in came.out
+    assert "empty" in came.out

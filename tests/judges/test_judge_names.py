@@ -1,0 +1,159 @@
+"""Judges by name: what a name means, what is wrong with one, and what is built from it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ragstone.errors import ConfigError
+from ragstone.judges.catalogue import build
+from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.prompted import PromptedJudge
+from ragstone.judges.spec import PRESETS, Spec, parse
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "azure"])
+def test_a_preset_is_a_provider_and_a_model(preset: str) -> None:
+    spec = parse(f"{preset}:some-model")
+    assert (spec.name, spec.provider, spec.model, spec.base_url) == (f"{preset}:some-model", preset, "some-model", "")
+    assert spec.id == f"{preset}/some-model"
+    assert spec.preset.base_url.startswith("https://" if not spec.preset.local else "http://127.0.0.1:")
+    assert bool(spec.preset.key) != spec.preset.local
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "base_url"),
+    [
+        ("vllm:m@http://host:8000/v1", "m", "http://host:8000/v1"),
+        ("vllm:org/m@https://host/v1", "org/m", "https://host/v1"),
+        ("ollama:qwen3:8b", "qwen3:8b", ""),
+        ("ollama:hf.co/org/m:Q4@K", "hf.co/org/m:Q4@K", ""),
+        ("vllm:m@v2@http://host/v1", "m@v2", "http://host/v1"),
+        ("together:Qwen/Qwen2.5-7B-Instruct-Turbo", "Qwen/Qwen2.5-7B-Instruct-Turbo", ""),
+        ("openrouter:openai/gpt-4o:free", "openai/gpt-4o:free", ""),
+        ("azure:gpt@https://r.openai.azure.com/openai/v1", "gpt", "https://r.openai.azure.com/openai/v1"),
+        ("openai:@v2", "@v2", ""),
+    ],
+)
+def test_models_may_hold_colons_and_ats_and_an_address_may_follow(name: str, model: str, base_url: str) -> None:
+    spec = parse(name)
+    assert (spec.model, spec.base_url, spec.name) == (model, base_url, name)
+    assert spec.id == f"{spec.provider}/{model}" + (f"@{base_url}" if base_url else "")
+
+
+def test_embedded_and_replay_are_names_of_their_own() -> None:
+    assert (parse("embedded").provider, parse("embedded").id) == ("embedded", "embedded")
+    assert (parse("replay:a/b:c.jsonl").provider, parse("replay:a/b:c.jsonl").path) == ("replay", "a/b:c.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("opnai:gpt", "no judge 'opnai:gpt'; did you mean 'openai'? known are embedded, replay:FILE, anthropic:MODEL"),
+        ("OpenAI:gpt", "did you mean 'openai'?"),
+        ("embeded", "did you mean 'embedded'?"),
+        ("openai", "no judge 'openai'; did you mean 'openai'?"),
+        ("gpt-4o", "no judge 'gpt-4o'; known are"),
+        ("", "no judge ''; known are"),
+        (":m", "no judge ':m'; known are"),
+        ("openai:", "names no model; write openai:MODEL"),
+        ("vllm:@http://host/v1", "names no model; write vllm:MODEL"),
+        ("replay:", "names no file; write replay:calls.jsonl"),
+        ("azure:gpt", "say where: azure:DEPLOYMENT@https://RESOURCE"),
+        ("azure:gpt@r.openai.azure.com", "say where: azure:DEPLOYMENT@https://RESOURCE"),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_said_with_what_would_be_right(name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)) as error:
+        parse(name)
+    assert "[judges.NAME]" in str(error.value) or "known are" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://someone:word@host/v1", "the address holds a name, a password or a query"),
+        ("http://word@host/v1", "the address holds a name, a password or a query"),
+        ("https://host/v1?key=word", "the address holds a name, a password or a query"),
+        ("http://", "is no address; expected http://"),
+        ("http://someone:word@/v1", "the address holds a name, a password or a query"),
+        ("http://[word/v1", "'http://[word/v1' is no address"),
+        ("http://host:word/v1", "is no address"),
+        ("http://host:0/v1", "is no address"),
+    ],
+)
+def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_saying_the_secret(
+    address: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)) as error:
+        parse(f"vllm:m@{address}")
+    assert "judge 'vllm:m'" in str(error.value)
+    assert "word@" not in str(error.value)
+    assert "=word" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["vllm:@http://someone:word@host/v1", "vlm:m@http://someone:word@host/v1"])
+def test_no_error_repeats_an_address_that_may_hold_a_secret(name: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse(name)
+    assert "word" not in str(error.value)
+
+
+def test_a_judge_of_the_users_own_is_named_by_its_table_and_address() -> None:
+    assert Spec("mine", model="m", base_url="http://host/v1").id == "mine/m@http://host/v1"
+    assert Spec("mine", provider="groq", model="m").id == "groq/m"
+
+
+def test_a_judge_is_built_from_its_spec_to_the_last_setting() -> None:
+    spec = Spec("mine", "openai", "m", "http://host/v1/", "MY_KEY", 3, 7.5, 0.3, 99, False, {"seed": 1})
+    judge = build(spec)
+    assert isinstance(judge, PromptedJudge)
+    assert isinstance(judge.backend, OpenAIBackend)
+    assert (judge.name, judge.id, judge.model, judge.provider) == ("mine", spec.id, "m", "openai")
+    assert judge.backend.url == "http://host/v1/chat/completions"
+    assert (judge.backend.key_variable, judge.backend.key_header) == ("MY_KEY", "Authorization")
+    assert (judge.backend.concurrency, judge.backend.timeout, judge.backend.free) == (3, 7.5, False)
+    settings = judge.settings
+    assert (settings.temperature, settings.max_tokens, settings.structured) == (0.3, 99, False)
+    assert settings.extra == {"seed": 1}
+
+
+def test_a_preset_brings_its_address_and_the_name_of_its_key() -> None:
+    backend = build(parse("groq:m")).backend
+    assert isinstance(backend, OpenAIBackend)
+    assert (backend.url, backend.key_variable) == (PRESETS["groq"].base_url + "/chat/completions", "GROQ_API_KEY")
+
+
+def test_azure_has_a_key_header_of_its_own() -> None:
+    backend = build(parse("azure:m@https://r.openai.azure.com/openai/v1")).backend
+    assert isinstance(backend, OpenAIBackend)
+    assert (backend.key_header, backend.key_variable) == ("api-key", "AZURE_OPENAI_API_KEY")
+
+
+def test_an_empty_key_variable_means_no_key() -> None:
+    backend = build(Spec("mine", "openai", "m", api_key_env="")).backend
+    assert isinstance(backend, OpenAIBackend)
+    assert backend.key_variable == ""
+
+
+def test_the_embedded_judge_is_built_by_name() -> None:
+    assert build(parse("embedded")).id == "embedded"
+
+
+def test_building_a_judge_loads_no_client_and_reads_no_key() -> None:
+    code = (
+        "import os, sys\n"
+        "from ragstone.judges.catalogue import build\n"
+        "from ragstone.judges.spec import parse\n"
+        "os.environ.clear()\n"
+        "build(parse('openai:m'))\n"
+        "sys.exit(str({'aiohttp', 'jinja2', 'json_repair', 'ssl', 'asyncio'} & set(sys.modules) or ''))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, env=dict(os.environ), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (1, "\n") or done.returncode == 0, done.stderr

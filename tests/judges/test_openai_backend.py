@@ -1,0 +1,518 @@
+"""The OpenAI dialect over real sockets: what is sent, what is taken, and how each failure is sorted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.errors import BackendError
+from ragstone.judges import openai
+from ragstone.judges.base import Call, Reply, Usage
+from ragstone.judges.openai import OpenAIBackend
+from ragstone.testing import FakeServer, Scripted
+
+SECRET = "sk-test-0123456789abcdef"
+VARIABLE = "RAGSTONE_TEST_KEY"
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object", "properties": {}}}}
+
+
+def call(text: str = "hello", **fields: Any) -> Call:
+    request = {"model": "m", "messages": [{"role": "user", "content": text}], **fields}
+    return Call("openai/m", "support", "p", json.dumps(request).encode())
+
+
+def backend(server: FakeServer | str, **options: Any) -> OpenAIBackend:
+    url = server if isinstance(server, str) else server.url
+    return OpenAIBackend(url, judge="mine", **options)
+
+
+def run(backend: OpenAIBackend, work: Callable[[OpenAIBackend], Awaitable[Any]]) -> Any:
+    async def main() -> Any:
+        try:
+            await backend.open()
+            return await work(backend)
+        finally:
+            await backend.close()
+            await backend.close()
+
+    return asyncio.run(main())
+
+
+def ask(server: FakeServer | str, asked: Call | None = None, **options: Any) -> Reply:
+    reply = run(backend(server, **options), lambda ready: ready.send(asked or call()))
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def error(server: FakeServer | str, asked: Call | None = None, **options: Any) -> BackendError:
+    with pytest.raises(BackendError) as found:
+        ask(server, asked, **options)
+    assert "\n" not in str(found.value)
+    assert str(found.value).startswith("mine: ")
+    assert found.value.judge == "mine"
+    return found.value
+
+
+def raw(**completion: Any) -> Scripted:
+    return Scripted(raw=json.dumps(completion))
+
+
+def message(**fields: Any) -> Scripted:
+    return raw(choices=[{"message": {"role": "assistant", **fields}, "finish_reason": "stop"}])
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv(VARIABLE, f" {SECRET}\n")
+    return VARIABLE
+
+
+# ---- requests and replies
+
+
+def test_the_request_goes_out_byte_for_byte_and_the_answer_comes_back() -> None:
+    asked = call("grüß dich", temperature=0.0, max_tokens=9, seed=7)
+    with FakeServer(script=["the answer"]) as server:
+        reply = ask(server, asked)
+        assert list(server.requests) == [json.loads(asked.body)]
+    assert (reply.text, reply.finish, reply.reasoning, reply.notes) == ("the answer", "stop", "", ())
+
+
+def test_a_trailing_slash_of_the_address_does_not_matter() -> None:
+    with FakeServer() as server:
+        assert ask(f"{server.url}/").text == "OK"
+
+
+def test_finish_and_usage_are_as_the_endpoint_says() -> None:
+    usage = {
+        "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120,
+        "prompt_tokens_details": {"cached_tokens": 64}, "completion_tokens_details": {"reasoning_tokens": 8},
+    }  # fmt: skip
+    with FakeServer(script=[Scripted("cut", finish="length", usage=usage)]) as server:
+        reply = ask(server)
+    assert (reply.finish, reply.usage) == ("length", Usage(100, 20, 64, 8))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, [], 7, {}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5},
+     {"prompt_tokens_details": None, "completion_tokens_details": 7}],
+)  # fmt: skip
+def test_usage_that_is_not_said_is_unknown_and_never_zero(usage: Any) -> None:
+    with FakeServer(script=[raw(choices=[{"message": {"content": "x"}}], usage=usage)]) as server:
+        assert ask(server).usage == Usage()
+
+
+def test_reasoning_in_its_own_field_is_kept_apart() -> None:
+    with FakeServer(script=[Scripted("yes", reasoning="thought"), message(content="no", reasoning="other")]) as server:
+        assert [(r.text, r.reasoning) for r in (ask(server), ask(server))] == [("yes", "thought"), ("no", "other")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"content": None}, ""),
+        ({}, ""),
+        ({"content": None, "refusal": "I will not."}, "I will not."),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"text": "b"}]}, "b"),
+        ({"content": [{"type": "reasoning", "text": "hm"}, {"type": "output_text", "text": "b"}]}, "b"),
+        ({"content": [{"type": "text", "text": None}, "x", None, 7]}, ""),
+        ({"content": {"text": "x"}}, ""),
+        ({"content": "x", "reasoning_content": {"a": 1}}, "x"),
+    ],
+)
+def test_the_text_is_what_the_answer_says_in_whatever_form(fields: dict[str, Any], text: str) -> None:
+    with FakeServer(script=[message(**fields)]) as server:
+        assert (ask(server).text, ask(server).text) == (text, "OK")
+
+
+def test_reasoning_of_an_odd_form_is_none() -> None:
+    with FakeServer(script=[message(content="x", reasoning_content=["a"])]) as server:
+        assert ask(server).reasoning == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "nonsense", "null", "[]", "{}", '{"choices": []}', '{"choices": [null]}', '{"choices": [{"message": null}]}',
+     '{"choices": [{"message": []}]}', '{"choices": [{"message": "x"}]}', '{"choices": {"0": 1}}',
+     '{"choices": [{"text": "x"}]}', "<html>Bad gateway</html>", '{"error": {"message": "overloaded"}}', "\udcff"],
+)  # fmt: skip
+def test_a_body_that_is_no_completion_is_an_error_worth_a_retry(body: str) -> None:
+    with FakeServer(script=[Scripted(raw=body)]) as server:
+        found = error(server)
+    assert "not a chat completion: " in str(found)
+    assert (found.retryable, found.fatal) == (True, False)
+
+
+def test_an_empty_list_of_choices_is_an_error_worth_a_retry() -> None:
+    with FakeServer(rate_empty_choices=1.0) as server:
+        assert error(server).retryable
+
+
+def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST", 1000)
+    with FakeServer(script=["x" * 100_000, "x"]) as server:
+        found = error(server)
+        assert "a reply of more than 1000 bytes" in str(found)
+        assert not found.retryable
+        assert ask(server).text == "x"
+
+
+# ---- the key
+
+
+def test_the_key_is_read_from_its_variable_and_sent_as_a_bearer(key: str) -> None:
+    with FakeServer(api_key=SECRET) as server:
+        assert ask(server, key_variable=key).text == "OK"
+        assert error(server).fatal
+
+
+def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
+    sent: list[bytes] = []
+
+    async def main() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            sent.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        ready = backend(f"http://127.0.0.1:{port}/v1", key_variable=key, key_header="api-key")
+        await ready.open()
+        with pytest.raises(BackendError):
+            await ready.send(call())
+        await ready.close()
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(main())
+    head = sent[0].decode()
+    assert f"api-key: {SECRET}\r\n" in head
+    assert "authorization" not in head.lower()
+    assert "content-type: application/json" in head.lower()
+
+
+@pytest.mark.parametrize("value", [None, "", "  \n"])
+def test_without_its_key_a_judge_does_not_open_and_names_the_variable(
+    value: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if value is not None:
+        monkeypatch.setenv(VARIABLE, value)
+    found = error("http://127.0.0.1:1/v1", key_variable=VARIABLE)
+    assert str(found) == f"mine: no key: the variable {VARIABLE} is not set"
+    assert (found.fatal, found.retryable) == (True, False)
+    assert f"export {VARIABLE}=" in found.hint
+
+
+def test_a_key_that_would_break_its_header_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, f"{SECRET}\r\nX-Other: 1")
+    found = error("http://127.0.0.1:1/v1", key_variable=VARIABLE)
+    assert found.fatal
+    assert VARIABLE in str(found)
+    assert SECRET not in f"{found}{found.hint}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Scripted(f"Incorrect API key provided: {SECRET}.", status=401),
+        Scripted({"error": f"{SECRET} is no key"}, status=403),
+        Scripted(raw=f"who is {SECRET}?", status=400),
+        Scripted(raw=f"you sent Bearer {SECRET}", status=500),
+        Scripted(raw=f"Bearer {SECRET} gave no completion"),
+        Scripted(raw=f'{{"error": "{"x" * 60}{SECRET}"}}'),
+        Scripted("x" * 290 + SECRET, status=429),
+    ],
+)
+def test_a_key_that_the_endpoint_says_back_is_shown_nowhere(answer: Scripted, key: str) -> None:
+    with FakeServer(script=[answer]) as server:
+        found = error(server, key_variable=key)
+    shown = f"{found} {found.hint} {found.__cause__!r}"
+    assert SECRET not in shown
+    assert SECRET[:12] not in shown
+
+
+def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
+    ready = backend("http://127.0.0.1:1/v1", key_variable=key)
+
+    async def show(opened: OpenAIBackend) -> str:
+        return f"{opened!r} {opened}"
+
+    assert SECRET not in run(ready, show)
+
+
+# ---- failures by class
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable", "fatal", "hint"),
+    [
+        (400, False, False, ""),
+        (401, False, True, "the endpoint wants a key"),
+        (402, False, True, "no credit left"),
+        (403, False, True, "the endpoint wants a key"),
+        (404, False, True, "check the model's name and the base URL"),
+        (408, True, False, ""),
+        (409, True, False, ""),
+        (413, False, False, ""),
+        (422, False, False, ""),
+        (429, True, False, ""),
+        (500, True, False, ""),
+        (502, True, False, ""),
+        (503, True, False, ""),
+        (504, True, False, ""),
+        (529, True, False, ""),
+        (501, False, False, ""),
+    ],
+)
+def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hint: str) -> None:
+    with FakeServer(script=[Scripted("so  it\nis", status=status)]) as server:
+        found = error(server)
+    assert str(found) == f"mine: HTTP {status}: so it is"
+    assert (found.retryable, found.fatal) == (retryable, fatal)
+    assert hint in found.hint
+    assert bool(hint) == bool(found.hint)
+
+
+def test_a_wrong_key_is_fatal_and_the_hint_names_its_variable(key: str) -> None:
+    with FakeServer(api_key="another") as server:
+        found = error(server, key_variable=key)
+    assert (found.fatal, found.hint) == (True, f"check the key in {VARIABLE}")
+
+
+def test_a_wrong_key_said_with_status_400_is_fatal_too(key: str) -> None:
+    for text in ("API key not valid. Please pass a valid API key.", "Incorrect API key provided"):
+        with FakeServer(script=[Scripted(text, status=400)]) as server:
+            assert error(server, key_variable=key).fatal
+
+
+def test_a_text_that_moderation_refuses_does_not_end_the_run() -> None:
+    with FakeServer(script=[Scripted("Your input was flagged by moderation", status=403)]) as server:
+        found = error(server)
+    assert (found.fatal, found.retryable) == (False, False)
+
+
+def test_an_unknown_model_is_fatal() -> None:
+    with FakeServer(known_models=["other"]) as server:
+        found = error(server)
+    assert found.fatal
+    assert "The model `m` does not exist" in str(found)
+
+
+def test_an_account_without_credit_is_fatal_though_it_is_a_429() -> None:
+    broke = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    with FakeServer(script=[Scripted(broke, status=429, headers={"Retry-After": "1"})]) as server:
+        found = error(server)
+    assert (found.fatal, found.retryable, found.retry_after) == (True, False, None)
+
+
+def test_a_record_that_is_too_long_fails_alone_with_a_hint() -> None:
+    with FakeServer(context_limit=5) as server:
+        found = error(server, call("word " * 50, max_tokens=100))
+        assert (found.fatal, found.retryable) == (False, False)
+        assert "longer context" in found.hint
+        assert server.seen == {400: 1}
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("", None),
+                                                ("nan", None), ("inf", None)])  # fmt: skip
+def test_retry_after_in_seconds_is_obeyed(given: str, seconds: float | None) -> None:
+    with FakeServer(script=[Scripted("slow down", status=429, headers={"Retry-After": given})]) as server:
+        assert error(server).retry_after == seconds
+
+
+def test_retry_after_as_a_date_is_obeyed() -> None:
+    with FakeServer(rate_429=1.0, retry_after=30, retry_after_date=True) as server:
+        seconds = error(server).retry_after
+    assert seconds is not None
+    assert 25 < seconds <= 31
+
+
+def test_a_date_that_is_past_is_no_wait() -> None:
+    with FakeServer(
+        script=[Scripted("x", status=503, headers={"retry-after": formatdate(time.time() - 99)})]
+    ) as server:
+        assert error(server).retry_after == 0.0
+
+
+@given(st.text() | st.from_regex(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d( GMT| -0000)?", fullmatch=True))
+def test_any_retry_after_is_seconds_or_nothing(given_text: str) -> None:
+    seconds = openai._retry_after({"Retry-After": given_text})
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(key: str) -> None:
+    with FakeServer() as other:
+        moved = Scripted("", status=307, headers={"Location": f"{other.url}/chat/completions"})
+        with FakeServer(script=[moved]) as server:
+            found = error(server, key_variable=key)
+        assert other.count == 0
+        assert not other.seen
+    assert (found.fatal, found.retryable) == (True, False)
+    assert "redirects" in found.hint
+
+
+def test_a_connection_that_is_reset_is_worth_a_retry() -> None:
+    with FakeServer(rate_reset=1.0) as server:
+        found = error(server)
+    assert (found.retryable, found.fatal) == (True, False)
+    assert f"cannot reach {server.url}/chat/completions" in str(found)
+
+
+def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        found = error(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+    assert found.retryable
+    assert "is the server running" in found.hint
+
+
+def test_no_reply_in_time_is_worth_a_retry() -> None:
+    with FakeServer(rate_hang=1.0) as server:
+        found = error(server, timeout=0.2)
+    assert str(found) == "mine: no reply within 0.2 s"
+    assert (found.retryable, found.fatal) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": "plain"}', "plain"),
+        ('{"message": "bare"}', "bare"),
+        ('[{"error": {"message": "listed"}}]', "listed"),
+        ('{"detail": "Not today"}', "Not today"),
+        ('{"detail": [{"loc": ["body", "top_k"], "msg": "extra fields"}]}', "body.top_k: extra fields"),
+        ('{"object": "error", "message": {"detail": [{"loc": ["body"], "msg": "bad"}]}}', "body: bad"),
+        ("<html>Oops</html>", "<html>Oops</html>"),
+        ("", "no message"),
+        ("[]", "[]"),
+        ("null", "null"),
+        ('{"error": null}', '{"error": null}'),
+        ('{"error": {"message": null}}', '{"error": {"message": null}}'),
+        ('{"detail": [7, null]}', '{"detail": [7, null]}'),
+        ('{"detail": [{"loc": null, "msg": "x"}, {"loc": 7, "msg": "y"}, {}]}', "None: x; 7: y; None:"),
+    ],
+)
+def test_the_message_of_an_error_is_found_in_every_form(body: str, said: str) -> None:
+    with FakeServer(script=[Scripted(raw=body, status=400)]) as server:
+        assert said in str(error(server))
+
+
+# ---- what an endpoint refuses
+
+
+def test_a_refused_temperature_is_left_out_once_for_all_calls_with_a_note() -> None:
+    async def thrice(ready: OpenAIBackend) -> list[Reply]:
+        return [await ready.send(call(f"{n}", temperature=0.0)) for n in range(3)]
+
+    with FakeServer(refuse_parameters=["temperature"]) as server:
+        replies = run(backend(server), thrice)
+        assert server.seen == {400: 1, 200: 3}
+    assert {reply.notes for reply in replies} == {("temperature is not taken by the endpoint; left out",)}
+
+
+def test_max_tokens_is_sent_under_its_newer_name_where_the_endpoint_wants_that() -> None:
+    with FakeServer(refuse_parameters=["max_tokens"]) as server:
+        reply = ask(server, call(max_tokens=77))
+        assert [("max_tokens" in r, r.get("max_completion_tokens")) for r in server.requests] == [
+            (True, None),
+            (False, 77),
+        ]
+    assert reply.notes == ("max_tokens is not taken by the endpoint; sent as max_completion_tokens",)
+
+
+def test_max_tokens_that_is_taken_under_no_name_is_left_out() -> None:
+    with FakeServer(refuse_parameters=["max_tokens", "max_completion_tokens"]) as server:
+        ask(server, call(max_tokens=77))
+        assert set(server.requests[-1]) == {"model", "messages"}
+
+
+def test_a_refused_schema_is_left_out() -> None:
+    with FakeServer(refuse_schema=True) as server:
+        reply = ask(server, call(response_format=SCHEMA))
+        assert server.seen == {400: 1, 200: 1}
+    assert reply.notes == ("response_format is not taken by the endpoint; left out",)
+
+
+def test_all_that_is_refused_is_left_out_one_after_the_other() -> None:
+    asked = call(temperature=0, max_tokens=5, seed=1, response_format=SCHEMA)
+    with FakeServer(refuse_parameters=["seed", "temperature", "max_tokens"], refuse_schema=True) as server:
+        reply = ask(server, asked)
+        assert server.seen == {400: 4, 200: 1}
+        assert server.requests[-1] == {**json.loads(call().body), "max_completion_tokens": 5}
+    assert len(reply.notes) == 4
+
+
+def test_twenty_calls_in_flight_find_out_together_and_none_fails() -> None:
+    async def at_once(ready: OpenAIBackend) -> list[Reply]:
+        first = await asyncio.gather(*(ready.send(call(f"{n}", temperature=0, max_tokens=9)) for n in range(20)))
+        later = [await ready.send(call(f"later {n}", temperature=0, max_tokens=9)) for n in range(5)]
+        return [*first, *later]
+
+    with FakeServer(refuse_parameters=["temperature", "max_tokens"], latency=0.02) as server:
+        replies = run(backend(server), at_once)
+        assert server.seen[200] == 25
+        assert server.seen[400] <= 40
+        assert all("temperature" not in request for request in list(server.requests)[-5:])
+        refused_late = [r for r in list(server.requests)[-5:] if "max_tokens" in r]
+    assert not refused_late
+    assert all(len(reply.notes) == 2 for reply in replies[20:])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"detail": [{"loc": ["body", "response_format"], "msg": "extra fields not permitted"}]}',
+        '{"detail": "response_format is not supported"}',
+        '{"message": {"detail": [{"loc": ["body", "response_format"], "msg": "extra"}]}, "object": "error"}',
+        '{"error": {"message": "no", "param": "response_format.json_schema"}}',
+        '{"error": "guided decoding is not available"}',
+        '{"error": {"message": "This model does not support structured outputs via json_schema."}}',
+    ],
+)
+def test_a_refusal_is_recognised_in_the_words_of_many_servers(body: str) -> None:
+    for status in (400, 422):
+        with FakeServer(script=[Scripted(raw=body, status=status), "fine"]) as server:
+            assert ask(server, call(response_format=SCHEMA)).text == "fine"
+
+
+def test_a_parameter_that_was_not_sent_is_not_what_was_refused() -> None:
+    with FakeServer(script=[Scripted("temperature is not supported", status=400)]) as server:
+        assert "temperature is not supported" in str(error(server))
+        assert server.seen == {400: 1}
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500])
+def test_only_a_refused_request_leaves_anything_out(status: int) -> None:
+    with FakeServer(script=[Scripted("temperature", status=status)]) as server:
+        error(server, call(temperature=0))
+        assert server.seen == {status: 1}
+
+
+def test_a_context_that_is_too_small_does_not_cost_the_limit_of_the_answer() -> None:
+    text = "'max_tokens' or 'max_completion_tokens' is too large: 4096. The maximum context length is 4096 tokens."
+    for asked in (call(max_tokens=4096), call(max_completion_tokens=4096)):
+        with FakeServer(script=[Scripted(text, status=400)]) as server:
+            assert "longer context" in error(server, asked).hint
+            assert server.seen == {400: 1}
+
+
+def test_a_prompt_that_speaks_of_parameters_is_not_taken_for_a_refusal() -> None:
+    with FakeServer(context_limit=2) as server:
+        error(server, call("temperature response_format seed", temperature=0, seed=1))
+        assert server.seen == {400: 1}

@@ -1,0 +1,302 @@
+"""The rules of the house that no type checker sees, read from the source itself.
+
+import-linter keeps who may import whom; here is where async, SQL, output and prompts may live, what may be caught,
+and what a bare import costs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import ragstone
+
+ROOT = Path(ragstone.__file__).parent
+MODULES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
+Rule = Callable[[str, ast.Module], list[str]]
+
+ASYNC = ("engine/", "testing/", "api.py")
+BACKEND = {"open", "send", "close"}
+"""The methods of a backend, which are the only effect that a judge has."""
+
+OUTPUT = ("cli/", "report/", "testing/__main__.py", "__main__.py")
+
+CAUGHT = {
+    "engine/run.py": 3,  # the edge: one metric, one record, one backend's fault must not end a run
+    "api.py": 1,  # an error of the thread that evaluate works in, handed to the caller as it is
+    "__main__.py": 1,  # the edge: Python's own code for a crash, 1, means a failed check here
+}
+"""How many handlers of any exception a module may have that do not raise it again."""
+
+SQL = re.compile(
+    r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX)"
+    r"|PRAGMA\s+\w+|BEGIN\s+(IMMEDIATE|EXCLUSIVE))\b"
+)
+LONGEST_TEXT = 300
+LONGEST_FILE = 600
+HEAVY = ("aiohttp", "pydantic", "jinja2", "rich", "typer", "numpy", "sqlite3", "pandas", "pyarrow", "genai_prices",
+         "sentencex", "asyncio")  # fmt: skip
+
+
+def everywhere(rule: Rule) -> Callable[[], None]:
+    """A rule of one module, held in all of them: whatever breaks it is told at once, with its place."""
+
+    def test() -> None:
+        assert [place for name, tree in sorted(MODULES.items()) for place in rule(name, tree)] == []
+
+    test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+    return test
+
+
+def at(name: str, node: ast.AST) -> str:
+    return f"src/ragstone/{name}:{getattr(node, 'lineno', 1)}"
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The ids of all constants that are docstrings, of attributes too."""
+    found = set()
+    for node in ast.walk(tree):
+        for statement in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                found.add(id(statement.value))
+    return found
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """String literals that are not docstrings; an f-string as a whole."""
+    skipped = docstrings(tree)
+    inner = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part != node
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped or id(node) in inner:
+            continue
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            yield node
+
+
+def content(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+
+
+def calls(tree: ast.Module, function: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+            yield node
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node
+
+
+def test_the_source_is_read() -> None:
+    """All the packages are there: a rule that reads nothing would hold for ever."""
+    folders = {name.partition("/")[0] for name in MODULES if "/" in name}
+    assert {"cli", "engine", "judges", "metrics", "parsing", "prompts", "records", "report", "testing"} <= folders
+
+
+@everywhere
+def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
+    """``async`` and ``await`` are in the engine, in the API over it, and in what a backend must have."""
+    if name.startswith(ASYNC):
+        return []
+    allowed: set[int] = set()
+    if name.startswith("judges/"):
+        for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            methods = {method.name: method for method in owner.body if isinstance(method, ast.AsyncFunctionDef)}
+            if {"open", "send", "close"} <= set(methods):  # a backend, and what its methods share privately
+                fine = [method for key, method in methods.items() if key in BACKEND or key.startswith("_")]
+                allowed |= {id(node) for method in fine for node in ast.walk(method)}
+    kinds = ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith
+    return [at(name, node) for node in ast.walk(tree) if isinstance(node, kinds) and id(node) not in allowed]
+
+
+@everywhere
+def test_sql_is_the_stores(name: str, tree: ast.Module) -> list[str]:
+    """Whatever reads like a statement stands in store.py and schema.sql alone."""
+    return [at(name, node) for node in texts(tree) if name != "store.py" and SQL.search(content(node))]
+
+
+def test_sqlite_is_the_stores() -> None:
+    """Nobody else opens a database, or knows that there is one."""
+    assert [name for name, tree in MODULES.items() if any(m == "sqlite3" for m, _ in imported(tree))] == ["store.py"]
+    assert SQL.search("SELECT a FROM b")
+    assert any(SQL.search(content(node)) for node in texts(MODULES["store.py"]))
+
+
+@everywhere
+def test_output_is_the_command_lines(name: str, tree: ast.Module) -> list[str]:
+    """Nobody prints, writes to the standard streams or draws, but cli, report and the test kit's command."""
+    if name.startswith(OUTPUT):
+        return []
+    found = [at(name, node) for node in calls(tree, "print")]
+    found += [at(name, node) for module, node in imported(tree) if module.partition(".")[0] == "rich"]
+    found += [
+        at(name, node) for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
+        and isinstance(node.value, ast.Name) and node.value.id == "sys"
+    ]  # fmt: skip
+    return found
+
+
+@everywhere
+def test_prompts_are_files(name: str, tree: ast.Module) -> list[str]:
+    """No long text stands in code: what a model is told is in prompts/, where it has a version and a hash."""
+    return [
+        at(name, node) for node in texts(tree)
+        if len(content(node)) > LONGEST_TEXT and content(node).count(" ") > LONGEST_TEXT / 12
+        and not _word_list(tree, node)
+    ]  # fmt: skip
+
+
+def _word_list(tree: ast.Module, node: ast.AST) -> bool:
+    """A text that is taken apart at once (``"a b c".split()``) is a list of words."""
+    return any(
+        isinstance(parent, ast.Attribute) and parent.attr == "split" and parent.value is node
+        for parent in ast.walk(tree)
+    )
+
+
+def test_what_is_caught_is_named() -> None:
+    """A handler of any exception is at the engine's edge, or raises again what it caught; the list is exact."""
+    found = {
+        name: sum(
+            isinstance(node, ast.ExceptHandler) and _any_exception(node) and not _raises_again(node)
+            for node in ast.walk(tree)
+        )
+        for name, tree in MODULES.items()
+    }
+    assert {name: count for name, count in found.items() if count} == CAUGHT
+
+
+def _any_exception(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException")) for kind in kinds
+    )
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Its last statement is a bare ``raise``."""
+    return isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None
+
+
+@everywhere
+def test_names_say_what_is_inside(name: str, tree: ast.Module) -> list[str]:
+    """Nothing is called utils, helpers, common, misc or manager."""
+    words = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"}
+    found = [name] if words & set(re.split(r"[/._]", name.lower())) else []
+    return found + [at(name, n) for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name.endswith("Manager")]
+
+
+@everywhere
+def test_each_module_says_what_it_is_for(name: str, tree: ast.Module) -> list[str]:
+    """Its docstring opens with a line that is more than a word."""
+    said = ast.get_docstring(tree) or ""
+    return [] if len(said.partition("\n")[0]) > 15 else [name]
+
+
+@everywhere
+def test_files_are_short(name: str, tree: ast.Module) -> list[str]:
+    """A file does one thing; one of more than 600 lines is to be taken apart."""
+    lines = len((ROOT / name).read_text("utf-8").splitlines())
+    return [f"src/ragstone/{name}: {lines} lines"] if lines > LONGEST_FILE else []
+
+
+@everywhere
+def test_nothing_is_evaluated(name: str, tree: ast.Module) -> list[str]:
+    """No eval, exec or pickle: what comes from records and models is data."""
+    found = [at(name, node) for function in ("eval", "exec", "compile") for node in calls(tree, function)]
+    return found + [at(name, node) for module, node in imported(tree) if module in ("pickle", "marshal", "shelve")]
+
+
+def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
+    """A metric is arithmetic on answers: it imports neither judges nor engine, neither time nor random."""
+    forbidden = ("ragstone.judges", "ragstone.engine", "ragstone.prompts", "ragstone.store", "time", "random", "os",
+                 "datetime", "socket", "asyncio", "pathlib")  # fmt: skip
+    found = [
+        at(name, node) for name, tree in MODULES.items() if name.startswith("metrics/")
+        for module, node in imported(tree)
+        if any(module == each or module.startswith(f"{each}.") for each in forbidden)
+    ]  # fmt: skip
+    assert found == []
+
+
+def test_the_environment_is_read_in_few_places() -> None:
+    """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
+    allowed = {"config.py", "judges/openai.py", "api.py"}
+    found = {
+        name for name, tree in MODULES.items() if not name.startswith(("cli/", "report/terminal/", "testing/"))
+        for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+    }  # fmt: skip
+    assert found <= allowed, found - allowed
+
+
+def in_a_fresh_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_bare_import_is_light() -> None:
+    """``import ragstone`` loads none of what it will need later."""
+    code = "import sys; before = set(sys.modules); import ragstone; print(*sorted(set(sys.modules) - before))"
+    loaded = {module.partition(".")[0] for module in in_a_fresh_python(code).split()}
+    assert "ragstone" in loaded
+    assert loaded & set(HEAVY) == set()
+
+
+def test_a_bare_import_opens_nothing() -> None:
+    """No socket, no thread, no child, and nothing asked of the environment by name."""
+    code = """
+import sys
+import os, threading
+seen = []
+watched = ("socket.", "subprocess.", "os.putenv")
+sys.addaudithook(lambda event, args: seen.append(event) if event.startswith(watched) else None)
+asked = []
+original = type(os.environ).__getitem__
+type(os.environ).__getitem__ = lambda self, key: (asked.append(key), original(self, key))[1]
+import ragstone
+print(seen, asked, threading.active_count())
+"""
+    assert in_a_fresh_python(code).strip() == "[] [] 1"
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    """``__all__`` is sorted, complete, and every name in it can be had."""
+    assert ragstone.__all__ == sorted(ragstone.__all__)
+    for name in ragstone.__all__:
+        assert getattr(ragstone, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        getattr(ragstone, "nothing")  # noqa: B009 - a name that a type checker would refuse
+
+
+def test_importing_any_room_works_alone() -> None:
+    """Each module and package of the first level imports by itself: there is no cycle to fall into."""
+    chosen = sorted({name.removesuffix(".py").partition("/")[0] for name in MODULES} - {"__init__", "__main__"})
+    code = f"""
+import importlib, sys
+for name in {chosen!r}:
+    for loaded in [module for module in sys.modules if module.partition(".")[0] == "ragstone"]:
+        del sys.modules[loaded]
+    importlib.import_module("ragstone." + name)
+print("fine")
+"""
+    assert in_a_fresh_python(code).strip() == "fine"
