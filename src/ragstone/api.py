@@ -391,6 +391,7 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
     prices = PriceBook({judge.id: price for name, judge in plan.judges.items() if (price := spec.judges[name].price)})
     engine = Engine(plan.routes, store, prices, spec.engine)
     details = plan.as_json(source.name)
+    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
     number = store.start_run(options.name or source.name, details)
     progress = Progress(
         number,
@@ -402,12 +403,11 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
         plan.survey,
         list(store.notes),
     )
-    if options.on_start is not None:
-        options.on_start(progress)
-    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
     causes = Causes()
     status = "interrupted"
     try:
+        if options.on_start is not None:
+            options.on_start(progress)
         with folder or contextlib.nullcontext():
             async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
                 async for weighed in results:

@@ -18,6 +18,9 @@ from ragstone.__main__ import main
 from ragstone.cli.ending import code_of
 from ragstone.testing import FakeServer
 
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
 COMMAND = (sys.executable, "-m", "ragstone")
 ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
 

@@ -18,6 +18,9 @@ from terminal import TRACES, ragstone, row, write
 from ragstone.report.export import harmless
 from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS
 
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
 
 def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))

@@ -17,6 +17,9 @@ from ragstone.judges.spec import PRESETS, Spec
 from ragstone.metrics import catalogue
 from ragstone.testing import FakeServer
 
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
 SETTING = re.compile(r"^#(?=[a-z_]+ = |\[)", re.MULTILINE)
 
 

@@ -11,6 +11,9 @@ from terminal import TRACES, WIDTHS, ragstone, row, write
 
 from ragstone.testing import FakeServer
 
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
 
 def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""

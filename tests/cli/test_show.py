@@ -11,6 +11,9 @@ from terminal import WIDTHS, ragstone, row, write
 
 from ragstone import api
 
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
 HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
 
 

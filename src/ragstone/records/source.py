@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+import orjson
+
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
 from ragstone.records.bytestream import Origin, is_pipe, origin_of, pipe, spool, standard_input
@@ -122,7 +124,7 @@ class Source:
         try:
             if isinstance(value, RecordError):
                 raise value
-            record = value if isinstance(value, Record) else self.mapper.record(where, value)
+            record = _whole(value, where) if isinstance(value, Record) else self.mapper.record(where, value)
             for inspect in inspects:
                 _inspected(record, inspect)
         except RecordError as error:
@@ -133,8 +135,19 @@ class Source:
 
     def _name(self, where: str, value: Row | Record | RecordError) -> str:
         if isinstance(value, Record):
-            return value.id
+            return value.id.encode("utf-8", "replace").decode()
         return self.mapper.name(where, value) if isinstance(value, dict) else where
+
+
+def _whole(record: Record, where: str) -> Record:
+    """A record that came as an object; RecordError for a text that no file could hold."""
+    passages = [text for passage in record.contexts or () for text in (passage.id, passage.text)]
+    try:
+        orjson.dumps([record.id, record.question, record.response, record.reference, passages])
+    except TypeError as error:
+        found = "a lone surrogate (half of a character, \\ud800-\\udfff) in a text"
+        raise RecordError(where, found, "write the whole character") from error
+    return record
 
 
 def _inspected(record: Record, inspect: Inspect) -> None:

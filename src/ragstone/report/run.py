@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -16,6 +17,7 @@ from ragstone.store import RunRow, ScoreRow, Store
 if TYPE_CHECKING:
     import pandas as pd
 
+_PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
     "record", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
     "judge", "reason", "failure", "passage", "start", "end", "quote", "verbatim",
@@ -101,9 +103,11 @@ class Run:
 
     def find(self, record: str) -> dict[str, Any] | None:
         """The result of a record by id, or by its place in the input written as ``#12``."""
+        if not record.isprintable():  # no id that could be stored holds half a character
+            record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
-        if row is None and record.startswith("#") and record[1:].isdigit():
-            row = self._store.result(self.id, position=int(record[1:]))
+        if row is None and (place := _PLACE.fullmatch(record)):
+            row = self._store.result(self.id, position=int(place[1]))
         return None if row is None else orjson.loads(row.document)
 
     def result(self, record: str) -> dict[str, Any]:

@@ -34,7 +34,6 @@ GROUNDING: Final = ("grounding", "groundedness", "response_groundedness")
 """The metrics that the sentence and the worst records are about, the first that there is."""
 MOST_CAUSES: Final = 8
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
-_SECRET: Final = re.compile(r"(?<=//)[^/@\s]+@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +338,8 @@ def _known(spec: Mapping[str, Any]) -> bool:
 
 
 def _route(route: Mapping[str, Any]) -> str:
-    names = [_SECRET.sub("", name) for name in route["judges"]]
-    return names[0] if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
+    names = route["judges"]
+    return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
 
 
 def _calls(bill: Mapping[str, Any]) -> str:

@@ -12,8 +12,9 @@ from ragstone import evaluate
 from ragstone.testing import FakeServer, ScriptedJudge
 
 
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder of the test's own to be in."""
     with inside(tmp_path, monkeypatch):
         yield
 
