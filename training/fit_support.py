@@ -47,7 +47,7 @@ HELD = 10
 UNSEEN = ("context_length", "context_sentences")
 """Features that mostly say which data set a row is from; the model does not see them."""
 
-CHANGED = {"number": 0.9, "name": 0.35, "negation": 0.3, "opposite": 0.5, "denied": 0.2, "both": 0.2}
+CHANGED = {"number": 0.9, "name": 0.35, "stranger": 0.3, "negation": 0.3, "opposite": 0.5, "denied": 0.2, "both": 0.2}
 """The chance that a supported row is varied so."""
 
 VARIED = 0.3

@@ -43,12 +43,18 @@ def _number(claim: str, context: str, rng: random.Random) -> str | None:
     return claim[: token.start] + new + claim[token.end :]
 
 
-def _name(claim: str, context: str, rng: random.Random) -> str | None:
-    theirs = {t.stem: context[t.start : t.end] for t in tokens_of(context, "en") if t.kind == NAME}
-    mine = [t for t in tokens_of(claim, "en") if t.kind == NAME]
-    shared = [t for t in mine if t.stem in theirs]
-    own = {t.stem for t in mine}
-    others = [theirs[stem] for stem in sorted(theirs) if stem not in own]
+def _names(text: str) -> dict[str, str]:
+    return {t.stem: text[t.start : t.end] for t in tokens_of(text, "en") if t.kind == NAME}
+
+
+def _name(claim: str, context: str, rng: random.Random, strangers: dict[str, str] | None = None) -> str | None:
+    """A name that the context has, changed to another of the context, or to one of ``strangers``."""
+    theirs = _names(context)
+    tokens = tokens_of(claim, "en")
+    own = {t.stem for t in tokens}
+    shared = [t for t in tokens if t.stem in theirs and claim[t.start].isupper()]
+    from_where = theirs if strangers is None else {s: n for s, n in strangers.items() if s not in theirs}
+    others = [from_where[stem] for stem in sorted(from_where) if stem not in own]
     if not shared or not others:
         return None
     token = rng.choice(shared)
@@ -95,9 +101,11 @@ def _denied(claim: str, context: list[str]) -> list[str] | None:
 def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Iterator[dict[str, Any]]:
     """Variations of supported rows; ``share`` is the chance of each change for each row.
 
-    ``number``, ``name``, ``negation`` and ``opposite`` change the claim; ``denied`` negates the context
+    ``number``, ``name``, ``negation`` and ``opposite`` change the claim, ``stranger`` brings a name from the row
+    before that had any; ``denied`` negates the context
     instead; all these are unsupported. ``both`` negates claim and context, and stays supported.
     """
+    strangers: dict[str, str] = {}
     for row in rows:
         if row["label"] != "support" or len(row["claim"].split()) > LONGEST:
             continue
@@ -112,7 +120,9 @@ def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Itera
             claim: str | None = row["claim"]
             if kind in {"denied", "both"}:
                 passages = _denied(row["claim"], row["context"])
-            if kind != "denied":
+            if kind == "stranger":
+                claim = _name(row["claim"], context, rng, strangers)
+            elif kind != "denied":
                 claim = CHANGES["negation" if kind == "both" else kind](row["claim"], context, rng)
             if kind == "both" and claim and " not" not in claim:
                 continue
@@ -120,3 +130,4 @@ def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Itera
                 label = "support" if kind == "both" else "not_support"
                 new = {"id": f"{row['id']}-{kind}", "claim": claim, "context": passages, "label": label, "made": kind}
                 yield {**row, **new}
+        strangers = _names(context) or strangers

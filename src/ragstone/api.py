@@ -182,9 +182,8 @@ async def weigh(source: Any, options: Options) -> Run:
     with _opened(source, spec, inspect) as opened:
         plan = _plan(spec, opened, {judge.name: judge for judge in options.objects()})
         store = Store(spec.store)
-        store.notes += _judging_itself(plan.judges.values(), generators)
         try:
-            return await _run(plan, opened, store, options)
+            return await _run(plan, opened, store, options, _judging_itself(plan.judges.values(), generators))
         except BaseException:
             store.close()
             raise
@@ -386,7 +385,7 @@ def _check_overrides(record: Record) -> None:
 # ---- the run
 
 
-async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> Run:
+async def _run(plan: _Plan, source: Source, store: Store, options: Options, notes: Sequence[str]) -> Run:
     spec = plan.spec
     prices = PriceBook({judge.id: price for name, judge in plan.judges.items() if (price := spec.judges[name].price)})
     engine = Engine(plan.routes, store, prices, spec.engine)
@@ -401,7 +400,7 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
         tuple(plan.judges),
         plan.left_out,
         plan.survey,
-        list(store.notes),
+        [*store.notes, *notes],
     )
     causes = Causes()
     status = "interrupted"
@@ -418,18 +417,31 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options) -> R
         status = "done"
     except RagstoneError as error:
         status = "stopped"
-        error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
+        if engine.tally.records:
+            error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
         raise
     finally:
-        summary = summarize(store, number, plan.signatures, status)
-        summary["bill"] = engine.tally.as_json()
-        summary["left_out"] = dict(plan.left_out)
-        summary["missing"] = causes.as_json()
-        summary["seconds"] = round(time.monotonic() - progress.started, 3)
-        store.finish_run(number, status, summary)
-        if folder is not None:
-            folder.finish(summary, {"run": number, "name": options.name or source.name, "status": status, **details})
+        if status != "done" and not engine.tally.records:
+            store.forget(number)
+        else:
+            _close(store, plan, status, progress, folder, causes)
     return find_run(store, number)
+
+
+def _close(store: Store, plan: _Plan, status: str, progress: Progress, folder: Folder | None, causes: Causes) -> None:
+    summary = {
+        **summarize(store, progress.run, plan.signatures, status),
+        "bill": progress.tally.as_json(),
+        "left_out": dict(plan.left_out),
+        "missing": causes.as_json(),
+        "notes": list(progress.notes),
+        "seconds": round(time.monotonic() - progress.started, 3),
+    }
+    store.finish_run(progress.run, status, summary)
+    if folder is not None:
+        row = store.run(progress.run)
+        assert row is not None
+        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec})
 
 
 def _jobs(source: Source, plan: _Plan) -> Iterator[Job]:

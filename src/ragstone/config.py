@@ -55,7 +55,7 @@ class _Judge(_Table):
     api_key_env: str | None = Field(default=None, pattern="^([A-Za-z_][A-Za-z0-9_]*)?$")
     concurrency: int = Field(default=64, ge=1, le=4096)
     timeout: float | int = Field(default=120, gt=0)
-    temperature: float | int | None = Field(default=0, ge=0, le=2)
+    temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)
     structured: bool = True
     seed: int | None = None
@@ -323,7 +323,7 @@ def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], d
     if on_empty != "null":
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
         parameters = {name: {"on_empty": on_empty} for item in chosen for name in suites.get(item, (item,))}
-    for source, where in ((file.metrics, origin), (flags.parameters, "parameters")):
+    for source, where in ((file.metrics, origin), (flags.parameters, "parameters (--set)")):
         for name, values in source.items():
             if name not in known:
                 metrics.find(name)
@@ -408,7 +408,7 @@ def _spec(name: str, file: _File) -> Spec:
             api_key_env=table.api_key_env,
             concurrency=table.concurrency,
             timeout=float(table.timeout),
-            temperature=None if table.temperature is None else float(table.temperature),
+            temperature=None if isinstance(table.temperature, str) else float(table.temperature),
             max_tokens=table.max_tokens,
             structured=table.structured,
             extra=extra,

@@ -209,6 +209,10 @@ class Store:
             (time.time(), status, _pack(orjson.dumps(summary)), run),
         )
 
+    def forget(self, run: int) -> None:
+        """Take back a run that came to nothing; its calls stay."""
+        self._change("DELETE FROM runs WHERE id = ?", (run,))
+
     def runs(self) -> list[RunRow]:
         """All runs, oldest first."""
         rows = self._rows("SELECT id, name, started, finished, status, spec, summary FROM runs ORDER BY id")

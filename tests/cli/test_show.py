@@ -10,6 +10,7 @@ import pytest
 from terminal import WIDTHS, ragstone, row, write
 
 from ragstone import api
+from ragstone.store import Store
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -94,6 +95,14 @@ def test_the_table_of_runs_fits(weighed: Path, columns: int) -> None:
     """Date and judge give way on a narrow terminal."""
     came = ragstone("runs", "--store", str(weighed), columns=columns)
     assert came.widest <= columns
+
+
+def test_an_empty_store_has_no_runs() -> None:
+    """It is said so, and how to make one."""
+    Store("empty.db").close()
+    assert "make one with: ragstone run FILE" in ragstone("runs", "--store", "empty.db").out
+    assert ragstone("runs", "--json", "--store", "empty.db").json == []
+    assert ragstone("show", "--store", "empty.db").code == 2
 
 
 def test_without_a_store_there_is_an_error_and_no_new_store() -> None:

@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
 from ragstone.report.causes import MOST, OTHER, Causes
-from ragstone.report.terminal import live
 from ragstone.report.terminal.live import Watch, drawn
 from ragstone.report.terminal.screen import MARKS, WORDS, Look, kind_of, screen
 from ragstone.report.terminal.text import (
@@ -140,7 +139,7 @@ def test_the_width_is_that_of_the_terminal_within_reason(monkeypatch: pytest.Mon
 def test_progress_fits_and_says_what_is_done(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records, calls, speed, tokens, money, time left."""
     now = [100.0]
-    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("ragstone.report.terminal.live.time.monotonic", lambda: now[0])
     tally = Tally()
     watch = Watch(tally, 500, "a-very-long-name-of-an-input-file.jsonl")
     assert "left" not in watch.line()

@@ -52,18 +52,23 @@ class Routes:
 
 def signature_of(metric: Metric, routes: Routes) -> str:
     """How this metric's scores are made: its parameters that are not defaults, and who answers each step."""
-    changed = {name: value for name, value in metric.changed().items() if name not in ("enabled", "judges")}
+    changed = {name: value for name, value in metric.changed().items() if name not in metric.unsigned}
     steps = []
     for task in metric.asks:
         route = routes.of(task)
-        sample = _sample(task, metric)
-        who = ",".join(f"{judge.id}+{judge.maker(sample)}" for judge in route.judges)
-        steps.append((task, who if len(route.judges) == 1 else f"[{who}]{route.aggregate}"))
+        samples = [_sample(task, metric, wording) for wording in metric.wordings]
+        who = [f"{judge.id}+{'+'.join(judge.maker(sample) for sample in samples)}" for judge in route.judges]
+        steps.append((task, who[0] if len(who) == 1 else f"[{','.join(who)}]{route.aggregate}{_weights(route)}"))
     return signature(metric.name, changed, steps)
 
 
-def _sample(task: Task, metric: Metric) -> Question[Any]:
+def _weights(route: Route) -> str:
+    weights = route.weights or {}
+    return "".join(f"*{weights.get(judge.name, 1.0):g}" for judge in route.judges) if weights else ""
+
+
+def _sample(task: Task, metric: Metric, wording: int) -> Question[Any]:
     """A question of the step that is enough to name its prompt by."""
     if task == "claims":
         return Write("claims", "claim", "", ())
-    return Rate(task, (), GRADE_0_3, temperature=getattr(metric, "temperature", None))
+    return Rate(task, (), GRADE_0_3, wording=wording, temperature=getattr(metric, "temperature", None))

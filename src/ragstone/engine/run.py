@@ -285,7 +285,8 @@ class Engine:
             reply = await self._send(judge, call)
             if isinstance(reply, Reply):
                 await self._keep(call, reply)
-                self.tally.pay(call.judge, call.task, reply.usage, self._cost(judge, reply))
+                usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
+                self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply))
             flying.set_result(reply)
         except BaseException as error:
             flying.cancel()

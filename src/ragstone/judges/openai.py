@@ -137,16 +137,6 @@ class OpenAIBackend:
                 f"{self.judge}: cannot reach {self.url} ({_brief(error)})", judge=self.judge, retryable=True, hint=hint
             ) from error
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in response.content.iter_any():
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > LONGEST:
-                raise BackendError(f"{self.judge}: the reply is longer than {LONGEST // 10**6} MB", judge=self.judge)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
     # ---- requests
 
     def _fitting(self, body: bytes) -> bytes:

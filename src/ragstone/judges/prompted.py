@@ -24,6 +24,7 @@ from ragstone.types import NOTHING, TRIVIAL, Passage, Quote, Scale, Unit, Verdic
 
 ANSWERS: Final[frozenset[Task]] = frozenset({"claims", "support", "response_support", "relevance"})
 STYLES: Final = {1: "default", 2: "second"}
+MAX_TOKENS: Final = 4096
 QUOTES: Final = 4
 """The most quotes that are looked for per verdict, whatever the reply holds."""
 
@@ -32,13 +33,14 @@ QUOTES: Final = 4
 class Settings:
     """What is sent along with every prompt.
 
-    ``temperature`` is used where the question wants none of its own; ``extra`` goes into the request as is
+    ``temperature`` is used where the question wants none of its own; None sends none at all, so that the
+    endpoint's own default holds. ``extra`` goes into the request as is
     (seed, reasoning effort, a provider's own fields). ``structured`` asks for the JSON schema to be enforced.
     """
 
     model: str
     temperature: float | None = 0.0
-    max_tokens: int = 4096
+    max_tokens: int = MAX_TOKENS
     structured: bool = True
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
 
@@ -71,7 +73,13 @@ class PromptedJudge:
     def maker(self, question: Question[Any]) -> str:
         """The prompt's id with its hash, and the sampling that matters."""
         temperature = self._temperature(question)
-        return prompts.load(question.task, _style(question)).id + ("" if temperature is None else f",t={temperature:g}")
+        sampling = "" if temperature is None else f",t={temperature:g}"
+        if self.settings.max_tokens != MAX_TOKENS:
+            sampling += f",max={self.settings.max_tokens}"
+        if self.settings.extra:
+            extra = orjson.dumps(dict(self.settings.extra), option=orjson.OPT_SORT_KEYS)
+            sampling += f",x#{hashlib.blake2b(extra, digest_size=3).hexdigest()}"
+        return prompts.load(question.task, _style(question)).id + sampling
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """Ask in batches, read the replies, ask once more for what is missing."""
@@ -199,7 +207,9 @@ class PromptedJudge:
 
     def _temperature(self, question: Question[Any]) -> float | None:
         wanted = question.temperature if isinstance(question, Rate) else None
-        return self.settings.temperature if wanted is None else wanted
+        if self.settings.temperature is None or wanted is None:
+            return self.settings.temperature
+        return wanted
 
 
 @dataclass(slots=True)

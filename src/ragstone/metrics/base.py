@@ -52,6 +52,8 @@ class Metric:
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()
     """Parameters that hold for a whole run and cannot be overridden by a record."""
+    unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
+    """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     source: ClassVar[str] = ""
 
     enabled: bool = True
@@ -86,6 +88,11 @@ class Metric:
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """What a metric is: its questions about a record that has all it needs, then its scores."""
         raise NotImplementedError
+
+    @property
+    def wordings(self) -> tuple[int, ...]:
+        """The wordings in which its questions may be asked."""
+        return (1,)
 
     def refuse(self, parameter: str, found: object, expected: str) -> None:
         """Raise ConfigError for a parameter's value."""

@@ -35,7 +35,7 @@ class ContextRelevance(Metric):
         (rated,) = yield from ask(
             Rate("relevance", units, GRADE_0_3, question=record.question or "", reasons=self.reasons)
         )
-        passages = {verdict.unit.parent: verdict.value for verdict in rated.verdicts}
+        passages = {v.unit.parent: None if v.value is None else round(v.value, 9) for v in rated.verdicts}
         return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)
 
 

@@ -89,6 +89,11 @@ class ResponseGroundedness(Metric):
         if not isinstance(judges, tuple) or not all(isinstance(judge, str) for judge in judges):
             self.refuse("judges", judges, "a list of judges' names")
 
+    @property
+    def wordings(self) -> tuple[int, ...]:
+        """Both with ``two_prompts``, else the first."""
+        return (1, 2) if self.two_prompts else (1,)
+
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """A shortcut where one applies, else one question (or two)."""
         text = record.response or ""
@@ -100,7 +105,7 @@ class ResponseGroundedness(Metric):
                 unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
             )
             return (self.mean_score(record, (verdict,), detail={"shortcut": shortcut, **_band(1.0)}),)
-        answers = yield from ask(*(self._question(record, unit, n) for n in ((1, 2) if self.two_prompts else (1,))))
+        answers = yield from ask(*(self._question(record, unit, n) for n in self.wordings))
         verdicts = tuple(verdict for answer in answers for verdict in answer.verdicts)
         score = self.mean_score(record, verdicts, detail=_panel(verdicts))
         return (score if score.value is None else _with_band(score),)

@@ -27,6 +27,8 @@ MOST_NOTES: Final = 12
 
 def run_table(runs: Sequence[Run], look: Look) -> Page:
     """All runs, the latest at the bottom, where the prompt is; on a narrow terminal without date and judge."""
+    if not runs:
+        return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
     titles = ("", "name", "when", "records", "judge", "status", "mean")
     kept = dict(zip(titles, zip(*rows, strict=True), strict=True))
