@@ -19,7 +19,7 @@ from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
 from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
 from ragstone.store import Store
-from ragstone.testing import FakeServer, ScriptedJudge
+from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Passage, Record
 
 GOOD: dict[Any, Any] = {
@@ -453,17 +453,37 @@ def test_local_judges_cost_nothing(server: FakeServer) -> None:
 # ---- what goes wrong
 
 
-def test_a_wrong_key_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is in the store as stopped; the error says where what was done is kept."""
+def test_a_run_that_stops_is_kept(place: Path) -> None:
+    """It is in the store as stopped, with what was done; the error says where, and the files say it too."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        withdrawn = "number 3." in request["messages"][1]["content"]
+        return Scripted("The key was withdrawn.", status=401, delay=0.5) if withdrawn else None
+
+    with FakeServer(answer=answer) as server, pytest.raises(BackendError, match="HTTP 401") as caught:
+        weigh(rows(5), judge=judge_of(server), out="out")
+    run = api.open_run()
+    assert caught.value.__notes__ == [f"what was done is kept as run 1 ({len(run)} records)"]
+    assert (run.status, run.summary()["status"]) == ("stopped", "stopped")
+    assert [result["id"] for result in run.results()] == ["r1", "r2", "r4", "r5"]
+    assert run.summary()["metrics"][WHOLE]["scored"] == run.summary()["bill"]["sent"] == 4
+    assert orjson.loads((place / "out" / "run.json").read_bytes())["status"] == "stopped"
+    assert not (place / "out" / "results.jsonl").exists()
+
+
+def test_a_wrong_key_leaves_no_empty_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was done, so no run is there to be shown; the key is nowhere."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
     with FakeServer(api_key="right") as server, pytest.raises(BackendError, match="HTTP 401") as caught:
         weigh(judge=f"openai:any@{server.url}", out="out")
-    assert caught.value.__notes__ == ["what was done is kept as run 1 (0 records)"]
-    run = api.open_run()
-    assert (run.status, len(run), run.summary()["status"]) == ("stopped", 0, "stopped")
-    assert run.summary()["metrics"][WHOLE]["total"] == 0
-    assert orjson.loads(Path("out/run.json").read_bytes())["status"] == "stopped"
-    assert b"sk-wrong-key" not in Path(".ragstone/ragstone.db").read_bytes()
+    assert "sk-wrong-key" not in f"{caught.value} {vars(caught.value)}"
+    with pytest.raises(InputError, match="no runs yet"):
+        api.open_run()
+    kept = [path for path in Path().rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"sk-wrong-key" in path.read_bytes() for path in kept)
+    assert not Path("out/results.jsonl").exists()
+    assert not Path("out/summary.json").exists()
 
 
 def test_a_missing_key_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

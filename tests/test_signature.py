@@ -93,5 +93,24 @@ def test_the_temperature_that_is_asked_with_is_in_it() -> None:
     assert ",t=0|" in of("grounding")
 
 
+def test_what_does_not_change_the_number_is_not_in_it() -> None:
+    """A threshold decides what passes; the value is the same."""
+    assert of("grounding", threshold=0.9) == of("grounding")
+
+
+def test_two_wordings_are_two_prompts() -> None:
+    """Each with its own hash."""
+    made = of("response_groundedness", two_prompts=True)
+    assert "response_support.default.v1#" in made
+    assert "response_support.second.v1#" in made
+
+
+def test_weights_of_a_panel_are_in_it() -> None:
+    members = (ScriptedJudge({}, name="a"), ScriptedJudge({}, name="b"))
+    even = of("response_groundedness", Routes(Route(members), {}))
+    uneven = of("response_groundedness", Routes(Route(members, weights={"a": 2.0}), {}))
+    assert even != uneven
+
+
 def test_switching_off_is_not_a_way_of_scoring() -> None:
     assert of("grounding", enabled=False) == of("grounding")

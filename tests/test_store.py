@@ -416,6 +416,15 @@ def test_a_run_is_entered_and_closed(store: Store) -> None:
     assert store.run(99) is None
 
 
+def test_a_run_that_came_to_nothing_is_taken_back(store: Store) -> None:
+    """The run is gone; what was paid for it stays."""
+    first, second = store.start_run("one", {}), store.start_run("two", {})
+    put(store, call(1))
+    store.forget(second)
+    assert [run.id for run in store.runs()] == [first]
+    assert store.reply(call(1).key) is not None
+
+
 def test_results_come_in_the_order_of_the_input(store: Store) -> None:
     """However they were put, and one run at a time."""
     run, other = store.start_run("r", {}), store.start_run("o", {})

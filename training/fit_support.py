@@ -66,7 +66,9 @@ def bucket(text: str) -> int:
 
 
 def write_model(path: Path, model: dict[str, Any]) -> None:
-    path.write_bytes(orjson.dumps(model) + b"\n")
+    part = path.with_suffix(".part")
+    part.write_bytes(orjson.dumps(model) + b"\n")
+    part.replace(path)
 
 
 # ---- rarity
@@ -248,9 +250,13 @@ def main() -> None:
     given = arguments.parse_args()
     rows = read(given.data / "support/train.jsonl")
     traces = read(given.data / "traces/ragbench_validation.jsonl")[::2]
+    # The package reads its own file, so the rarities go there before the features are computed, beside whatever
+    # models it holds; the workers that compute them are fresh.
+    model = (
+        orjson.loads(MODEL.read_bytes()) if MODEL.exists() else dict.fromkeys(("support", "passage", "answer"), BLANK)
+    )
     with Pool(given.jobs) as pool:
-        model = {"rarity": rarity(rows, pool), "support": BLANK, "passage": BLANK, "answer": BLANK}
-    # The package reads its own file: the features need the rarities to be in place. Fresh workers read it anew.
+        model["rarity"] = rarity(rows, pool)
     write_model(MODEL, model)
     with Pool(given.jobs) as pool:
         every = [*rows, *variations(rows, CHANGED)]

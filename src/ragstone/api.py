@@ -417,11 +417,11 @@ async def _run(plan: _Plan, source: Source, store: Store, options: Options, note
         status = "done"
     except RagstoneError as error:
         status = "stopped"
-        if engine.tally.records:
+        if engine.tally.anything:
             error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
         raise
     finally:
-        if status != "done" and not engine.tally.records:
+        if status != "done" and not engine.tally.anything:
             store.forget(number)
         else:
             _close(store, plan, status, progress, folder, causes)

@@ -125,7 +125,7 @@ def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
     with FakeServer(latency=0.2) as server:
         options = ("a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4")
         with subprocess.Popen([*COMMAND, "run", *options], stderr=subprocess.PIPE, text=True, env=ALONE) as process:
-            while server.count < 12:
+            while server.count < 30:
                 time.sleep(0.01)
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)

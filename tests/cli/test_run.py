@@ -102,7 +102,7 @@ def test_options_reach_the_run() -> None:
     )  # fmt: skip
     metric = came.json["metrics"]["grounding"]
     assert (metric["scored"], metric["outcomes"]) == (2, {"FAILED": 2})
-    assert "threshold:0.9" in metric["signature"]
+    assert "on_empty:zero" in metric["signature"]
     assert ragstone("show", "mine").code == 0
 
 
@@ -134,6 +134,14 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
         )
         came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "answer_relevance", "-j", "mine")
     assert "price unknown" in came.out
+
+
+def test_a_judge_that_judges_itself_is_named(fake: str) -> None:
+    """Beside the judge, also when the run is shown again."""
+    model = fake.partition(":")[2].partition("@")[0]
+    came = ragstone("run", write("a.jsonl", row(1, generator=model)), "-q", "-m", "answer_relevance", "-j", fake)
+    for shown in (came, ragstone("show")):
+        assert "is the model that wrote the responses" in shown.flat
 
 
 # ---- what goes wrong
@@ -176,7 +184,7 @@ def test_malformed_lines_can_be_skipped() -> None:
 
 
 def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 3, the provider's message, where the key is looked for, what is kept; never the key itself."""
+    """Exit code 3, the provider's message, where the key is looked for; never the key itself."""
     monkeypatch.setenv("MY_KEY", "wrong-key-1234")
     with FakeServer(api_key="right") as server:
         table = f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\n'
@@ -185,7 +193,6 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert came.code == 3
     assert "HTTP 401" in came.err
     assert "hint: check the key in MY_KEY" in came.err
-    assert "note: what was done is kept as run 1" in came.err
     assert "wrong-key-1234" not in came.err + came.out
     assert came.out == ""
 
@@ -205,6 +212,10 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert came.code == 3
     assert "cannot reach http://127.0.0.1:9/v1" in came.err
     assert "hint: " in came.err
+    with FakeServer(dead_after=10) as server:
+        came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "1")
+    assert came.code == 3
+    assert "note: what was done is kept as run " in came.err
 
 
 def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,6 +245,15 @@ def test_what_was_done_before_the_endpoint_died_is_kept() -> None:
         assert second.tally.replayed == 5
 
 
+def test_what_was_answered_is_on_the_bill_though_the_run_stopped() -> None:
+    """Replies that were on their way to the disk when the run ended are stored, and they are paid."""
+    script = Stubborn(BackendError("judge: HTTP 401", fatal=True), hit="r3.")
+    with Store(":memory:") as store:
+        outcome = weigh(records(5), WHOLE, ScriptedJudge(script, concurrency=1), store=store)
+        assert outcome.error is not None
+        assert outcome.tally.sent == outcome.tally.paid.calls == len(store.call_keys()) == 2
+
+
 def test_no_record_is_judged_by_an_error_after_the_run_has_stopped() -> None:
     """When an endpoint is lost, records that were not judged are not there, rather than there as failed."""
     with FakeServer(api_key="right", latency=0.01) as server:

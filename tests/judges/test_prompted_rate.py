@@ -205,6 +205,11 @@ def test_what_is_wrong_after_the_repair_is_unjudged_with_the_reason_and_the_othe
         assert verdict.failure == "no verdict on 3; labels outside the scale (2: 'perhaps'); expected no, yes"
 
 
+def test_the_reason_after_a_repair_speaks_of_what_is_still_missing_only() -> None:
+    answer = rated(support(3), [verdicts(n1="yes", n3="no")], [NOTHING])
+    assert answer.verdicts[1].failure == "no verdict on 2"
+
+
 def test_the_repair_cannot_change_a_label_that_was_given() -> None:
     assert labels(rated(support(2), [verdicts(n1="yes")], [verdicts(n1="no", n2="no")])) == ["yes", "no"]
 
@@ -292,6 +297,10 @@ def test_reasons_and_the_summary_are_kept() -> None:
 @pytest.mark.parametrize("reason", [None, 7, ["x"], {"a": 1}])
 def test_a_reason_that_is_no_text_is_none(reason: Any) -> None:
     assert rated(support(1, reasons=True), [reply(reason=reason)]).verdicts[0].reason == ""
+
+
+def test_the_summary_of_the_repair_stands_in_for_one_that_was_not_given() -> None:
+    assert rated(support(1, reasons=True), ["?"], [reply()]).reason == "all in all"
 
 
 def test_summaries_of_batches_are_put_one_after_the_other() -> None:

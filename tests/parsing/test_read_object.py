@@ -88,7 +88,7 @@ def test_braces_and_quotes_inside_strings_are_text() -> None:
 
 
 def test_a_long_object_is_mended_of_what_takes_linear_time_and_nothing_else() -> None:
-    entry = '"%d": {"reason": "' + "word " * 40 + '", "label": "0",},'
+    entry = '"%d": {"reason": "' + "word\n" * 40 + '", "label": "0",},'
     text = '{"verdicts": {' + "".join(entry % number for number in range(1, 51)) + "}}"
     assert len(text) > objects.MENDABLE
     assert len(read(text)["verdicts"]) == 50

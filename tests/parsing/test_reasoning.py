@@ -23,6 +23,8 @@ PLAIN = st.text().filter(lambda text: "<" not in text and ">" not in text)
         ("<THINK>hm</Think>yes", "yes"),
         ("< think>hm</think>yes", "yes"),
         ("<think>a<think>b</think>c</think>yes", "yes"),
+        ("one<think>a<think>b</think>c</think>two", "onetwo"),
+        ("one<think>a<think>b</think>never closed", "one"),
         ("<think>a</think>one<reasoning>b</reasoning>two", "onetwo"),
         ("<think>never closed {yes}", ""),
         ("yes <think>never closed", "yes"),

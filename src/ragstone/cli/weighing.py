@@ -131,5 +131,8 @@ def _interrupted(drawn: Drawn) -> None:
     if progress is None:
         say("note", "interrupted before the first call; nothing was sent")
         return
+    if not progress.tally.records:
+        say("note", "interrupted before a record was done; the replies that came are kept, the same command goes on")
+        return
     done = f"{progress.tally.records:,} of {progress.total:,} records are kept as run {progress.run}"
     say("note", f"interrupted: {done}, and so is every reply; the same command goes on from there")

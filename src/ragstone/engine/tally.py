@@ -54,6 +54,11 @@ class Tally:
     retry_causes: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def anything(self) -> bool:
+        """Whether the run has anything to show for itself: a record, or a call that need not be made again."""
+        return bool(self.records or self.sent or self.replayed)
+
     def pay(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
         """Count a call that was answered now."""
         self.sent += 1

@@ -288,10 +288,11 @@ def _facts(run: Run, summary: Mapping[str, Any], place: Place, leading: str, loo
     rows += zip(_first("Judge"), (Text(flat(who), overflow="fold") for who in judged_by(spec)), strict=False)
     names = judges_of(spec)
     if names == ["embedded"]:
-        models = f"--judge{NBSP}openai:gpt-4o-mini, or --judge{NBSP}ollama:qwen3 on your own machine"
+        models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
         rows.append(("", prose(f"no language model: it compares words. To ask one: {models}", look, "quiet", left)))
     elif "embedded" in names:
         rows.append(("", prose("embedded is no language model: it compares words", look, "quiet", left)))
+    rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
     bill = summary.get("bill")
     if bill:
         rows.append(("Calls", prose(_calls(bill), look, indent=left)))

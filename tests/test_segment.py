@@ -1,0 +1,141 @@
+"""Sentences with exact offsets, in any language, and parts of a response."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.segment import language_of, parts, sentences
+from ragstone.types import Span
+
+PIECES = st.sampled_from(
+    ["A b. ", "e.g. ", "U.S. ", "3.5%", "\n", "\r\n", "\n\n", "- ", "1. ", "# ", "| a | b |", "```\n", "[1]", '"', "(",
+     "。", "「あ", "т.е. ", "г. ", "?!", "…", "\u2028", "😀", "\ud800", "word ", "Word ", "\t", "**", "x" * 50, " "]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
+
+
+def split(text: str, language: str | None = None) -> list[str]:
+    return [text[span.start : span.end] for span in sentences(text, language)]
+
+
+@given(TEXTS, st.sampled_from([None, "en", "ru", "ja", "xx", ""]))
+def test_spans_are_trimmed_ordered_and_cover_everything_but_blanks(text, language):
+    """Each character that is not blank is in exactly one span; no span is empty or begins or ends with a blank."""
+    covered = 0
+    for span in sentences(text, language):
+        assert covered <= span.start < span.end <= len(text)
+        assert not text[covered : span.start].strip()
+        assert text[span.start : span.end] == text[span.start : span.end].strip()
+        covered = span.end
+    assert not text[covered:].strip()
+
+
+@given(TEXTS)
+def test_the_same_text_has_the_same_sentences(text):
+    """Nothing but the text and the language decides."""
+    assert sentences(text) == sentences(text)
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "a. ", "「あ。", "« а. ", "(a. ", "- a\n", "a\nb\n", '"', "[1] ", "1. ", "\n", "т.д. "]
+)
+def test_a_megabyte_of_anything_is_split(unit):
+    """No input takes more than time in proportion to its length."""
+    text = unit * (1_000_000 // len(unit))
+    spans = sentences(text)
+    assert not text[: spans[0].start].strip() if spans else not text.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello there. I am here.", ["Hello there.", "I am here."]),
+        ("He lives in the U.S. and likes it.", ["He lives in the U.S. and likes it."]),
+        ("Dr. Smith came, e.g. on Monday.", ["Dr. Smith came, e.g. on Monday."]),
+        ("J. K. Rowling wrote it. It sold.", ["J. K. Rowling wrote it.", "It sold."]),
+        ("It was 3.5%. It cost $1.20.", ["It was 3.5%.", "It cost $1.20."]),
+        ("See approx. 5 men vs. them.", ["See approx. 5 men vs. them."]),
+        ("1. Do this. 2. Do that.", ["1. Do this.", "2. Do that."]),
+        ("1. Do this\n2. Do that", ["1. Do this", "2. Do that"]),
+        ("1.\nDo this", ["1.\nDo this"]),
+        ("See [1]. More.[2] Next. [3] Last.", ["See [1].", "More.[2]", "Next. [3]", "Last."]),
+        ("It is so [doc3]. And so. [doc 4] End.", ["It is so [doc3].", "And so. [doc 4]", "End."]),
+        ("Intro:\n- one. Two\n- three\n\nAfter. More.", ["Intro:", "- one.", "Two", "- three", "After.", "More."]),
+        ("# Head\nText one. Text two.", ["# Head", "Text one.", "Text two."]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "|---|---|", "| 1 | 2 |"]),
+        ("```python\nx = 1. y\n```\nEnd.", ["```python", "x = 1. y", "```", "End."]),
+        ("Apples\nPears\nPlums", ["Apples", "Pears", "Plums"]),
+        ("(This is one. A second.) Next!", ["(This is one. A second.)", "Next!"]),
+        ('He said "unclosed. Then more. Then end.', ['He said "unclosed.', "Then more.", "Then end."]),
+        ("В 1990 г. он родился, т.е. давно. Всё.", ["В 1990 г. он родился, т.е. давно.", "Всё."]),
+        ("Книги и т.д. Потом 5 тыс. руб. и др. вещи.", ["Книги и т.д.", "Потом 5 тыс. руб. и др. вещи."]),
+        ("А. С. Пушкин родился. Он жил.", ["А. С. Пушкин родился.", "Он жил."]),
+        ("你好。我是谁？「好的。」他说。", ["你好。", "我是谁？", "「好的。」", "他说。"]),
+        ("これは本です。はい。", ["これは本です。", "はい。"]),
+        ("", []),
+        (" \n\t ", []),
+    ],
+)  # fmt: skip
+def test_known_texts_are_split_as_people_do(text, expected):
+    """Abbreviations, numbers, lists, citations, tables, code and other scripts."""
+    assert split(text) == expected
+
+
+def test_hard_wrapped_lines_are_one_sentence():
+    """A line broken for its width goes on, with any kind of line end; a short last line ends its paragraph."""
+    text = (
+        "This is a paragraph that was wrapped at some width and\r\n"
+        "goes on until it ends here. Then another one that\r\nis long, too.\r\nNew line"
+    )
+    assert split(text) == [
+        "This is a paragraph that was wrapped at some width and\r\ngoes on until it ends here.",
+        "Then another one that\r\nis long, too.",
+        "New line",
+    ]
+
+
+def test_a_russian_abbreviation_is_kept_under_another_language():
+    """Even told a wrong language, an abbreviation does not end a sentence."""
+    assert split("А это т.е. второе", "en") == ["А это т.е. второе"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The cat is in the house", "en"), ("Le chat est dans la maison et les enfants", "fr"), ("Привет, мир", "ru"),
+        ("Привіт, світ", "uk"), ("Der Hund ist nicht im Haus und", "de"), ("你好", "zh"), ("これは本です", "ja"),
+        ("안녕하세요", "ko"), ("مرحبا", "ar"), ("", "en"), ("12 %", "en"),
+        ("Moscow (Москва) is the capital of Russia", "en"),
+    ],
+)  # fmt: skip
+def test_languages_are_told_by_script_and_small_words(text, code):
+    """English where nothing else is clear."""
+    assert language_of(text) == code
+
+
+@given(st.lists(st.integers(0, 60), max_size=20), st.integers(1, 100))
+def test_every_sentence_is_in_exactly_one_part(lengths, tokens):
+    """Parts are neighbours in order, and all of them together are all sentences."""
+    text, spans = "", []
+    for length in lengths:
+        start = len(text)
+        text += "word " * length + "end. "
+        spans.append(Span(start, len(text) - 1))
+    groups = parts(text, spans, tokens)
+    assert [index for group in groups for index in group] == list(range(len(spans)))
+    assert all(len(group) for group in groups)
+
+
+def test_a_long_sentence_is_a_part_alone():
+    """A sentence over the size is not joined with its neighbours."""
+    text = "Short one. " + "word " * 200 + "end. Short two."
+    assert parts(text, sentences(text), 50) == (range(1), range(1, 2), range(2, 3))
+
+
+def test_short_sentences_share_a_part():
+    """About a hundred tokens are seventy-five words."""
+    text = "One two three four five six seven. " * 20
+    sizes = [len(group) for group in parts(text, sentences(text), 100)]
+    assert sizes == [10, 10]
