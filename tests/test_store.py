@@ -385,6 +385,17 @@ def test_a_closed_store_says_so(path: Path) -> None:
         store.begin()
 
 
+def test_a_store_that_is_let_go_of_lets_go_of_its_file(path: Path) -> None:
+    """As a run does that nobody closes: no open file stays behind, and no warning is raised about one."""
+    store = Store(path)
+    put(store, call(1))
+    connections = (store._reader, store._writer)
+    del store
+    for connection in connections:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_in_memory_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Store(":memory:") as store:

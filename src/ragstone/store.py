@@ -125,6 +125,12 @@ class Store:
         self._writer.close()
         self._reader.close()
 
+    def __del__(self) -> None:
+        """Let go of the file: nobody has to close the store of a run that ``evaluate`` returned."""
+        for connection in (getattr(self, "_writer", None), getattr(self, "_reader", None)):
+            if connection is not None:
+                connection.close()
+
     # ---- calls
 
     def reply(self, key: bytes) -> bytes | None:

@@ -364,7 +364,7 @@ def test_the_request_is_model_messages_sampling_and_schema() -> None:
 
 def test_the_temperature_of_the_question_beats_the_judges() -> None:
     asked = support(1, temperature=0.1)
-    for by in (judge(), judge(temperature=None), judge(temperature=1.0)):
+    for by in (judge(), judge(temperature=1.0)):
         (call,) = next(by.dialogue(asked))
         assert body(call)["temperature"] == 0.1
         assert call.maker == by.maker(asked)
@@ -376,10 +376,23 @@ def test_a_question_may_want_temperature_zero() -> None:
     assert body(call)["temperature"] == 0.0
 
 
-def test_a_judge_without_temperature_sends_none() -> None:
-    (call,) = next(judge(temperature=None).dialogue(support(1)))
+@pytest.mark.parametrize("wanted", [None, 0.1])
+def test_a_judge_that_is_to_send_no_temperature_sends_none(wanted: float | None) -> None:
+    (call,) = next(judge(temperature=None).dialogue(support(1, temperature=wanted)))
     assert "temperature" not in body(call)
     assert ",t=" not in call.maker
+
+
+def test_what_made_a_call_says_every_setting_that_is_not_the_usual() -> None:
+    plain = judge().maker(support(1))
+    assert plain.startswith("support.default.v1#")
+    assert plain.endswith(",t=0")
+    assert judge(max_tokens=99).maker(support(1)) == f"{plain},max=99"
+    one, same, other = (
+        judge(extra=extra).maker(support(1)) for extra in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 2})
+    )
+    assert one == same != other
+    assert one.startswith(f"{plain},x#")
 
 
 def test_extra_fields_go_into_the_request_as_they_are() -> None:
