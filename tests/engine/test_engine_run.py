@@ -158,7 +158,7 @@ def test_the_same_call_in_flight_is_sent_once() -> None:
     judge = slow_judge(lambda text: 0.05)
     outcome = weigh(records(5), (Questions(texts=("same", "same")),), judge)
     assert [about(question) for question in judge.asked] == ["same"]
-    assert (outcome.tally.sent, outcome.tally.shared) == (1, 4)
+    assert (outcome.tally.sent, outcome.tally.shared) == (1, 9)  # two askings in each of five records
     assert outcome.values == [1.0] * 5
     assert [len(document["calls"]) for document in outcome.documents] == [1] * 5
 

@@ -37,7 +37,7 @@ class Routes:
     def judges(self) -> tuple[Judge, ...]:
         """Every judge that may be asked, each once."""
         routes = (self.default, *self.steps.values())
-        return tuple({judge.id: judge for route in routes for judge in route.judges}.values())
+        return tuple({id(judge): judge for route in routes for judge in route.judges}.values())
 
     def check(self, metric: Metric) -> None:
         """ConfigError, by name, when a step of the metric has no judge that can answer it."""

@@ -29,7 +29,7 @@ from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
 _NO_USAGE = Usage(0, 0)
-LINGER: Final = 0.004
+LINGER: Final = 0.02
 """Seconds that a write waits for others to share its commit with."""
 
 
@@ -93,7 +93,7 @@ class Engine:
         backends = _backends(self.routes)
         self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
         # Enough records for every place at every endpoint, and some whose next call waits to take one over.
-        active = sum(backend.concurrency for backend in backends) * 5 // 4 + 8
+        active = 2 * sum(backend.concurrency for backend in backends) + 8
         opened: list[Backend] = []
         writer = asyncio.create_task(self._write_groups())
         try:
@@ -171,7 +171,9 @@ class Engine:
     async def _record(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed:
         asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
         try:
-            results = await _all([self._metric(metric, record, asked) for metric, _ in metrics])
+            # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
+            shared = asked if len(metrics) > 1 else None
+            results = await _all([self._metric(metric, record, shared) for metric, _ in metrics])
         finally:
             for task in asked.values():
                 task.cancel()
@@ -183,7 +185,7 @@ class Engine:
         return result_document(record, position, scored)
 
     async def _metric(
-        self, metric: Metric, record: Record, asked: dict[Question[Any], asyncio.Task[_Answered]]
+        self, metric: Metric, record: Record, asked: dict[Question[Any], asyncio.Task[_Answered]] | None
     ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
         calls: dict[str, CallNote] = {}
         trouble: Exception
@@ -191,15 +193,10 @@ class Engine:
             flow = metric.flow(record)
             questions = next(flow)
             while True:
-                for question in questions:
-                    if question not in asked:
-                        asked[question] = asyncio.create_task(self._answer(question))
-                answers = []
-                for question in questions:
-                    answered = await asked[question]
-                    answers.append(answered.answer)
+                answers = await self._answers(questions, asked)
+                for answered in answers:
                     calls.update((note.key, note) for note in answered.calls)
-                questions = flow.send(answers)
+                questions = flow.send([answered.answer for answered in answers])
         except StopIteration as stop:
             scores = stop.value
             if isinstance(scores, tuple) and all(isinstance(score, Score) for score in scores):
@@ -212,6 +209,20 @@ class Engine:
         return (_broken(metric, record, trouble),), tuple(calls.values())
 
     # ---- one question
+
+    async def _answers(
+        self, questions: Sequence[Question[Any]], asked: dict[Question[Any], asyncio.Task[_Answered]] | None
+    ) -> list[_Answered]:
+        """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
+        if asked is None:
+            return await _all([self._answer(question) for question in questions])
+        tasks = []
+        for question in questions:  # hashing a question is not free: once to look, once to enter
+            task = asked.get(question)
+            if task is None:
+                task = asked[question] = asyncio.create_task(self._answer(question))
+            tasks.append(task)
+        return [await task for task in tasks]
 
     async def _answer(self, question: Question[Any]) -> _Answered:
         route = self.routes.of(question.task)
@@ -284,9 +295,9 @@ class Engine:
         try:
             reply = await self._send(judge, call)
             if isinstance(reply, Reply):
-                await self._keep(call, reply)
                 usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply))
+                await self._keep(call, reply)
             flying.set_result(reply)
         except BaseException as error:
             flying.cancel()
@@ -308,9 +319,14 @@ class Engine:
                 async with gate:
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
-                    end = end or self._loop.time() + self.settings.deadline
-                    async with asyncio.timeout_at(end):
+                    now = self._loop.time()
+                    end = end or now + self.settings.deadline
+                    # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
+                    if backend.timeout is not None and now + backend.timeout <= end:
                         reply = await backend.send(call)
+                    else:
+                        async with asyncio.timeout_at(end):
+                            reply = await backend.send(call)
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
                 if trouble.fatal:

@@ -107,7 +107,8 @@ Dialogue = Generator[Sequence[Call], Replies, Answer]
 class Backend(Protocol):
     """Where calls go. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
-    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money.
+    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
+    ``timeout`` is its own patience with one call.
     """
 
     @property
@@ -118,6 +119,11 @@ class Backend(Protocol):
     @property
     def free(self) -> bool:
         """Whether its calls cost nothing."""
+        ...
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which ``send`` gives up on a call by itself; None where it never does."""
         ...
 
     async def open(self) -> None:

@@ -23,6 +23,7 @@ from ragstone.judges.base import Call, Reply, Usage
 
 if TYPE_CHECKING:
     import aiohttp
+    import yarl
 
 RETRYABLE: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 LONGEST: Final = 8_000_000
@@ -41,7 +42,7 @@ _WRONG_KEY: Final = re.compile(
 class OpenAIBackend:
     """One endpoint with one key."""
 
-    free = False
+    free: bool = False
 
     def __init__(
         self,
@@ -59,16 +60,17 @@ class OpenAIBackend:
         self.key_variable = key_variable
         self.key_header = key_header
         self.concurrency = concurrency
-        self.timeout = timeout
-        self.free = False
+        self.timeout: float | None = timeout
         self._headers = dict(headers or {})
         self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
+        self._address: yarl.URL | None = None
 
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
+        import yarl  # noqa: PLC0415 - part of aiohttp
 
         headers = {"Content-Type": "application/json", **self._headers}
         if self.key_variable:
@@ -89,7 +91,9 @@ class OpenAIBackend:
                 )
             self._key = key
             headers[self.key_header] = f"Bearer {key}" if self.key_header == "Authorization" else key
+        self._address = yarl.URL(self.url)
         self._session = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(),
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             timeout=aiohttp.ClientTimeout(total=self.timeout),
             headers=headers,
@@ -119,8 +123,9 @@ class OpenAIBackend:
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         assert self._session is not None, "send before open"
+        assert self._address is not None, "send before open"
         try:
-            async with self._session.post(self.url, data=body, allow_redirects=False) as response:
+            async with self._session.post(self._address, data=body, allow_redirects=False) as response:
                 data = bytearray()
                 async for chunk in response.content.iter_any():
                     data += chunk
@@ -248,7 +253,7 @@ def _usage(usage: object) -> Usage:
 
     def number(holder: object, name: str) -> int | None:
         value = holder.get(name) if isinstance(holder, dict) else None
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
     return Usage(
         input=number(usage, "prompt_tokens"),

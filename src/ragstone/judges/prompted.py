@@ -8,7 +8,7 @@ unjudged with the reason; a cut-off reply is asked again with twice the room ins
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -47,11 +47,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Some units of a question with the call that asks about them; ``numbers`` are 1-based within the call."""
+    """Some units of a question with the call that asks about them."""
 
     units: tuple[Unit, ...]
-    messages: tuple[dict[str, str], ...]
-    schema: orjson.Fragment | None
     call: Call
 
 
@@ -91,24 +89,7 @@ class PromptedJudge:
     # ---- rating
 
     def _rate(self, question: Rate, repeat: int) -> Dialogue:
-        template = prompts.load(question.task, _style(question))
-        nonce = _nonce(question)
-        level = question.units[0].level if question.units else "claim"
-        passages = _numbered(question.passages)
-        batches: list[_Batch] = []
-        for start in range(0, len(question.units), template.batch):
-            units = question.units[start : start + template.batch]
-            messages = template.render(
-                {
-                    "units": _numbered(units), "passages": passages, "question": question.question,
-                    "scale": question.scale, "reasons": question.reasons, "evidence": question.evidence,
-                    "skippable": question.skippable, "level": level, "nonce": nonce, "n": len(units),
-                }
-            )  # fmt: skip
-            schema = (
-                _rate_schema(tuple(range(1, len(units) + 1)), *_shape(question)) if self.settings.structured else None
-            )
-            batches.append(self._batch(question, units, tuple(messages), schema, repeat))
+        batches = self._batches(question, repeat)
         replies = yield [batch.call for batch in batches]
         readings = [_read_rate(question, batch, reply, self.id) for batch, reply in zip(batches, replies, strict=True)]
         again = [
@@ -128,60 +109,65 @@ class PromptedJudge:
         ]
         return Rated(tuple(verdicts), " ".join(r.summary for r in readings if r.summary))
 
+    def _batches(self, question: Rate, repeat: int) -> list[_Batch]:
+        template = prompts.load(question.task, _style(question))
+        nonce = _nonce(question)
+        level = question.units[0].level if question.units else "claim"
+        passages = _numbered(question.passages)
+        batches: list[_Batch] = []
+        for start in range(0, len(question.units), template.batch):
+            units = question.units[start : start + template.batch]
+            messages = template.render(
+                {
+                    "units": _numbered(units), "passages": passages, "question": question.question,
+                    "scale": question.scale, "reasons": question.reasons, "evidence": question.evidence,
+                    "skippable": question.skippable, "level": level, "nonce": nonce, "n": len(units),
+                }
+            )  # fmt: skip
+            schema = self._schema(question, range(1, len(units) + 1))
+            batches.append(_Batch(units, self._call(question, messages, schema, repeat, len(units))))
+        return batches
+
+    def _schema(self, question: Rate, numbers: Iterable[int]) -> orjson.Fragment | None:
+        return _rate_schema(tuple(numbers), *_shape(question)) if self.settings.structured else None
+
     def _again(self, question: Rate, batch: _Batch, reading: _Reading, repeat: int) -> Call | None:
         if not reading.missing or reading.unreachable:
             return None
         if reading.cut_off:
-            return self._call(
-                question,
-                batch.messages,
-                batch.schema,
-                repeat,
-                len(batch.units),
-                max_tokens=2 * self.settings.max_tokens,
-            )
-        schema = None
-        if batch.schema is not None:
-            schema = _rate_schema(tuple(reading.missing), *_shape(question))
-        messages = _repair(batch.messages, reading.reply, reading.problem, reading.missing)
-        return self._call(question, messages, schema, repeat, len(reading.missing))
+            schema = self._schema(question, range(1, len(batch.units) + 1))
+            room = 2 * self.settings.max_tokens
+            return self._call(question, _messages(batch.call), schema, repeat, len(batch.units), max_tokens=room)
+        messages = _repair(_messages(batch.call), reading.reply, reading.problem, reading.missing)
+        return self._call(question, messages, self._schema(question, reading.missing), repeat, len(reading.missing))
 
     # ---- writing
 
     def _write(self, question: Write, repeat: int) -> Dialogue:
-        template = prompts.load(question.task, _style(question))
-        messages = tuple(
-            template.render(
-                {
-                    "question": question.question, "sentences": _numbered(question.sentences),
-                    "before": question.before, "limit": question.limit, "nonce": _nonce(question),
-                    "n": len(question.sentences),
-                }
-            )
-        )  # fmt: skip
         schema = _claims_schema(len(question.sentences)) if self.settings.structured else None
-        (reply,) = yield [self._call(question, messages, schema, repeat, 1)]
+        call = self._call(question, self._asking(question), schema, repeat, 1)
+        (reply,) = yield [call]
         read = _read_claims(question, reply)
         if isinstance(read, str) and isinstance(reply, Reply) and reply.finish != "content_filter":
             if reply.finish == "length":
-                call = self._call(question, messages, schema, repeat, 1, max_tokens=2 * self.settings.max_tokens)
+                room = 2 * self.settings.max_tokens
+                call = self._call(question, _messages(call), schema, repeat, 1, max_tokens=room)
             else:
-                call = self._call(question, _repair(messages, reply.text, read, ()), schema, repeat, 1)
+                call = self._call(question, _repair(_messages(call), reply.text, read, ()), schema, repeat, 1)
             (reply,) = yield [call]
             read = _read_claims(question, reply)
         return Written((), read) if isinstance(read, str) else Written(read)
 
-    # ---- calls
+    def _asking(self, question: Write) -> list[dict[str, str]]:
+        return prompts.load(question.task, _style(question)).render(
+            {
+                "question": question.question, "sentences": _numbered(question.sentences),
+                "before": question.before, "limit": question.limit, "nonce": _nonce(question),
+                "n": len(question.sentences),
+            }
+        )  # fmt: skip
 
-    def _batch(
-        self,
-        question: Rate,
-        units: tuple[Unit, ...],
-        messages: tuple[dict[str, str], ...],
-        schema: orjson.Fragment | None,
-        repeat: int,
-    ) -> _Batch:
-        return _Batch(units, messages, schema, self._call(question, messages, schema, repeat, len(units)))
+    # ---- calls
 
     def _call(
         self,
@@ -407,6 +393,12 @@ def _confidence(entry: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
         return None
     return float(given)
+
+
+def _messages(call: Call) -> list[dict[str, str]]:
+    """The messages of a call, for the few that are asked again: not kept beside the request for all the others."""
+    messages: list[dict[str, str]] = orjson.loads(call.body)["messages"]
+    return messages
 
 
 def _repair(

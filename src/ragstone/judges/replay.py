@@ -24,13 +24,12 @@ FORMAT: Final = 1
 class ReplayBackend:
     """Recorded replies by the key of their call."""
 
-    free = True
-    concurrency = 64
+    free: bool = True
+    concurrency: int = 64
+    timeout: float | None = None
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.free = True
-        self.concurrency = 64
         self._replies: dict[bytes, bytes] = {}
 
     async def open(self) -> None:

@@ -52,6 +52,8 @@ class Folder:
         self._file.close()
         if error is None:
             self._partial.replace(self._target)
+        elif not self._partial.stat().st_size:
+            self._partial.unlink()
 
     def _refusal(self, error: OSError) -> ConfigError:
         return ConfigError(f"{self.path}: cannot write there ({error.strerror}); choose another folder with -o")

@@ -275,7 +275,7 @@ class Endpoint:
         if not isinstance(scripted, Scripted):
             schema = _schema(request) or self.books.schemas.get(who)
             if scripted is None:
-                scripted = "OK" if schema is None else self._fitting(schema, seed)
+                scripted = "OK" if schema is None else _quoting(self._fitting(schema, seed), request, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
             if fault == "rate_truncated":
                 text = str(scripted.body)
@@ -412,3 +412,35 @@ def _loads(body: bytes) -> Any:
             return json.loads(body)
         except RecursionError:
             raise ValueError("nested too deeply") from None
+
+
+def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
+    """The answer with every text under the key ``quote`` copied from the last message, as a real judge's would be.
+
+    One in eight is left as it is: real judges make quotes up, too.
+    """
+    lines: list[str] = []
+
+    def walk(value: Any, draws: Draws) -> None:
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, dict | list):
+                walk(item, draws)
+        if isinstance(value, dict) and isinstance(value.get("quote"), str) and draws.below(8):
+            if not lines:
+                lines.extend(_quotable(request))
+            if lines:
+                words = lines[draws.below(len(lines))].split()
+                start = draws.below(max(1, len(words) - 8))
+                value["quote"] = " ".join(words[start : start + 8])
+
+    if isinstance(answer, dict | list):
+        walk(answer, Draws(seed))
+    return answer
+
+
+def _quotable(request: Mapping[str, Any]) -> list[str]:
+    """Lines of the last message that are prose rather than marks between parts."""
+    messages = request.get("messages")
+    content = messages[-1].get("content") if isinstance(messages, list) and messages else None
+    lines = content.splitlines() if isinstance(content, str) else []
+    return [line for line in lines if len(line) > 40 and not line.startswith("[")]

@@ -105,6 +105,7 @@ class ScriptedBackend:
     """
 
     free = True
+    timeout: float | None = None
 
     def __init__(self, judge: ScriptedJudge, concurrency: int) -> None:
         self.judge = judge

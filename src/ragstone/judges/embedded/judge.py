@@ -31,6 +31,7 @@ class EmbeddedBackend:
 
     concurrency: int = 2
     free: bool = True
+    timeout: float | None = None
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
