@@ -61,8 +61,8 @@ class Write(Question[Written]):
     """List the units of one level that a part of the response states.
 
     ``sentences`` are the sentences of this part, in order; ``before`` is the text that stands before the
-    part, for what a pronoun refers to. ``limit`` is the most units wanted from this part, or None. Units come
-    back with ids of their own (``claim/n``), numbered within the part; the asker renumbers them.
+    part, for what a pronoun refers to. Units come back with ids of their own (``claim/n``), numbered within the
+    part; the asker renumbers them.
     """
 
     level: Literal["claim"]
@@ -70,7 +70,6 @@ class Write(Question[Written]):
     sentences: tuple[Unit, ...]
     before: str = ""
     part: int = 1
-    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

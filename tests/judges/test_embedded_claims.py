@@ -85,11 +85,6 @@ def test_a_claim_knows_its_sentence():
     assert (first.part, first.level, first.confidence, second.confidence) == (3, "claim", 0.9, 0.8)
 
 
-def test_a_limit_takes_the_first():
-    """No more claims than wanted, from the start."""
-    assert texts("One is here. Two is here. Three is here.", limit=2) == ["One is here.", "Two is here."]
-
-
 @settings(max_examples=150)
 @given(st.lists(st.text(alphabet='ABc ,;.andwhichisHe"()1中а\n', max_size=60), max_size=5), st.text(max_size=40))
 def test_any_sentences_make_claims(found, before):

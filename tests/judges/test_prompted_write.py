@@ -137,13 +137,7 @@ def test_the_sentences_are_numbered_and_the_schema_allows_their_numbers_only() -
     assert "for reference only]\nYesterday.\n" in said(call)
 
 
-def test_the_limit_is_said_in_the_prompt() -> None:
-    (call,) = next(judge().dialogue(write(limit=7)))
-    assert "At most 7 claims" in said(call, 0)
-    assert "At most" not in said(next(judge().dialogue(write()))[0], 0)
-
-
-@pytest.mark.parametrize("options", [{"limit": 7}, {"before": "x"}])
+@pytest.mark.parametrize("options", [{"before": "x"}, {"before": "y"}])
 def test_another_question_is_another_call_and_the_same_is_the_same(options: dict[str, Any]) -> None:
     first, second, other = (next(judge().dialogue(asked))[0] for asked in (write(), write(), write(**options)))
     assert first.key == second.key

@@ -28,7 +28,7 @@ PARTS = (
 
 CASES: dict[str, Question[Any]] = {
     "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
-    "claims-later_part-limit": Write("claims", "claim", QUESTION, PARTS, "Bern is the capital.", part=2, limit=9),
+    "claims-later_part": Write("claims", "claim", QUESTION, PARTS, "Bern is the capital.", part=2),
     "support-yes_no-evidence": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True),
     "support-yes_no-evidence-reasons": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True, reasons=True),
     "support-scale_1_5-evidence": Rate("support", CLAIMS, LIKERT, passages=PASSAGES, evidence=True),

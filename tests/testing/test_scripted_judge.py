@@ -105,13 +105,6 @@ def test_texts_become_claims_that_know_their_sentence() -> None:
     )
 
 
-def test_no_more_claims_are_written_than_wanted() -> None:
-    """The limit of the question is kept."""
-    answer = scripted_answer(replace(WRITE, limit=1), {"claims": ["a", "b"]})
-    assert isinstance(answer, Written)
-    assert [unit.text for unit in answer.units] == ["a"]
-
-
 def test_a_ready_answer_is_passed_on_whole() -> None:
     """Evidence, reasons, probabilities and the members of a panel survive the store."""
     quote = Quote("p1", Span(0, 4), "some", verbatim=True)

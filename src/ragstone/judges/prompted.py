@@ -162,7 +162,7 @@ class PromptedJudge:
         return prompts.load(question.task, _style(question)).render(
             {
                 "question": question.question, "sentences": _numbered(question.sentences),
-                "before": question.before, "limit": question.limit, "nonce": _nonce(question),
+                "before": question.before, "nonce": _nonce(question),
                 "n": len(question.sentences),
             }
         )  # fmt: skip

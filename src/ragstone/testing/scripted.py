@@ -148,7 +148,7 @@ def _answer(question: Question[Any], found: Answer | Labels | Failed, judge: str
         if isinstance(found, Failed):
             return Written((), found.reason)
         texts = [found] if isinstance(found, str) else [text for text in found if text is not None]
-        return Written(tuple(_written(text, n, question) for n, text in enumerate(texts[: question.limit], 1)))
+        return Written(tuple(_written(text, n, question) for n, text in enumerate(texts, 1)))
     assert isinstance(question, Rate), f"no answer is known to a {type(question).__name__}"
     return Rated(tuple(_verdict(unit, n, found, question.scale, judge) for n, unit in enumerate(question.units)))
 

@@ -71,16 +71,14 @@ def _grammar(language: str) -> _Grammar | None:
     )
 
 
-def write(texts: list[str], before: str = "", limit: int | None = None) -> list[Claim]:
-    """The claims of neighbouring sentences, in order, at most ``limit``; trivial sentences make none."""
+def write(texts: list[str], before: str = "") -> list[Claim]:
+    """The claims of neighbouring sentences, in order; trivial sentences make none."""
     language = language_of(" ".join(texts))
     grammar = _grammar(language)
     earlier = [before[span.start : span.end] for span in sentences(before[-2000:], language)] if grammar else []
     subject = _subject(_clean(earlier[-1]), grammar) if earlier and grammar else ""
     found: list[Claim] = []
     for number, text in enumerate(texts):
-        if limit is not None and len(found) >= limit:
-            break
         if triviality(text, language):
             continue
         bare = _clean(text) or text.strip()
@@ -92,7 +90,7 @@ def write(texts: list[str], before: str = "", limit: int | None = None) -> list[
         pieces = _split(resolved, grammar)
         found.extend(Claim(piece, number, min(sure, confidence)) for piece, confidence in pieces)
         subject = _subject(resolved, grammar)
-    return found if limit is None else found[:limit]
+    return found
 
 
 def _clean(text: str) -> str:

@@ -28,7 +28,7 @@ def reply_to(body: bytes) -> str:
     asked: Mapping[str, Any] = orjson.loads(body)
     task = asked["task"]
     if task == "claims":
-        claims = write(asked["sentences"], asked["before"], asked["limit"])
+        claims = write(asked["sentences"], asked["before"])
         found: Any = {"claims": [[claim.text, claim.sentence, claim.confidence] for claim in claims]}
     elif task == "support":
         library = Library(asked["passages"], asked["units"])

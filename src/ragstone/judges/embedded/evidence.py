@@ -101,7 +101,9 @@ def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) ->
         surfaces.setdefault(token.stem, claim[token.start : token.end])
     missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
-    return Finding(features, tuple(place for place, mask in windows if mask), missing, shared, len(statement.tokens))
+    # Words of grammar alone are in every text: to find them is to find nothing.
+    places = () if statement.functional else tuple(place for place, mask in windows if mask)
+    return Finding(features, places, missing, shared, len(statement.tokens))
 
 
 def _features(

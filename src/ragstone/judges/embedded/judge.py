@@ -106,7 +106,6 @@ class EmbeddedJudge:
         body = {
             "sentences": [sentence.text for sentence in question.sentences],
             "before": question.before,
-            "limit": question.limit,
         }
         replies = yield (self._call(question, body, 1, repeat),)
         rows = _rows(replies, "claims", None)
@@ -142,7 +141,9 @@ class EmbeddedJudge:
             chance = _support(numbers.support, row)
             windows = row["windows"] if chance > 0 else []
             yes = numbers.support.yes
-            return self._weighed(question, unit, chance, yes, _quotes(question, windows), _found(chance, yes, row))
+            return self._weighed(
+                question, unit, chance, yes, _quotes(question, windows), _found(question, chance, yes, row)
+            )
         weigh = numbers.passage if _passages(question) else numbers.answer
         chance = probability(row["x"], weigh.calibration)
         evidence: tuple[Quote, ...] = ()
@@ -225,11 +226,11 @@ def _quotes(question: Rate, windows: Sequence[Sequence[int]]) -> tuple[Quote, ..
     return tuple(quotes)
 
 
-def _found(chance: float, yes: float, row: dict[str, Any]) -> str:
+def _found(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> str:
     missing = ", ".join(row["missing"])
     if not row["windows"]:
         return f"not found: {missing}" if missing else "not found"
-    place = row["windows"][0][0] + 1
+    place = question.passages[row["windows"][0][0]].rank
     if chance >= yes:
         return f"found in passage {place} ({chance:.2f})" + (f"; not found: {missing}" if missing else "")
     if missing:

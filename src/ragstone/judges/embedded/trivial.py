@@ -37,7 +37,7 @@ def triviality(text: str, language: str) -> str:
     bare = _CITATION.sub(" ", text).strip()
     tokens = tokens_of(bare, language)
     if not tokens or not any(c.isalpha() for c in bare):
-        return "" if any(token.kind == NUMBER for token in tokens) and len(tokens) > 1 else "no words"
+        return "" if any(token.kind == NUMBER for token in tokens) else "no words"
     if len(tokens) > _LONGEST:
         return ""
     whole, starts, announcements = _phrases(language)
@@ -48,7 +48,7 @@ def triviality(text: str, language: str) -> str:
         return "greeting or label"
     if any(token.kind == NUMBER for token in tokens):
         return ""
-    named = any(token.kind == NAME for token in tokens)
+    named = any(token.kind == NAME and token.end - token.start > 1 for token in tokens)  # "I" is no name
     if not named and plain.startswith(starts):
         return "courtesy"
     end = bare.rstrip("*_ ")[-1:]
