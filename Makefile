@@ -4,21 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test check format model lock clean
+.PHONY: help demo test check format model evaluate-model benchmark lock clean
 
 help:
 	@echo "make demo    weigh the example traces and print the result"
 	@echo "make test    run the tests"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
+	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ragstone needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: $(BIN)/python locks/core.txt pyproject.toml
-	@$(PIP) install --require-hashes -r locks/core.txt
-	@$(PIP) install --no-deps -e .
+$(VENV)/.core: $(BIN)/python locks/core.txt locks/build.txt pyproject.toml
+	@echo "installing into $(VENV), once"
+	@$(PIP) install --require-hashes -r locks/core.txt -r locks/build.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core locks/dev.txt
@@ -30,6 +32,9 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+
+benchmark: $(VENV)/.core
+	@$(BIN)/python benchmarks/engine.py
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format .
@@ -43,8 +48,21 @@ check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory test
 	@echo "wheel";         $(BIN)/python tests/wheel_check.py
 
+DATA ?= ../shared/data
+
+$(VENV)/.model: $(VENV)/.dev locks/model.txt
+	@$(PIP) install --require-hashes -r locks/model.txt
+	@touch $@
+
+model: $(VENV)/.model
+	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_support.py --data $(DATA)
+
+evaluate-model: $(VENV)/.model
+	@$(BIN)/python training/evaluate_support.py --data $(DATA)
+
 lock: $(VENV)/.dev
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -o locks/core.txt pyproject.toml
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group build -o locks/build.txt
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
 

@@ -1,7 +1,7 @@
 """Write docs/reference/ from the code: ``python docs/generate.py``; ``--check`` only says what is stale.
 
 What a setting means is written here, under its name; everything else is read from the package.
-"""  # noqa: INP001 - a script, in no package
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ def split(text: str, language: str | None = None) -> list[str]:
 
 
 @given(TEXTS, st.sampled_from([None, "en", "ru", "ja", "xx", ""]))
-def test_spans_are_trimmed_ordered_and_cover_everything_but_blanks(text, language):
+def test_spans_are_trimmed_ordered_and_cover_everything_but_blanks(text: Any, language: Any) -> None:
     """Each character that is not blank is in exactly one span; no span is empty or begins or ends with a blank."""
     covered = 0
     for span in sentences(text, language):
@@ -33,7 +35,7 @@ def test_spans_are_trimmed_ordered_and_cover_everything_but_blanks(text, languag
 
 
 @given(TEXTS)
-def test_the_same_text_has_the_same_sentences(text):
+def test_the_same_text_has_the_same_sentences(text: Any) -> None:
     """Nothing but the text and the language decides."""
     assert sentences(text) == sentences(text)
 
@@ -41,7 +43,7 @@ def test_the_same_text_has_the_same_sentences(text):
 @pytest.mark.parametrize(
     "unit", ["x", "a. ", "「あ。", "« а. ", "(a. ", "- a\n", "a\nb\n", '"', "[1] ", "1. ", "\n", "т.д. "]
 )
-def test_a_megabyte_of_anything_is_split(unit):
+def test_a_megabyte_of_anything_is_split(unit: Any) -> None:
     """No input takes more than time in proportion to its length."""
     text = unit * (1_000_000 // len(unit))
     spans = sentences(text)
@@ -78,12 +80,12 @@ def test_a_megabyte_of_anything_is_split(unit):
         (" \n\t ", []),
     ],
 )  # fmt: skip
-def test_known_texts_are_split_as_people_do(text, expected):
+def test_known_texts_are_split_as_people_do(text: Any, expected: Any) -> None:
     """Abbreviations, numbers, lists, citations, tables, code and other scripts."""
     assert split(text) == expected
 
 
-def test_hard_wrapped_lines_are_one_sentence():
+def test_hard_wrapped_lines_are_one_sentence() -> None:
     """A line broken for its width goes on, with any kind of line end; a short last line ends its paragraph."""
     text = (
         "This is a paragraph that was wrapped at some width and\r\n"
@@ -96,7 +98,7 @@ def test_hard_wrapped_lines_are_one_sentence():
     ]
 
 
-def test_a_russian_abbreviation_is_kept_under_another_language():
+def test_a_russian_abbreviation_is_kept_under_another_language() -> None:
     """Even told a wrong language, an abbreviation does not end a sentence."""
     assert split("А это т.е. второе", "en") == ["А это т.е. второе"]
 
@@ -110,13 +112,13 @@ def test_a_russian_abbreviation_is_kept_under_another_language():
         ("Moscow (Москва) is the capital of Russia", "en"),
     ],
 )  # fmt: skip
-def test_languages_are_told_by_script_and_small_words(text, code):
+def test_languages_are_told_by_script_and_small_words(text: Any, code: Any) -> None:
     """English where nothing else is clear."""
     assert language_of(text) == code
 
 
 @given(st.lists(st.integers(0, 60), max_size=20), st.integers(1, 100))
-def test_every_sentence_is_in_exactly_one_part(lengths, tokens):
+def test_every_sentence_is_in_exactly_one_part(lengths: Any, tokens: Any) -> None:
     """Parts are neighbours in order, and all of them together are all sentences."""
     text, spans = "", []
     for length in lengths:
@@ -128,13 +130,13 @@ def test_every_sentence_is_in_exactly_one_part(lengths, tokens):
     assert all(len(group) for group in groups)
 
 
-def test_a_long_sentence_is_a_part_alone():
+def test_a_long_sentence_is_a_part_alone() -> None:
     """A sentence over the size is not joined with its neighbours."""
     text = "Short one. " + "word " * 200 + "end. Short two."
     assert parts(text, sentences(text), 50) == (range(1), range(1, 2), range(2, 3))
 
 
-def test_short_sentences_share_a_part():
+def test_short_sentences_share_a_part() -> None:
     """About a hundred tokens are seventy-five words."""
     text = "One two three four five six seven. " * 20
     sizes = [len(group) for group in parts(text, sentences(text), 100)]

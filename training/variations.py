@@ -76,7 +76,7 @@ def _opposite(claim: str, _context: str, rng: random.Random) -> str | None:
     if not places:
         return None
     place = rng.choice(places)
-    return claim[: place.start()] + swaps[place[0]] + claim[place.end() :]
+    return f"{claim[: place.start()]}{swaps[place[0]]}{claim[place.end() :]}"
 
 
 CHANGES = {"number": _number, "name": _name, "negation": _negation, "opposite": _opposite}

@@ -103,7 +103,7 @@ def check(verdict: Verdict, contexts: tuple[Passage, ...], scale: Scale) -> None
 
 @settings(max_examples=150)
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, max_size=4), st.sampled_from(SCALES), st.booleans())
-def test_support_has_a_verdict_for_any_text(claims, contexts, scale, skippable):
+def test_support_has_a_verdict_for_any_text(claims: Any, contexts: Any, scale: Any, skippable: Any) -> None:
     """Every unit has a verdict; probabilities are in [0, 1], and evidence stands where it is said to stand."""
     for level in ("claim", "sentence"):
         verdicts = rate(*claims, contexts=tuple(contexts), level=level, scale=scale, skippable=skippable)
@@ -113,7 +113,7 @@ def test_support_has_a_verdict_for_any_text(claims, contexts, scale, skippable):
 
 @settings(max_examples=100)
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.sampled_from(SCALES))
-def test_whole_responses_have_a_verdict_for_any_text(response, contexts, scale):
+def test_whole_responses_have_a_verdict_for_any_text(response: Any, contexts: Any, scale: Any) -> None:
     """The same holds of a response judged as a whole."""
     (verdict,) = rate(response, contexts=tuple(contexts), level="response", scale=scale, task="response_support")
     check(verdict, passages(*contexts), scale)
@@ -121,7 +121,7 @@ def test_whole_responses_have_a_verdict_for_any_text(response, contexts, scale):
 
 @settings(max_examples=100)
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.sampled_from(["passage", "claim", "sentence", "response"]))
-def test_relevance_has_a_verdict_for_any_text(question, texts, level):
+def test_relevance_has_a_verdict_for_any_text(question: Any, texts: Any, level: Any) -> None:
     """The same holds of relevance; only a passage is quoted, from itself."""
     verdicts = rate(*texts, contexts=(), level=level, scale=GRADE_0_3, task="relevance", question=question)
     for verdict in verdicts:
@@ -131,7 +131,7 @@ def test_relevance_has_a_verdict_for_any_text(question, texts, level):
 
 @settings(max_examples=100)
 @given(TEXTS, st.lists(TEXTS, min_size=2, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_passages_changes_nothing(claim, contexts, order):
+def test_the_order_of_passages_changes_nothing(claim: Any, contexts: Any, order: Any) -> None:
     """Whatever their order, the probability is the same."""
     shuffled = contexts[:]
     order.shuffle(shuffled)
@@ -142,7 +142,7 @@ def test_the_order_of_passages_changes_nothing(claim, contexts, order):
 
 @settings(max_examples=50)
 @given(TEXTS, st.lists(TEXTS, max_size=3))
-def test_the_same_call_has_the_same_reply(claim, contexts):
+def test_the_same_call_has_the_same_reply(claim: Any, contexts: Any) -> None:
     """Byte for byte."""
     body = orjson.dumps(
         {"task": "support", "units": [_plain(claim)], "passages": [_plain(c) for c in contexts], "trivial": True}
@@ -155,7 +155,7 @@ def _plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_higher_probability_never_earns_a_lower_label(scale):
+def test_a_higher_probability_never_earns_a_lower_label(scale: Any) -> None:
     """The cuts are ascending, the ends of the scale are reached, and ``yes`` is where the best grades begin."""
     yes = model().support.yes
     cuts = cuts_of(scale, yes)
@@ -167,7 +167,7 @@ def test_a_higher_probability_never_earns_a_lower_label(scale):
     assert yes in cuts
 
 
-def test_both_claim_scales_accept_the_same_claims():
+def test_both_claim_scales_accept_the_same_claims() -> None:
     """4 or 5 on the scale of five is where ``yes`` is, so a threshold of 0.6 says the same on both."""
     yes = model().support.yes
     for k in range(1001):
@@ -178,7 +178,7 @@ def test_both_claim_scales_accept_the_same_claims():
 # ---- what it can tell
 
 
-def test_what_stands_in_a_passage_is_supported():
+def test_what_stands_in_a_passage_is_supported() -> None:
     """Each sentence of a passage is found, with the passage it is from."""
     for number, text in enumerate(CITY, 1):
         (verdict,) = rate(text.partition(". ")[0] + ".")
@@ -196,18 +196,18 @@ def test_what_stands_in_a_passage_is_supported():
         ("Paris lies on the Seine.", "Paris lies on the Danube."),
     ],
 )
-def test_one_changed_word_is_refused(right, wrong):
+def test_one_changed_word_is_refused(right: Any, wrong: Any) -> None:
     """A changed number, an added or lost negation, a swapped name: below the true statement and below the cut."""
     assert chance(wrong) < chance(right)
     assert chance(wrong) < model().support.yes <= chance(right)
 
 
-def test_a_swapped_subject_lowers_the_probability():
+def test_a_swapped_subject_lowers_the_probability() -> None:
     """Below the true statement; not always below the cut, which the model card says."""
     assert chance("Warsaw is the capital of Russia.") < chance("Moscow is the capital of Russia.")
 
 
-def test_numbers_are_compared_by_value():
+def test_numbers_are_compared_by_value() -> None:
     """12 million is 12,000,000, and what is not found is named as it was written."""
     assert chance("The city has 12 million inhabitants.") == pytest.approx(
         chance("The city has 12,000,000 inhabitants."), abs=0.1
@@ -217,7 +217,7 @@ def test_numbers_are_compared_by_value():
     assert verdict.reason.startswith("not found: 15 million, Rostov")
 
 
-def test_russian_is_read_by_its_stems():
+def test_russian_is_read_by_its_stems() -> None:
     """Inflected words are found; a changed number and a negation are not."""
     text = "Москва — столица России. Население города составляет 12,6 млн человек."
     right = chance("Население города — 12,6 миллиона человек.", text)
@@ -225,14 +225,14 @@ def test_russian_is_read_by_its_stems():
     assert chance("Москва является столицей России.", text) > chance("Москва не является столицей России.", text)
 
 
-def test_scripts_without_blanks_are_read():
+def test_scripts_without_blanks_are_read() -> None:
     """Chinese is compared by pairs of characters."""
     assert chance("莫斯科是俄罗斯的首都。", "莫斯科是俄罗斯的首都。人口很多。") > chance(
         "北京有很多大学。", "莫斯科是俄罗斯的首都。人口很多。"
     )
 
 
-def test_without_a_shared_word_nothing_is_supported():
+def test_without_a_shared_word_nothing_is_supported() -> None:
     """The probability is 0, with the missing words as the reason and no evidence."""
     (verdict,) = rate("Quantum computers factor integers.")
     assert (verdict.label, verdict.probability, verdict.evidence) == ("no", 0.0, ())
@@ -240,20 +240,20 @@ def test_without_a_shared_word_nothing_is_supported():
 
 
 @pytest.mark.parametrize("contexts", [(), ("",), (" \n",)])
-def test_without_passages_nothing_is_supported(contexts):
+def test_without_passages_nothing_is_supported(contexts: Any) -> None:
     """No passages, or blank ones, support nothing; that is an answer, not a failure."""
     (verdict,) = rate("Moscow is the capital of Russia.", contexts=contexts)
     assert (verdict.label, verdict.probability) == ("no", 0.0)
 
 
-def test_a_blank_unit_is_unjudged():
+def test_a_blank_unit_is_unjudged() -> None:
     """A text without words has no verdict, and says why."""
     blank, signs = rate("  ", "😀 — …")
     assert (blank.label, blank.failure) == (None, "the text is blank")
     assert (signs.label, signs.failure) == (None, "no words to look for")
 
 
-def test_function_words_alone_are_no_support():
+def test_function_words_alone_are_no_support() -> None:
     """A claim of stop words is not carried by a passage that has them."""
     (verdict,) = rate("The of and is it.", scale=GRADE_0_2)
     assert verdict.label != "2"
@@ -268,7 +268,7 @@ def test_function_words_alone_are_no_support():
         "Надеюсь, это поможет!", "Ingredients:", "To install it, follow these steps:",
     ],
 )  # fmt: skip
-def test_sentences_that_state_nothing_are_trivial(text):
+def test_sentences_that_state_nothing_are_trivial(text: Any) -> None:
     """Greetings, headings, announcements, courtesies, questions back: only where the question allows it."""
     (verdict,) = rate(text, level="sentence", skippable=True)
     assert (verdict.label, verdict.value, verdict.raw) == (TRIVIAL, None, None)
@@ -284,13 +284,13 @@ def test_sentences_that_state_nothing_are_trivial(text):
         "Here is Moscow, the capital of Russia.", "12",
     ],
 )  # fmt: skip
-def test_sentences_that_may_state_something_are_not_trivial(text):
+def test_sentences_that_may_state_something_are_not_trivial(text: Any) -> None:
     """In doubt a sentence is judged."""
     (verdict,) = rate(text, level="sentence", skippable=True)
     assert verdict.label != TRIVIAL
 
 
-def test_a_whole_response_is_the_mean_of_its_sentences():
+def test_a_whole_response_is_the_mean_of_its_sentences() -> None:
     """Trivial sentences do not count; the reason names the worst sentence, the evidence is of the best."""
     text = "Hello! Moscow is the capital of Russia. It exports 40 violins."
     (verdict,) = rate(text, level="response", scale=GRADE_0_2, task="response_support")
@@ -304,7 +304,7 @@ def test_a_whole_response_is_the_mean_of_its_sentences():
     assert verdict.evidence[0].text == "Moscow is the capital of Russia."
 
 
-def test_relevance_names_the_shared_and_the_missing_words():
+def test_relevance_names_the_shared_and_the_missing_words() -> None:
     """A passage about the question is weighed above another, and its best sentence is quoted."""
     units = tuple(
         Unit(f"r/passage/{n}", "passage", text, Span(0, len(text)), f"p{n}") for n, text in enumerate(CITY, 1)
@@ -318,7 +318,7 @@ def test_relevance_names_the_shared_and_the_missing_words():
     assert beside.evidence == ()
 
 
-def test_relevance_to_a_blank_question_is_unjudged():
+def test_relevance_to_a_blank_question_is_unjudged() -> None:
     """Nothing is relevant or irrelevant to nothing."""
     (verdict,) = rate("Moscow.", level="response", task="relevance", question=" ")
     assert (verdict.label, verdict.failure) == (None, "the question is blank")
@@ -327,7 +327,7 @@ def test_relevance_to_a_blank_question_is_unjudged():
 # ---- calls and replies
 
 
-def test_it_is_a_judge():
+def test_it_is_a_judge() -> None:
     """It has what the engine asks of judges and backends, and answers every task."""
     judge: Judge = JUDGE
     assert isinstance(judge.backend, Backend)
@@ -341,7 +341,7 @@ def test_it_is_a_judge():
     assert all(judge.can(task) for task in TASKS)
 
 
-def test_its_maker_names_the_version_and_the_model():
+def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version."""
     maker = JUDGE.maker(Rate("support", (), YES_NO))
     assert maker.startswith("embedded-1#")
@@ -349,7 +349,7 @@ def test_its_maker_names_the_version_and_the_model():
     int(maker[-6:], 16)
 
 
-def test_another_scale_is_the_same_call():
+def test_another_scale_is_the_same_call() -> None:
     """Scale, evidence and reasons are read from the stored reply; what is computed does not change."""
     unit = (Unit("u", "claim", "Moscow is big."),)
 
@@ -363,7 +363,7 @@ def test_another_scale_is_the_same_call():
     assert body(passages=passages(CITY[0])).key not in keys
 
 
-def test_no_units_are_no_call():
+def test_no_units_are_no_call() -> None:
     """A question about nothing is answered with nothing."""
     assert ask(Rate("support", (), YES_NO)) == Rated(())
 
@@ -371,7 +371,7 @@ def test_no_units_are_no_call():
 @pytest.mark.parametrize(
     "replies", [[Failed("it broke")], [Reply("{}")], [Reply("no JSON")], [Reply('{"units": [1, 2]}')], [Reply("[]")]]
 )
-def test_a_failed_or_unreadable_reply_leaves_all_unjudged(replies: Replies):
+def test_a_failed_or_unreadable_reply_leaves_all_unjudged(replies: Replies) -> None:
     """Every unit then says why it has no verdict, and a list of claims is a failure, not an empty list."""
     answer = _end(Rate("support", (Unit("u", "claim", "a"),), YES_NO), replies)
     assert isinstance(answer, Rated)
@@ -393,7 +393,7 @@ def _end(question: Question[Any], replies: Replies) -> Answer:
     return answer
 
 
-def test_the_backend_answers_from_a_thread_and_can_be_opened_again():
+def test_the_backend_answers_from_a_thread_and_can_be_opened_again() -> None:
     """The event loop stays free; after closing, a new run may begin."""
 
     async def run() -> list[str]:
@@ -420,13 +420,13 @@ def test_the_backend_answers_from_a_thread_and_can_be_opened_again():
      ("中" * 6000, "中文。" * 50_000), ("not " * 2000, "is not " * 25_000), ("1 " * 2000, "1,000 " * 50_000),
      ("Aa, and is " * 700, "- Aa\n" * 20_000)],
 )  # fmt: skip
-def test_long_texts_are_weighed(claim, context):
+def test_long_texts_are_weighed(claim: Any, context: Any) -> None:
     """2,000 words against 50,000 take no time to speak of, whatever they are."""
     (verdict,) = rate(claim, contexts=(context,))
     assert verdict.probability is not None
 
 
-def test_it_beats_the_word_overlap_floor_on_human_labels():
+def test_it_beats_the_word_overlap_floor_on_human_labels() -> None:
     """On a thousand rows of the development data: AUROC above that of shared content words."""
     if not DATA.exists():
         pytest.skip("the labelled data is not beside this checkout")

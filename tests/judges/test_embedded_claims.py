@@ -58,12 +58,12 @@ def texts(text: str, before: str = "", **more: Any) -> list[str]:
         ("莫斯科是俄罗斯的首都。人口很多。", ["莫斯科是俄罗斯的首都。", "人口很多。"]),
     ],
 )  # fmt: skip
-def test_sentences_are_taken_apart_where_their_form_is_clear(text, expected):
+def test_sentences_are_taken_apart_where_their_form_is_clear(text: Any, expected: Any) -> None:
     """Clauses keep their subject, insertions and enumerations stand alone, trivial sentences make no claim."""
     assert texts(text) == expected
 
 
-def test_a_pronoun_takes_the_subject_of_the_sentence_before():
+def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
     """Within the part or from the text before it; where it is not obvious it stays."""
     assert texts("Marie Curie was Polish. She died in 1934.") == [
         "Marie Curie was Polish.",
@@ -74,7 +74,7 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before():
     assert texts("It is important to rest.", before="Moscow is big.") == ["It is important to rest."]
 
 
-def test_a_claim_knows_its_sentence():
+def test_a_claim_knows_its_sentence() -> None:
     """Ids count from one; span and parent are the sentence's, and the part is the question's."""
     first, second = claims("Hello! Marie Curie was born in Warsaw and won the Nobel Prize in 1903.", part=3)
     assert (first.id, second.id) == ("claim/1", "claim/2")
@@ -87,7 +87,7 @@ def test_a_claim_knows_its_sentence():
 
 @settings(max_examples=150)
 @given(st.lists(st.text(alphabet='ABc ,;.andwhichisHe"()1中а\n', max_size=60), max_size=5), st.text(max_size=40))
-def test_any_sentences_make_claims(found, before):
+def test_any_sentences_make_claims(found: Any, before: Any) -> None:
     """No text breaks it; every claim has a text, a sentence it is from, and a confidence in [0, 1]."""
     for claim in write(found, before):
         assert claim.text.strip()
@@ -96,6 +96,6 @@ def test_any_sentences_make_claims(found, before):
 
 
 @pytest.mark.parametrize("unit", ["and is ", "which, is ", "A, b; ", "He is ", "x" * 100 + " ", "include a, "])
-def test_a_sentence_of_any_length_is_written(unit):
+def test_a_sentence_of_any_length_is_written(unit: Any) -> None:
     """Ten thousand words in one sentence take no time to speak of."""
     assert write(["Xa " + unit * 10_000])
