@@ -438,7 +438,7 @@ def _close(store: Store, plan: _Plan, status: str, progress: Progress, folder: F
         "seconds": round(time.monotonic() - progress.started, 3),
     }
     store.finish_run(progress.run, status, summary)
-    if folder is not None and status == "done":  # else the files of an earlier run stay as they belong together
+    if folder is not None:
         row = store.run(progress.run)
         assert row is not None
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec})

@@ -67,8 +67,12 @@ class Folder:
             _write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
 
     def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-        """Write summary.json and run.json."""
-        for name, content in (("summary.json", summary), ("run.json", details)):
+        """Write summary.json and run.json, which names the file that holds this run's results.
+
+        A run that ended early leaves ``results.jsonl`` as an earlier one made it.
+        """
+        results = self._target if details.get("status") == "done" else self._partial
+        for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
             _write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
 

@@ -41,10 +41,12 @@ class Tree:
 
     def value(self, features: Sequence[float]) -> float:
         """The value of the leaf that these features come to."""
-        node = 0
-        while self.column[node] >= 0:
-            node = self.left[node] if features[self.column[node]] <= self.cut[node] else self.right[node]
-        return self.cut[node]
+        columns, cuts, left, right = self.column, self.cut, self.left, self.right
+        node, column = 0, columns[0]
+        while column >= 0:
+            node = left[node] if features[column] <= cuts[node] else right[node]
+            column = columns[node]
+        return cuts[node]
 
 
 @dataclass(frozen=True, slots=True)

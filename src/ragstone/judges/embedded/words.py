@@ -30,6 +30,9 @@ SCOPE: Final = 3
 LONGEST_WORD: Final = 40
 """Characters of a word that are compared; longer ones are cut."""
 
+REMEMBERED: Final = 32_768
+"""Words of a language whose reading is kept."""
+
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -68,13 +71,23 @@ def lexicon() -> dict[str, Any]:
     return cast("dict[str, Any]", orjson.loads(raw))
 
 
+class _Word(NamedTuple):
+    """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number."""
+
+    stem: str
+    number: str
+    negation: bool
+    negated: bool
+    capital: bool
+    shouted: bool
+
+
 @dataclass(frozen=True, slots=True)
 class _Language:
     stem: Callable[[str], str]
-    negations: frozenset[str]
+    word: Callable[[str], _Word]
     marks: frozenset[str]
-    numbers: dict[str, str]
-    cased: bool
+    denial: str
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -84,31 +97,46 @@ def _pairs(text: str) -> dict[str, str]:
 @lru_cache(maxsize=64)
 def _language(code: str) -> _Language:
     words = lexicon()
+    stem = _stemmer(code)
+    negations = frozenset(words["negations"].get(code, "").split())
+    numbers = _pairs(words["number_words"].get(code, ""))
+    same, contractions = _pairs(words["same"]), _pairs(words["contractions"])
+    cased = code != "de"
+
+    def read(raw: str) -> _Word:
+        word, negated = _plain(raw, contractions)
+        capital = cased and raw[0].isupper()
+        shouted = len(raw) > 1 and raw.isupper()
+        if word in numbers:
+            return _Word("", numbers[word], False, negated, capital, shouted)
+        if word in negations:
+            return _Word(stem(word), "", True, negated, capital, shouted)
+        bare = same.get(word, word)[:LONGEST_WORD]
+        return _Word(stem(bare) if bare else "", "", False, negated, capital, shouted)
+
+    known = lru_cache(maxsize=REMEMBERED)(read)
     return _Language(
-        stem=_stemmer(code),
-        negations=frozenset(words["negations"].get(code, "").split()),
+        stem=stem,
+        word=lambda raw: known(raw) if len(raw) <= LONGEST_WORD else read(raw),
         marks=frozenset(words["negation_marks"].get(code, "")),
-        numbers=_pairs(words["number_words"].get(code, "")),
-        cased=code != "de",
+        denial=stem("not"),
     )
 
 
 @lru_cache(maxsize=1)
-def _shared() -> tuple[dict[str, int], dict[str, int], frozenset[str], dict[str, str], dict[str, str]]:
+def _shared() -> tuple[dict[str, int], dict[str, int], frozenset[str]]:
     words = lexicon()
     return (
         {word: int(power) for word, power in _pairs(words["multipliers"]).items()},
         {word: int(power) for word, power in _pairs(words["suffix_multipliers"]).items()},
         frozenset(words["number_endings"].split()),
-        _pairs(words["same"]),
-        _pairs(words["contractions"]),
     )
 
 
 def _stemmer(code: str) -> Callable[[str], str]:
     name = _STEMMERS.get(code)
     if name is None:
-        return lru_cache(maxsize=65_536)(_fold)
+        return lru_cache(maxsize=REMEMBERED)(_fold)
     from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
 
     algorithm = stemmer(name)
@@ -116,7 +144,7 @@ def _stemmer(code: str) -> Callable[[str], str]:
     def stem(word: str) -> str:
         return _fold(algorithm.stemWord(word))
 
-    return lru_cache(maxsize=65_536)(stem)
+    return lru_cache(maxsize=REMEMBERED)(stem)
 
 
 def _fold(word: str) -> str:
@@ -161,8 +189,8 @@ def tokens_of(text: str, language: str) -> list[Token]:
 
 def _tokens(text: str, language: str) -> Iterator[Token]:
     code = _language(language)
-    multipliers, suffixes, endings, same, contractions = _shared()
-    stem = code.stem
+    multipliers, suffixes, endings = _shared()
+    read = code.word
     held: tuple[str, int, int] | None = None  # a number that a multiplier may follow
     last_end = 0
     for found in _TOKEN.finditer(text):
@@ -191,19 +219,18 @@ def _tokens(text: str, language: str) -> Iterator[Token]:
         elif kind == "sign":
             yield Token(raw, start, end, WORD)
         elif kind == "dotted":
-            yield Token(stem(raw.replace(".", "").lower()), start, end, NAME)
+            yield Token(code.stem(raw.replace(".", "").lower()), start, end, NAME)
         else:
-            word, negated = _plain(raw, contractions)
-            if word in code.numbers:
-                held = (code.numbers[word], start, end)
-            elif word in code.negations:
-                yield Token(stem(word), start, end, NEGATION)
-            elif word:
-                word = same.get(word, word)[:LONGEST_WORD]
-                named = code.cased and raw[0].isupper() and (_inside(text, last_end, start) or _shouted(raw))
-                yield Token(stem(word), start, end, NAME if named else WORD)
+            stem, number, negation, negated, capital, shouted = read(raw)
+            if number:
+                held = (number, start, end)
+            elif negation:
+                yield Token(stem, start, end, NEGATION)
+            elif stem:
+                named = capital and (shouted or _inside(text, last_end, start))
+                yield Token(stem, start, end, NAME if named else WORD)
             if negated:
-                yield Token(stem("not"), start, end, NEGATION)
+                yield Token(code.denial, start, end, NEGATION)
         last_end = end
     if held is not None:
         yield Token(number_of(held[0]), held[1], held[2], NUMBER)
@@ -235,10 +262,6 @@ def _inside(text: str, last_end: int, start: int) -> bool:
     return not any(c in _STOPS for c in gap)
 
 
-def _shouted(raw: str) -> bool:
-    return len(raw) > 1 and raw.isupper()
-
-
 def negated(tokens: list[Token], functional: Callable[[str], bool]) -> frozenset[str]:
     """The stems that stand up to three words after a negation, function words not counted."""
     found: set[str] = set()
@@ -256,7 +279,7 @@ def negated(tokens: list[Token], functional: Callable[[str], bool]) -> frozenset
 def function_stems(language: str) -> frozenset[str]:
     """Stems of the words of a language that carry grammar rather than content, as far as they are listed."""
     stem = _language(language).stem
-    known = (*FUNCTION_WORDS.get(language, ()), *sorted(_language(language).negations))
+    known = (*FUNCTION_WORDS.get(language, ()), *lexicon()["negations"].get(language, "").split())
     return frozenset(stem(word) for word in known)
 
 
