@@ -232,3 +232,17 @@ def test_blank_responses_alone_are_nothing_to_score() -> None:
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
     assert came.code == 0
     assert "empty: blank response" in came.out
+
+
+def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
+    """By flag or by the records' own word; the summary keeps the warning."""
+    write("a.jsonl", row(1))
+    write("b.jsonl", {**row(1), "generator": "any/m"})
+    with FakeServer() as server:
+        judge = f"vllm:m@{server.url}"
+        told = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge, "--generator", "m")
+        known = ragstone("run", "b.jsonl", "-m", "grounding", "-j", judge, "--json")
+        other = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge)
+    assert "models rate their own answers too well" in told.err
+    assert any("models rate" in note for note in known.json["notes"])
+    assert "models rate" not in other.err

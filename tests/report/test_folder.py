@@ -45,9 +45,10 @@ def test_summary_and_run_are_written_readably(tmp_path: Path) -> None:
     folder = Folder(tmp_path, cases=False)
     with folder:
         pass
-    folder.finish({"mean": 0.5}, {"run": 1})
+    folder.finish({"mean": 0.5}, {"run": 1, "status": "done"})
     assert orjson.loads((tmp_path / "summary.json").read_bytes()) == {"mean": 0.5}
-    assert (tmp_path / "run.json").read_text() == '{\n  "run": 1\n}\n'
+    kept = '{\n  "run": 1,\n  "status": "done",\n  "results": "results.jsonl"\n}\n'
+    assert (tmp_path / "run.json").read_text() == kept
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.jsonl", "run.json", "summary.json"]
 
 

@@ -109,6 +109,12 @@ def run(
     ] = None,
     cases: Annotated[bool, typer.Option("--cases", help="With -o: also a file for each record.")] = False,
     name: Annotated[str, typer.Option("--name", help="A name for the run; the input's unless given.")] = "",
+    generator: Annotated[
+        str,
+        typer.Option(
+            "--generator", metavar="MODEL", help="Who wrote the responses, to warn of a judge that is the same."
+        ),
+    ] = "",
     store: StorePath = None,
     config: Configuration = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")] = False,
@@ -133,6 +139,7 @@ def run(
         on_empty=on_empty,
         concurrency=concurrency,
         name=name,
+        generator=generator,
     )
 
 
