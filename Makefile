@@ -29,6 +29,7 @@ $(VENV)/.dev: $(VENV)/.core locks/dev.txt
 
 demo: $(VENV)/.core
 	@$(BIN)/ragstone run examples/traces.jsonl -o out/demo
+	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
