@@ -227,6 +227,15 @@ def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPa
     assert "judge_failed: " in came.out
 
 
+def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A score that needed no judge does not make an unreachable one a success."""
+    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    copied = {**row(1), "contexts": ["It boils in two minutes."], "response": "It boils in two minutes."}
+    came = ragstone("run", write("a.jsonl", copied), "-q", "-m", "claims", "-j", "vllm:m@http://127.0.0.1:9/v1")
+    assert "shortcut" in ragstone("show", "last", "#1", "--json").out
+    assert came.code == 3
+
+
 def test_blank_responses_alone_are_nothing_to_score() -> None:
     """Nothing to judge is no fault of the judge, but a score it is not."""
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")

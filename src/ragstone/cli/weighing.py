@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(file: str, wanted: Wanted, **options: Any) -> None:
-    """Weigh, show progress, show the result; leave with 3 when nothing could be scored."""
+    """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
     drawn = Drawn(flat(file))
     on_start = None if wanted.quiet else drawn.start
     started = api.Options.written(
@@ -63,8 +63,13 @@ def run(file: str, wanted: Wanted, **options: Any) -> None:
             elsewhere = wanted.store or (wanted.config and finished.store.path)
             place = Place(str(wanted.out or ""), wanted.cases, ("--store", str(elsewhere)) if elsewhere else ())
             show(lambda look: outcome(finished, look, place))
-        if not lead(summary):
+        if not lead(summary) or _unanswered(summary["bill"]):
             raise typer.Exit(UNJUDGED)
+
+
+def _unanswered(bill: Mapping[str, Any]) -> bool:
+    """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
+    return bool(bill["failed"]) and not bill["sent"] and not bill["replayed"]
 
 
 @dataclass(slots=True)
