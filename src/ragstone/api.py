@@ -14,7 +14,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self
@@ -352,6 +352,7 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge]) -> _Plan:
         raise ConfigError(f"{source.name}: no metric can run ({reasons}); map columns with --field")
     for metric in chosen:
         routes.check(metric)
+    routes = replace(routes, asked=tuple(dict.fromkeys(task for metric in chosen for task in metric.asks)))
     return _Plan(spec, found, judges, routes, chosen, left_out, {m.name: signature_of(m, routes) for m in chosen})
 
 

@@ -19,6 +19,10 @@ class PriceBook:
         self._own = dict(own or {})
         self._known: dict[tuple[str, str, str], tuple[Decimal, Decimal, Decimal] | None] = {}
 
+    def costs_nothing(self, judge: str) -> bool:
+        """Whether the user's own price for the judge is nothing, whatever its usage."""
+        return self._own.get(judge) == (0.0, 0.0)
+
     def cost(
         self, judge: str, provider: str, model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:

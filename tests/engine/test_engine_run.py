@@ -337,7 +337,7 @@ def test_backends_are_opened_and_closed_once() -> None:
 
 
 def test_a_judge_that_cannot_open_ends_the_run() -> None:
-    """Those that were open are closed, nothing is asked."""
+    """Alone, nothing is asked; in a panel it is left out and named. A judge that no step needs is not opened."""
 
     class Locked(SlowBackend):
         async def open(self) -> None:
@@ -345,10 +345,19 @@ def test_a_judge_that_cannot_open_ends_the_run() -> None:
 
     fine, locked = ScriptedJudge(GOOD), ScriptedJudge(GOOD, name="locked")
     locked.backend = Locked(locked, 1, lambda text: 0.0)
-    outcome = weigh(records(2), WHOLE, only(fine, locked))
+    outcome = weigh(records(2), WHOLE, only(locked))
     assert str(outcome.error) == "no key"
-    assert (fine.backend.opened, fine.backend.closed, locked.backend.closed) == (1, 1, 0)
-    assert fine.asked == locked.asked == []
+    assert locked.asked == []
+    outcome = weigh(records(2), WHOLE, only(fine, locked))
+    assert outcome.error is None
+    assert any("no key" in note for note in outcome.tally.notes)
+    assert (fine.backend.opened, fine.backend.closed) == (1, 1)
+    idle = ScriptedJudge(GOOD, name="idle")
+    outcome = weigh(
+        records(2), WHOLE, Routes(Route((idle,)), {"response_support": Route((fine,))}, ("response_support",))
+    )
+    assert outcome.error is None
+    assert idle.backend.opened == 0
 
 
 def test_leaving_early_cancels_what_is_in_flight() -> None:

@@ -181,7 +181,7 @@ def _cost(notes: Sequence[CallNote]) -> dict[str, Any]:
     for note in notes:
         dollars = None if dollars is None or note.dollars is None else dollars + note.dollars
     return {
-        "calls": len(notes),
+        "calls": sum(not note.error for note in notes),
         "input_tokens": sum(note.usage.input or 0 for note in notes),
         "output_tokens": sum(note.usage.output or 0 for note in notes),
         "dollars": _money(dollars),

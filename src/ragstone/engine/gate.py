@@ -14,14 +14,11 @@ class Gate:
 
     def __init__(self, concurrency: int) -> None:
         self._places = asyncio.Semaphore(concurrency)
-        self.inside = 0
 
     async def __aenter__(self) -> None:
         await self._places.acquire()
-        self.inside += 1
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.inside -= 1
         self._places.release()

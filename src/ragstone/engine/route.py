@@ -10,7 +10,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
-from ragstone.questions import GRADE_0_3, Question, Rate, Task, Write
+from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Write
 from ragstone.signature import signature
 
 
@@ -29,6 +29,12 @@ class Routes:
 
     default: Route
     steps: Mapping[Task, Route]
+    asked: tuple[Task, ...] = TASKS
+    """The steps that the metrics of the run may ask; the judges of others are not opened."""
+
+    def in_use(self) -> tuple[Route, ...]:
+        """The routes of the steps that are asked, each once."""
+        return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
     def of(self, task: Task) -> Route:
         """The route of a step."""
@@ -36,8 +42,7 @@ class Routes:
 
     def judges(self) -> tuple[Judge, ...]:
         """Every judge that may be asked, each once."""
-        routes = (self.default, *self.steps.values())
-        return tuple({id(judge): judge for route in routes for judge in route.judges}.values())
+        return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
 
     def check(self, metric: Metric) -> None:
         """ConfigError, by name, when a step of the metric has no judge that can answer it."""

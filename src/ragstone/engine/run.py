@@ -76,7 +76,10 @@ class Engine:
         self.settings = settings
         self.tally = Tally()
         self._gates: dict[int, Gate] = {}
-        self._flying: dict[bytes, asyncio.Future[Reply | Failed]] = {}
+        self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
+        self._sending: set[bytes] = set()
+        self._opening: dict[int, asyncio.Future[None]] = {}
+        self._closing = False
         self._failures: dict[int, int] = {}
         self._down: dict[int, str] = {}
         self._stop: RagstoneError | None = None
@@ -92,20 +95,21 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
         self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
+        patient = True
         # Enough records for every place at every endpoint, and some whose next call waits to take one over.
         active = 2 * sum(backend.concurrency for backend in backends) + 8
-        opened: list[Backend] = []
         writer = asyncio.create_task(self._write_groups())
         try:
-            for backend in backends:
-                await backend.open()
-                opened.append(backend)
             async with contextlib.aclosing(self._in_order(iter(jobs), active)) as results:
                 async for weighed in results:
                     yield weighed
+        except GeneratorExit:  # whoever reads the results has enough of them, and of the calls for more
+            patient = False
+            raise
         finally:
-            for backend in opened:
-                await backend.close()
+            await self._finish_calls(patient=patient)
+            opened = [backend for backend in backends if id(backend) in self._opening]
+            await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
             await self._write_group()
@@ -123,6 +127,10 @@ class Engine:
                 finished[number] = await self._job(job)
             except RagstoneError as error:
                 self._stop = self._stop or error
+            except Exception as error:  # noqa: BLE001 - the edge: a result that cannot be written down is still one
+                reason = f"internal error: {type(error).__name__}: {error}"
+                finished[number] = set_aside_document(job.id, job.position, reason)
+                self.tally.records += 1
 
         def done(task: asyncio.Task[None]) -> None:
             tasks.discard(task)
@@ -262,7 +270,7 @@ class Engine:
         return CallNote(key, call.judge, call.task, call.maker, reply.usage, reply.finish, self._cost(judge, reply))
 
     def _cost(self, judge: Judge, reply: Reply) -> float | None:
-        if judge.backend.free:
+        if judge.backend.free or self.prices.costs_nothing(judge.id):
             return 0.0
         usage = reply.usage
         if usage.input is None or usage.output is None:
@@ -275,38 +283,48 @@ class Engine:
     # ---- one call
 
     async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
-        key = call.key
-        while (flying := self._flying.get(key)) is not None:
-            try:
-                reply = await asyncio.shield(flying)
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if not flying.cancelled() or (task is not None and task.cancelling()):
-                    raise
-                continue  # whoever was sending it went away; it is ours to send now
+        task = self._flying.get(call.key)
+        if task is not None:
             self.tally.shared += 1
-            return reply
-        stored = self.store.reply(key)
+            return await asyncio.shield(task)
+        stored = self.store.reply(call.key)
         if stored is not None:
             self.tally.replayed += 1
             return reply_from_json(stored)
-        assert self._loop is not None
-        flying = self._flying[key] = self._loop.create_future()
+        # A call is the engine's, not the record's: what is paid for is kept, whoever stops waiting for it.
+        task = self._flying[call.key] = asyncio.create_task(self._pay(judge, call))
+        return await asyncio.shield(task)
+
+    async def _pay(self, judge: Judge, call: Call) -> Reply | Failed:
         try:
             reply = await self._send(judge, call)
             if isinstance(reply, Reply):
                 usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply))
                 await self._keep(call, reply)
-            flying.set_result(reply)
-        except BaseException as error:
-            flying.cancel()
-            if isinstance(error, RagstoneError):
-                self._halt(error)
+        except RagstoneError as error:
+            self._halt(error)
             raise
+        else:
+            return reply
         finally:
-            del self._flying[key]
-        return reply
+            del self._flying[call.key]
+
+    async def _finish_calls(self, *, patient: bool) -> None:
+        """Let calls that are at an endpoint come back and be kept; those that wait for a turn are not made."""
+        self._closing = True
+        calls = list(self._flying.items())
+        for key, task in calls:
+            if not patient or key not in self._sending:
+                task.cancel()
+        await asyncio.gather(*(task for _, task in calls), return_exceptions=True)
+
+    async def _open(self, backend: Backend) -> None:
+        """Open a backend before its first call, once: a run that needs none of its answers needs no key of it."""
+        opening = self._opening.get(id(backend))
+        if opening is None:
+            opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
+        await asyncio.shield(opening)
 
     async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
@@ -316,9 +334,11 @@ class Engine:
         end: float | None = None
         for attempt in range(1, self.settings.tries + 1):
             try:
+                await self._open(backend)
                 async with gate:
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
+                    self._sending.add(call.key)
                     now = self._loop.time()
                     end = end or now + self.settings.deadline
                     # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
@@ -332,11 +352,12 @@ class Engine:
                 if trouble.fatal:
                     return self._lose(judge, trouble)
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
-                last = attempt == self.settings.tries or self._loop.time() + pause >= (end or 0.0)
+                last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
                 if not trouble.retryable or last:
                     return self._give_up(judge, trouble, attempt)
                 self.tally.retried += 1
                 self.tally.retry_causes[_cause(trouble)] += 1
+                self._sending.discard(call.key)
                 await asyncio.sleep(pause)
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self.tally.failed += 1
@@ -346,6 +367,8 @@ class Engine:
                 for note in reply.notes:
                     self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
+            finally:
+                self._sending.discard(call.key)
         raise AssertionError("the last attempt always returns")
 
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
@@ -362,7 +385,7 @@ class Engine:
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
         self._down[id(judge.backend)] = str(error)
-        for route in (self.routes.default, *self.routes.steps.values()):
+        for route in self.routes.in_use():
             if judge in route.judges and all(id(member.backend) in self._down for member in route.judges):
                 raise error
         self.tally.notes[f"{judge.name} is left out from here on: {error}"] += 1
@@ -411,7 +434,10 @@ class Engine:
             await self._loop.run_in_executor(None, self.store.commit)
         except StoreError as error:
             trouble = error
-            self._halt(error)
+        except Exception as error:  # noqa: BLE001 - the edge: whoever waits for the disk must hear of any trouble
+            trouble = StoreError(f"{self.store.path}: cannot write ({type(error).__name__}: {error})")
+        if trouble is not None:
+            self._halt(trouble)
         for _, durable in calls:
             if not durable.done():
                 if trouble is None:

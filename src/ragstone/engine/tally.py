@@ -48,7 +48,6 @@ class Tally:
     shared: int = 0
     retried: int = 0
     failed: int = 0
-    in_flight: int = 0
     paid: Spent = field(default_factory=Spent)
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)

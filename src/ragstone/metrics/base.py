@@ -176,8 +176,8 @@ class Metric:
             status="partial" if unjudged or incomplete else "scored",
             asked=len(counted),
             unjudged=unjudged,
-            low=total / len(counted),
-            high=(total + unjudged) / len(counted),
+            low=0.0 if incomplete else total / len(counted),  # how many units are missing is not known
+            high=1.0 if incomplete else (total + unjudged) / len(counted),
             outcome=self.outcome(value),
             reason=why,
             **common,

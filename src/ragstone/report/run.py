@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -195,11 +194,6 @@ def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:
     if unit["level"] == "response":
         return result.get("response") or ""
     return next((c["text"] for c in result.get("contexts", ()) if c["id"] == unit["parent"]), "")
-
-
-def store_exists(path: Path | str) -> bool:
-    """Whether there is a store at all, so that reading commands do not create one."""
-    return Path(path).exists()
 
 
 def _verdict_row(
