@@ -372,12 +372,12 @@ def test_metrics_are_checked_by_name() -> None:
 
 @pytest.mark.parametrize("how", ["flag", "file"])
 def test_on_empty_holds_for_all_metrics(how: str) -> None:
-    """A metric's own setting beats it."""
+    """A metric's own setting beats the file's general one, and a flag beats both."""
     own = '[metrics.grounding]\non_empty = "one"\n'
     text, flags = (own, {"on_empty": "zero"}) if how == "flag" else (f'[run]\non_empty = "zero"\n{own}', {})
     chosen, _ = choose(spec(text, **flags), EVERYTHING, paid=False)
     assert {metric.name: metric.on_empty for metric in chosen} == {
-        name: "one" if name == "grounding" else "zero" for name in catalogue()
+        name: "one" if name == "grounding" and how == "file" else "zero" for name in catalogue()
     }
 
 
@@ -501,3 +501,42 @@ def test_a_spec_is_a_value() -> None:
     """Resolving twice gives equal specs."""
     assert spec(TABLE, judges=["mine"]) == spec(TABLE, judges=["mine"])
     assert replace(spec(), on_error="skip") != spec()
+
+
+def test_a_panel_by_default_follows_the_metrics_own_aggregate() -> None:
+    """``response_groundedness.aggregate`` counts whichever way the panel was named."""
+    parameters = {"response_groundedness": {"aggregate": "min"}}
+    spec = resolve(Flags(judges=["[embedded,ollama:a]"], parameters=parameters))
+    assert (spec.steps["response_support"].aggregate, spec.default.aggregate) == ("min", "mean")
+
+
+def test_a_flag_beats_the_files_parameters(tmp_path: Path) -> None:
+    """Also where the file's setting is a metric's own."""
+    path = tmp_path / "r.toml"
+    path.write_text(
+        "[metrics.response_groundedness]\njudges = ['embedded']\n[metrics.grounding]\non_empty = 'zero'\n",
+        encoding="utf-8",
+    )
+    spec = resolve(Flags(config=path, judges=["response_support=ollama:a"], on_empty="one"))
+    assert spec.steps["response_support"].judges == ("ollama:a",)
+    assert spec.parameters["grounding"]["on_empty"] == "one"
+
+
+def test_the_metrics_own_panel_names_nobody_twice() -> None:
+    with pytest.raises(ConfigError, match="names the same judge twice"):
+        resolve(Flags(parameters={"response_groundedness": {"judges": ("embedded", "embedded")}}))
+
+
+@pytest.mark.parametrize("text", ["[judges]\napi_key = 'sk-S'", "[judges]\nmine = 'sk-S'", "judges = 'sk-S'"])
+def test_a_key_in_a_wrong_place_is_not_repeated(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        resolve(Flags(config=path))
+    assert "sk-S" not in str(caught.value)
+
+
+def test_a_judges_patience_lengthens_the_deadline(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text("[judges.slow]\nprovider = 'ollama'\nmodel = 'm'\ntimeout = 900\n", encoding="utf-8")
+    assert resolve(Flags(config=path, judges=["slow"])).engine.deadline == 900

@@ -111,8 +111,9 @@ class Options:
         """What of this the configuration merges."""
         objects = [judge.name for judge in self.objects()]
         names = [judge for judge in self.judges or () if isinstance(judge, str)]
-        # An object alone is the judge of every step; where names are given too, they say what it is for.
-        judges = names or ([f"[{','.join(objects)}]"] if objects else None)
+        # An object that no name speaks of is the judge of every step that is not named.
+        loose = [name for name in objects if not any(name in text for text in names)]
+        judges = [*([f"[{','.join(loose)}]"] if loose else []), *names] or None
         return Flags(
             metrics=self.metrics,
             judges=judges,

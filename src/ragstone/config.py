@@ -39,6 +39,12 @@ ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 OnError = Literal["stop", "skip"]
 
 
+_HARMLESS: Final = frozenset(
+    ("model", "concurrency", "timeout", "temperature", "max_tokens", "structured", "seed", "price")
+)
+"""Settings of a judge whose value a message may repeat."""
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -149,6 +155,7 @@ def resolve(flags: Flags) -> RunSpec:
     file, origin = _read(flags.config)
     judges = [*_listed(file.run.judge), *(f"{step}={_joined(who)}" for step, who in file.steps.items())]
     default, steps = _routing(judges, f"{origin}: ")
+    more: dict[Task, tuple[str, ...]] = {}
     if flags.judges:
         first, more = _routing(flags.judges, "")
         default, steps = first or default, {**steps, **more}
@@ -157,10 +164,14 @@ def resolve(flags: Flags) -> RunSpec:
     if aggregate not in AGGREGATES:
         raise ConfigError(f"panel aggregate '{aggregate}'; expected {', '.join(AGGREGATES)}")
     chosen, parameters = _metrics(file, flags, origin)
-    if names := parameters.get("response_groundedness", {}).get("judges"):
-        steps["response_support"] = tuple(names)
+    panel = parameters.get("response_groundedness", {})
+    by_flag = "judges" in flags.parameters.get("response_groundedness", {})
+    if panel.get("judges") and (by_flag or "response_support" not in more):
+        steps["response_support"] = _distinct(tuple(panel["judges"]), "response_groundedness.judges")
+    if panel.get("aggregate"):
+        steps.setdefault("response_support", default)
     weights = {name: float(weight) for name, weight in file.panel.weights.items()}
-    own = parameters.get("response_groundedness", {}).get("aggregate")
+    own = panel.get("aggregate")
 
     def step(task: str | None, names: tuple[str, ...]) -> Step:
         how = own if own and task == "response_support" else aggregate
@@ -175,7 +186,9 @@ def resolve(flags: Flags) -> RunSpec:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")
         specs = {name: replace(spec, concurrency=flags.concurrency) for name, spec in specs.items()}
+    patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
+        engine=replace(ENGINE, deadline=max(ENGINE.deadline, patience)),
         metrics=chosen,
         parameters=parameters,
         judges=specs,
@@ -282,7 +295,11 @@ def _first(error: ValidationError, table: Mapping[str, Any]) -> str:
         near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)
         return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{where} = {problem.get('input')!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+    found = problem.get("input")
+    if problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:]):
+        # A text in the place of a judge's setting may be a key; it is not repeated.
+        return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+    return f"{where} = {found!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
 
 
 def _place(loc: tuple[int | str, ...], table: Any) -> str:
@@ -320,10 +337,11 @@ def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], d
     if on_empty not in EMPTY_VALUE:
         raise ConfigError(f"on_empty '{on_empty}'; expected {', '.join(EMPTY_VALUE)}")
     parameters: dict[str, dict[str, Any]] = {}
-    if on_empty != "null":
+    if on_empty != "null" or flags.on_empty:
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
         parameters = {name: {"on_empty": on_empty} for item in chosen for name in suites.get(item, (item,))}
-    for source, where in ((file.metrics, origin), (flags.parameters, "parameters (--set)")):
+    said = {name: {"on_empty": flags.on_empty} for name in parameters} if flags.on_empty else {}
+    for source, where in ((file.metrics, origin), (said, "on_empty"), (flags.parameters, "parameters (--set)")):
         for name, values in source.items():
             if name not in known:
                 metrics.find(name)
@@ -357,8 +375,7 @@ def _routing(given: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[Ta
         names = _panel(match[2] if match else text)
         if not names:
             raise ConfigError(f"{where}judge {text!r} names nobody")
-        if len(set(names)) < len(names):
-            raise ConfigError(f"{where}judge {text!r} names the same judge twice")
+        _distinct(names, f"{where}judge {text!r}")
         if match is None and default:
             both = f"[{','.join(dict.fromkeys((*default, *names)))}]"
             raise ConfigError(f"{where}two judges for everything; name one, or a panel of them as {both}")
@@ -369,6 +386,12 @@ def _routing(given: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[Ta
         else:
             raise ConfigError(f"{where}no step '{match[1]}'; steps are {', '.join(TASKS)}")
     return default, steps
+
+
+def _distinct(names: tuple[str, ...], where: str) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ConfigError(f"{where} names the same judge twice")
+    return names
 
 
 def _panel(text: str) -> tuple[str, ...]:
@@ -391,7 +414,9 @@ def _spec(name: str, file: _File) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     if table.provider and table.provider not in judge_spec.PRESETS:
-        raise ConfigError(f"judges.{name}.provider '{table.provider}'; known: {', '.join(judge_spec.PRESETS)}")
+        raise ConfigError(
+            f"judges.{name}.provider '{table.provider.partition(':')[0]}'; known: {', '.join(judge_spec.PRESETS)}"
+        )
     if not table.provider and not table.base_url:
         raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")
     if table.base_url:

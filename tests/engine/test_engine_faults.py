@@ -372,3 +372,27 @@ def test_blank_records_need_no_judge() -> None:
         outcome = weigh(given, CLAIMS, build(parse(name)))
     assert outcome.error is None
     assert outcome.statuses == ["missing_field", "missing_field", "empty", "empty"]
+
+
+def test_a_result_that_cannot_be_written_down_is_set_aside_by_name() -> None:
+    """However odd what a record brings along, it has its line, and the others theirs."""
+    odd = replace(record("r2"), meta={"k": {("a", 1): 1}})
+    outcome = weigh([record("r1"), odd, record("r3")], WHOLE, ScriptedJudge(GOOD))
+    assert outcome.error is None
+    assert outcome.ids == ["r1", "r2", "r3"]
+    assert "internal error" in outcome.documents[1]["set_aside"]
+
+
+def test_a_call_that_is_under_way_when_the_run_stops_is_kept() -> None:
+    """What is paid for is stored; what was not sent yet is not made."""
+
+    def script(question: Question[Any]) -> Any:
+        if "r1." in about(question):
+            raise BackendError("HTTP 401: no", fatal=True)
+        return "2"
+
+    judge = slow_judge(lambda text: 0.0 if "r1." in text else 0.3, script)
+    with Store(":memory:") as store:
+        outcome = weigh(records(4), WHOLE, judge, store=store)
+        assert str(outcome.error) == "HTTP 401: no"
+        assert len(store.call_keys()) == outcome.tally.sent == len(judge.asked) - 1 > 0

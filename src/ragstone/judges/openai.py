@@ -150,7 +150,7 @@ class OpenAIBackend:
         for name, instead in self._refused.items():
             value = request.pop(name, None)
             if instead and value is not None:
-                request[instead] = value
+                request.setdefault(instead, value)
         return orjson.dumps(request)
 
     def _refusal(self, status: int, data: bytes, body: bytes) -> dict[str, str] | None:
@@ -188,6 +188,9 @@ class OpenAIBackend:
             raise BackendError(
                 f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True
             ) from error
+        if choice.get("finish_reason") == "error" or choice.get("error"):  # a failure that came with status 200
+            said = self._without_key(str(choice.get("error") or content or "no message"))[:200]
+            raise BackendError(f"{self.judge}: the endpoint failed: {said}", judge=self.judge, retryable=True)
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         notes = tuple(
             f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"

@@ -136,8 +136,7 @@ class PromptedJudge:
             return None
         if reading.cut_off:
             schema = self._schema(question, range(1, len(batch.units) + 1))
-            room = 2 * self.settings.max_tokens
-            return self._call(question, _messages(batch.call), schema, repeat, len(batch.units), max_tokens=room)
+            return self._call(question, _messages(batch.call), schema, repeat, len(batch.units), twice=True)
         messages = _repair(_messages(batch.call), reading.reply, reading.problem, reading.missing)
         return self._call(question, messages, self._schema(question, reading.missing), repeat, len(reading.missing))
 
@@ -150,8 +149,7 @@ class PromptedJudge:
         read = _read_claims(question, reply)
         if isinstance(read, str) and isinstance(reply, Reply) and reply.finish != "content_filter":
             if reply.finish == "length":
-                room = 2 * self.settings.max_tokens
-                call = self._call(question, _messages(call), schema, repeat, 1, max_tokens=room)
+                call = self._call(question, _messages(call), schema, repeat, 1, twice=True)
             else:
                 call = self._call(question, _repair(_messages(call), reply.text, read, ()), schema, repeat, 1)
             (reply,) = yield [call]
@@ -177,14 +175,18 @@ class PromptedJudge:
         repeat: int,
         units: int,
         *,
-        max_tokens: int | None = None,
+        twice: bool = False,
     ) -> Call:
         body: dict[str, Any] = {"model": self.settings.model, "messages": messages}
         temperature = self._temperature(question)
         if temperature is not None:
             body["temperature"] = temperature
-        body["max_tokens"] = max_tokens or self.settings.max_tokens
-        body.update(self.settings.extra)
+        extra = self.settings.extra
+        limit = "max_completion_tokens" if "max_completion_tokens" in extra else "max_tokens"
+        body[limit] = self.settings.max_tokens
+        body.update(extra)
+        if twice:  # whichever limit holds: the user's own too
+            body[limit] = 2 * body[limit] if isinstance(body[limit], int) else 2 * self.settings.max_tokens
         if schema is not None:
             body["response_format"] = schema
         # orjson gives back its working buffer, many times the size of what is in it; a call is kept for a while.
