@@ -143,6 +143,25 @@ def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
     assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted", "done"]
 
 
+def test_a_second_interrupt_stops_at_once() -> None:
+    """The first lets calls that are under way come back; the second does not wait for them, and nothing is noisy."""
+    write("a.jsonl", *(row(n) for n in range(8)))
+    with FakeServer(latency=20.0) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+            while server.connections < 8:
+                time.sleep(0.01)
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=10)[1]
+        assert process.returncode == 130
+        assert "Unclosed" not in told
+        assert "Traceback" not in told
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
 def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
     """On standard error only; standard output is the JSON document."""

@@ -107,12 +107,14 @@ class Engine:
             patient = False
             raise
         finally:
-            await self._finish_calls(patient=patient)
-            opened = [backend for backend in backends if id(backend) in self._opening]
-            await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
-            writer.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
-            await self._write_group()
+            try:
+                await self._finish_calls(patient=patient)
+            finally:  # also when somebody has no patience left
+                opened = [backend for backend in backends if id(backend) in self._opening]
+                await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
+                writer.cancel()
+                await asyncio.gather(writer, return_exceptions=True)
+                await self._write_group()
         if self._stop is not None:
             raise self._stop
 
