@@ -340,15 +340,8 @@ class Engine:
                 async with gate:
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
-                    self._sending.add(call.key)
-                    now = self._loop.time()
-                    end = end or now + self.settings.deadline
-                    # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
-                    if backend.timeout is not None and now + backend.timeout <= end:
-                        reply = await backend.send(call)
-                    else:
-                        async with asyncio.timeout_at(end):
-                            reply = await backend.send(call)
+                    end = end or self._loop.time() + self.settings.deadline
+                    reply = await self._attempt(backend, call, end)
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
                 if trouble.fatal:
@@ -359,7 +352,6 @@ class Engine:
                     return self._give_up(judge, trouble, attempt)
                 self.tally.retried += 1
                 self.tally.retry_causes[_cause(trouble)] += 1
-                self._sending.discard(call.key)
                 await asyncio.sleep(pause)
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self.tally.failed += 1
@@ -369,9 +361,20 @@ class Engine:
                 for note in reply.notes:
                     self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
-            finally:
-                self._sending.discard(call.key)
         raise AssertionError("the last attempt always returns")
+
+    async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
+        """Send once; for as long as that takes the call is known to be at the endpoint."""
+        assert self._loop is not None
+        self._sending.add(call.key)
+        try:
+            # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
+            if backend.timeout is not None and self._loop.time() + backend.timeout <= end:
+                return await backend.send(call)
+            async with asyncio.timeout_at(end):
+                return await backend.send(call)
+        finally:
+            self._sending.discard(call.key)
 
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         self.tally.failed += 1

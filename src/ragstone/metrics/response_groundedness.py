@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import GRADE_0_2, Rate, Task
-from ragstone.stats import agreement
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
@@ -170,15 +169,12 @@ def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     members = [member for verdict in verdicts for member in verdict.members]
     if not members:
         return {}
-    share, spread = agreement([member.raw for member in members if member.raw is not None])
     return {
         "panel": [
             {"judge": m.judge, "raw": m.raw, "value": m.value, "reason": m.reason, "failure": m.failure}
             for m in members
         ],
         "excluded": [{"judge": m.judge, "cause": m.failure} for m in members if m.unjudged],
-        "agreement": share,
-        "spread": spread,
     }
 
 

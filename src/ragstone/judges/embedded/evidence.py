@@ -225,14 +225,20 @@ def _pairs(own: list[str], window: list[str]) -> float:
     return len(mine & set(pairwise(window))) / len(mine) if mine else 0.0
 
 
+def _places(stems: list[str]) -> dict[str, int]:
+    """Where each stem stands, as bits."""
+    where: dict[str, int] = {}
+    for i, stem in enumerate(stems):
+        where[stem] = where.get(stem, 0) | 1 << i
+    return where
+
+
 def _subsequence(own: list[str], window: list[str]) -> float:
     """Longest common subsequence over the claim's length, by bits: linear in the window for a bounded claim."""
     own, window = own[:ALIGNED], window[:ALIGNED]
     if not own:
         return 0.0
-    where: dict[str, int] = {}
-    for i, stem in enumerate(own):
-        where[stem] = where.get(stem, 0) | 1 << i
+    where = _places(own)
     full = (1 << len(own)) - 1
     row = full
     for stem in window:
@@ -245,15 +251,9 @@ def _run(own: list[str], window: list[str]) -> float:
     own, window = own[:ALIGNED], window[:ALIGNED]
     if not own:
         return 0.0
-    where: dict[str, int] = {}
-    for i, stem in enumerate(own):
-        where[stem] = where.get(stem, 0) | 1 << i
-    best, row = 0, 0
-    rows: list[int] = []
-    for stem in window:
-        row = where.get(stem, 0)
-        rows.append(row)
-    current = rows
+    where = _places(own)
+    best = 0
+    current = rows = [where.get(stem, 0) for stem in window]
     while any(current):
         best += 1
         current = [a << 1 & b for a, b in zip(current, rows[best:], strict=False)]

@@ -18,11 +18,11 @@ RELEVANCE: Final = (
     "numbers_missing", "names", "names_missing", "pairs", "content_pairs", "run", "content_length", "context_length",
     "context_sentences",
 )  # fmt: skip
-"""Features of the question held against the text, named as in ``evidence.FEATURES``."""
+"""Features of the question held against the text, named as in ``evidence.FEATURES``.
 
-ADDED: Final = ("wanted", "refusal", "nothing_shared")
-"""And three more: the text has what such a question asks for (a number, a name); it declines to answer; it
-shares no content word."""
+Three more follow them: the text has what such a question asks for (a number, a name); it declines to answer; it
+shares no content word.
+"""
 
 _COLUMNS: Final = tuple(FEATURES.index(name) for name in RELEVANCE)
 _COUNTS: Final = re.compile(r"\b(?:how (?:many|much|old|long|far|tall|big|large)|when|what year|сколько|когда)\b")
