@@ -33,6 +33,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "run.on_error": "What a record that cannot be read does: `stop` refuses the input, `skip` sets the record aside.",
     "run.on_empty": "The value of a score where there is nothing to judge.",
     "run.store": "The file that keeps calls and results; unless set, `.ragstone/ragstone.db`.",
+    "run.nuggets": "A bank of nuggets by topic, which goes before the records' own.",
     "fields": 'Canonical field to path, as in `question = "user.query"`.',
     "judges.NAME.model": "The model's name, as the endpoint knows it. Required.",
     "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
@@ -81,8 +82,16 @@ def _table(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
 
 
 def command_names() -> list[str]:
-    """The commands, in the order of ``--help``."""
-    return list(_root().commands)
+    """The commands, in the order of ``--help``, those of a group as ``group command``."""
+    return [name for name, _ in _commands(_root())]
+
+
+def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _root() -> Any:
@@ -170,10 +179,11 @@ def cli_page() -> str:
     """Every command with its options and examples."""
     root = _root()
     lines = ["# Command line", "", *_paragraphs(root.help), ""]
-    lines += [f"- [`ragstone {name}`](#ragstone-{name})" for name in root.commands]
+    every = list(_commands(root))
+    lines += [f"- [`ragstone {name}`](#ragstone-{name.replace(' ', '-')})" for name, _ in every]
     lines += ["", "`ragstone --version` prints the version; `-h` after any command its help.", ""]
     lines += ["[Read the results](../tasks/read-the-results.md#for-programs) has the exit codes."]
-    for name, command in root.commands.items():
+    for name, command in every:
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
         options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
         usage = " ".join(["ragstone", name, *(parameter.metavar for parameter in arguments), "[OPTIONS]"])
@@ -212,6 +222,8 @@ def written(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(str(written(item)) for item in value)}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

@@ -207,6 +207,7 @@ def test_auto_says_what_it_left_out() -> None:
     run = weigh([{"id": "a", "question": "q", "response": "r"}], metrics=None)
     assert set(run.summary()["metrics"]) == {"answer_relevance", "claim_relevance"}
     assert run.summary()["left_out"]["grounding"] == "no record has contexts"
+    assert run.summary()["left_out"]["nugget_recall"] == "no record has nuggets"
 
 
 def test_fields_are_mapped() -> None:

@@ -14,7 +14,7 @@ from ragstone.config import Flags, RunSpec, assignments, choose, resolve
 from ragstone.errors import ConfigError
 from ragstone.metrics import catalogue
 
-EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9}
+EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
 
 
 @pytest.fixture(autouse=True)
@@ -303,7 +303,7 @@ def test_a_flag_replaces_the_judge_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        ("claim=openai:a", "no step 'claim'; steps are claims, support, response_support, relevance"),
+        ("claim=openai:a", "no step 'claim'; steps are claims, nuggetize, importance, support, assign, "),
         ("[openai:a,openai:a]", "names the same judge twice"),
         ("[]", "names nobody"), ("support=[]", "names nobody"), ("", "names nobody"),
     ],
@@ -375,7 +375,7 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     """A metric's own setting beats the file's general one, and a flag beats both."""
     own = '[metrics.grounding]\non_empty = "one"\n'
     text, flags = (own, {"on_empty": "zero"}) if how == "flag" else (f'[run]\non_empty = "zero"\n{own}', {})
-    chosen, _ = choose(spec(text, **flags), EVERYTHING, paid=False)
+    chosen, _ = choose(spec(text, metrics=["all"], **flags), EVERYTHING)
     assert {metric.name: metric.on_empty for metric in chosen} == {
         name: "one" if name == "grounding" and how == "file" else "zero" for name in catalogue()
     }
@@ -392,14 +392,16 @@ def test_an_unknown_on_error_is_refused() -> None:
 # ---- the choice of metrics
 
 
-def names(text: str = "", present: Any = None, *, paid: bool = False, **flags: Any) -> tuple[list[str], dict[str, str]]:
-    chosen, left_out = choose(spec(text, **flags), EVERYTHING if present is None else present, paid=paid)
+def names(text: str = "", present: Any = None, **flags: Any) -> tuple[list[str], dict[str, str]]:
+    chosen, left_out = choose(spec(text, **flags), EVERYTHING if present is None else present)
     return [metric.name for metric in chosen], left_out
 
 
 def test_auto_takes_what_the_records_have() -> None:
     """Metrics whose fields no record has are left out with the reason."""
-    assert names() == (sorted(catalogue()), {})
+    chosen, left_out = names()
+    assert chosen == [name for name in sorted(catalogue()) if catalogue()[name].calls <= config.AUTO_CALLS]
+    assert set(left_out) == set(catalogue()) - set(chosen)
     chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})
     assert chosen == ["answer_relevance", "claim_relevance"]
     assert left_out["grounding"] == "no record has contexts"
@@ -411,13 +413,20 @@ def test_one_record_with_the_fields_is_enough() -> None:
 
 
 def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where calls cost money a metric of more calls a record than the limit is left out, unless it is named."""
+    """A metric of more calls a record than the limit is left out, unless it is named."""
+    left_out = names()[1]
+    assert left_out["nugget_groundedness"] == "takes about 4 calls a record; ask for it by name"
     monkeypatch.setattr(config, "AUTO_CALLS", 1)
-    chosen, left_out = names(paid=True)
+    chosen, left_out = names()
     assert "grounding" not in chosen
     assert left_out["grounding"] == "takes about 2 calls a record; ask for it by name"
-    assert "grounding" in names(paid=False)[0]
-    assert names(paid=True, metrics=["grounding"])[0] == ["grounding"]
+    assert names(metrics=["grounding"])[0] == ["grounding"]
+
+
+def test_auto_leaves_out_what_no_judge_can_answer() -> None:
+    chosen, left_out = choose(spec(), EVERYTHING, unable=lambda metric: "no" if metric.name == "grounding" else "")
+    assert "grounding" not in {metric.name for metric in chosen}
+    assert left_out["grounding"] == "no"
 
 
 def test_a_metric_by_name_must_have_its_fields() -> None:
@@ -451,9 +460,7 @@ def test_a_policy_for_all_says_nothing_of_those_that_do_not_run() -> None:
 
 
 def test_parameters_reach_the_metric() -> None:
-    chosen, _ = choose(
-        spec(metrics=["grounding"], parameters={"grounding": {"threshold": 0.9}}), EVERYTHING, paid=False
-    )
+    chosen, _ = choose(spec(metrics=["grounding"], parameters={"grounding": {"threshold": 0.9}}), EVERYTHING)
     assert chosen[0].threshold == 0.9
 
 

@@ -50,7 +50,9 @@ def test_each_metric_names_its_steps_with_judge_and_prompt(name: str) -> None:
     assert made.startswith(f"{name}|")
     assert made.endswith(f"|v:{__version__}")
     for task in find(name).asks:
-        assert f"|{task}:openai/gpt-x+{task}.default.v1#" in made
+        # A bank is written from passages, the nuggets of a response from the response.
+        style = "default" if task != "nuggetize" else "passages" if name == "nugget_recall" else "answer"
+        assert f"|{task}:openai/gpt-x+{task}.{style}.v1#" in made
     assert "\n" not in made
 
 

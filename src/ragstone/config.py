@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
@@ -33,7 +33,7 @@ DEFAULT_JUDGE: Final = "embedded"
 GIVEN: Final = "given"
 """The provider of a judge that the caller brought as an object."""
 AUTO_CALLS: Final = 2
-"""The most LLM calls a record that a metric may take to be chosen by ``auto`` when calls cost money."""
+"""The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 
 OnError = Literal["stop", "skip"]
@@ -75,6 +75,7 @@ class _Run(_Table):
     on_error: OnError = "stop"
     on_empty: Literal["null", "zero", "one"] = "null"
     store: str | None = None
+    nuggets: str | None = None
 
 
 class _Panel(_Table):
@@ -115,6 +116,7 @@ class RunSpec:
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = STORE
+    nuggets: Path | str | None = None
     engine: Settings = ENGINE
 
     def as_json(self) -> dict[str, Any]:
@@ -128,6 +130,7 @@ class RunSpec:
             "fields": dict(self.fields),
             "on_error": self.on_error,
             "store": str(self.store),
+            "nuggets": None if self.nuggets is None else str(self.nuggets),
             "engine": asdict(self.engine),
         }
 
@@ -146,6 +149,7 @@ class Flags:
     concurrency: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
+    nuggets: Path | str | None = None
     given: frozenset[str] = frozenset()
     """Names of judges that the caller brings as objects."""
 
@@ -196,15 +200,22 @@ def resolve(flags: Flags) -> RunSpec:
         steps={task: step(task, names) for task, names in steps.items()},
         fields={**file.fields, **flags.fields},
         on_error=_one_of("on_error", flags.on_error or file.run.on_error),
+        nuggets=flags.nuggets or file.run.nuggets,
         store=Path(flags.store or os.environ.get("RAGSTONE_STORE") or file.run.store or STORE),
     )
 
 
-def choose(spec: RunSpec, present: Mapping[str, int], *, paid: bool) -> tuple[tuple[Metric, ...], dict[str, str]]:
+def choose(
+    spec: RunSpec,
+    present: Mapping[str, int],
+    *,
+    unable: Callable[[type[Metric]], str] = lambda _metric: "",
+) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """The metrics of a run, and those that ``auto`` left out with the reason.
 
-    ``present`` says on how many records each field is there; ``paid`` whether calls cost money. A metric that
-    was asked for by name and whose fields no record has is a ConfigError.
+    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it.
+    What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
+    A metric that was asked for by name and whose fields no record has is a ConfigError.
     """
     suites = metrics.suites()
     wanted: dict[str, bool] = {}
@@ -212,7 +223,7 @@ def choose(spec: RunSpec, present: Mapping[str, int], *, paid: bool) -> tuple[tu
     for name in spec.metrics:
         if name == "auto":
             for metric in metrics.catalogue().values():
-                reason = _unsuitable(metric, present, paid=paid)
+                reason = _unsuitable(metric, present) or unable(metric)
                 if reason:
                     left_out[metric.name] = reason
                 else:
@@ -225,6 +236,8 @@ def choose(spec: RunSpec, present: Mapping[str, int], *, paid: bool) -> tuple[tu
     for name, by_name in wanted.items():
         metric = metrics.find(name)
         absent = [needed for needed in metric.needs if not present.get(needed)]
+        if not by_name:
+            absent += [wanted for wanted in metric.wants if not present.get(wanted)]
         if absent and by_name:
             raise ConfigError(
                 f"{name} needs {' and '.join(metric.needs)}; no record has {' or '.join(absent)}; "
@@ -233,7 +246,14 @@ def choose(spec: RunSpec, present: Mapping[str, int], *, paid: bool) -> tuple[tu
         if absent:
             left_out[name] = f"no record has {' or '.join(absent)}"
         else:
-            chosen.append(metric().with_parameters(spec.parameters.get(name, {})))
+            careful = {} if by_name and spec.nuggets is None else metric.in_suites
+            made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
+            lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
+            if lacking and metric.in_suites.items() <= made.parameters().items():
+                raise ConfigError(
+                    f"{name} needs {' and '.join(lacking)}; no record has any; name a file with --nuggets"
+                )
+            chosen.append(made)
     for name in spec.parameters:
         if name not in wanted and name not in left_out:
             left_out[name] = "has parameters, and is not among the metrics of this run"
@@ -354,11 +374,11 @@ def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], d
     return chosen, parameters
 
 
-def _unsuitable(metric: type[Metric], present: Mapping[str, int], *, paid: bool) -> str:
-    absent = [needed for needed in metric.needs if not present.get(needed)]
+def _unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
+    absent = [needed for needed in (*metric.needs, *metric.wants) if not present.get(needed)]
     if absent:
         return f"no record has {' or '.join(absent)}"
-    if paid and metric.calls > AUTO_CALLS:
+    if metric.calls > AUTO_CALLS:
         return f"takes about {metric.calls} calls a record; ask for it by name"
     return ""
 

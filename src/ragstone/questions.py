@@ -13,12 +13,14 @@ from typing import Final, Generic, Literal, TypeVar, get_args
 
 from ragstone.types import Passage, Scale, Unit, Verdict
 
-Task = Literal["claims", "support", "response_support", "relevance"]
+Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance"]
 """The steps that can be routed to judges.
 
-``claims``: write the claims of a part of a response. ``support``: rate sentences or claims against the
-passages. ``response_support``: rate a whole response against all passages joined. ``relevance``: rate
-passages, claims or a response against the question.
+``claims``: write the claims of a part of a response. ``nuggetize``: write the nuggets of a response, or of
+passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
+or nuggets against the passages. ``assign``: rate nuggets by whether a response holds them.
+``response_support``: rate a whole response against all passages joined. ``relevance``: rate passages, claims,
+nuggets or a response against the question.
 """
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -27,6 +29,9 @@ YES_NO: Final = Scale("yes_no", ("no", "yes"), (0.0, 1.0), (0, 1))
 LIKERT: Final = Scale("scale_1_5", ("1", "2", "3", "4", "5"), (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 3, 4, 5))
 GRADE_0_3: Final = Scale("grade_0_3", ("0", "1", "2", "3"), (0.0, 1 / 3, 2 / 3, 1.0), (0, 1, 2, 3))
 GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2))
+SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
+SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
+IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +63,37 @@ class Question(Generic[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class Write(Question[Written]):
-    """List the units of one level that a part of the response states.
+    """List the units of one level that a text states.
 
-    ``sentences`` are the sentences of this part, in order; ``before`` is the text that stands before the
-    part, for what a pronoun refers to. Units come back with ids of their own (``claim/n``), numbered within the
-    part; the asker renumbers them.
+    Of a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order;
+    ``before`` is the text that stands before the part, for what a pronoun refers to. Units come back with ids of
+    their own (``claim/n``), numbered within the part; the asker renumbers them. Of nuggets only those are
+    listed that ``known`` does not hold.
+
+    Of ``passages`` (``nuggetize``): the answer is the whole updated list, which is ``known`` with what the
+    passages add, most important first.
+
+    ``most`` is the longest list that is wanted, what is known included; 0 sets no limit.
     """
 
-    level: Literal["claim"]
+    level: Literal["claim", "nugget"]
     question: str
-    sentences: tuple[Unit, ...]
+    sentences: tuple[Unit, ...] = ()
     before: str = ""
     part: int = 1
+    passages: tuple[Passage, ...] = ()
+    known: tuple[str, ...] = ()
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
-    """Put each unit on the scale, held against the passages (support) or the question (relevance).
+    """Put each unit on the scale, held against passages (support), a response (assign) or the question.
 
-    ``reasons`` asks for one sentence of reason per unit, ``evidence`` for quotes from the passages.
-    ``skippable``: a unit that states nothing may be labelled trivial. ``wording`` (from 1) chooses among
-    independently worded forms of the same question. ``temperature`` is wanted of judges that have one.
+    ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
+    ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
+    ``wording`` (from 1) chooses among independently worded forms of the same question. ``temperature`` is
+    wanted of judges that have one.
     """
 
     units: tuple[Unit, ...]

@@ -71,3 +71,21 @@ def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
         return None, None
     pairs = list(combinations(raws, 2))
     return sum(a == b for a, b in pairs) / len(pairs), max(raws) - min(raws)
+
+
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's tau-b of two rankings of the same things, in [-1, 1]; None where one of them ranks nothing.
+
+    Pairs tied in either count in the denominator as tau-b has it (Kendall 1945). ValueError for two lengths.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values against {len(second)}")
+    balance = ties_first = ties_second = 0
+    pairs = list(combinations(range(len(first)), 2))
+    for i, j in pairs:
+        a, b = first[i] - first[j], second[i] - second[j]
+        balance += ((a > 0) - (a < 0)) * ((b > 0) - (b < 0))
+        ties_first += a == 0
+        ties_second += b == 0
+    ranked = (len(pairs) - ties_first) * (len(pairs) - ties_second)
+    return balance / math.sqrt(ranked) if ranked else None

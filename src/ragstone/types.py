@@ -20,10 +20,22 @@ Status = Literal["scored", "partial", "empty", "missing_field", "judge_failed", 
 
 Outcome = Literal["PASSED", "FAILED"]
 
+Importance = Literal["vital", "okay"]
+"""Whether a good answer must hold a nugget, or is good without it (TREC RAG)."""
+
+Assignment = Literal["support", "partial_support", "not_support"]
+"""How far a response holds a nugget (TREC RAG)."""
+
 TRIVIAL: Final = "trivial"
 """The label of a unit that states nothing (a greeting, a heading): judged, and left out of every mean."""
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+RESPONSE: Final = "response"
+"""The id by which the response goes where it is what units are held against, as a passage."""
+
+DETAILS: Final = "context_details"
+"""The key of a record's ``meta`` that holds, by passage id, what else the passages' objects said: score, judgment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,8 @@ class Unit:
     ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is where the unit stands in the response (or, for
     a passage, the whole passage); a claim that was reworded carries the span of the sentence it was taken
     from. ``parent`` is the id of that sentence. ``confidence`` (0-1) is the writer's own for a claim;
-    ``part`` (from 1) the part of a long response that it was written from.
+    ``part`` (from 1) the part of a long response that it was written from. ``importance`` is a nugget's, None
+    where nobody gave one.
     """
 
     id: str
@@ -60,6 +73,7 @@ class Unit:
     parent: str | None = None
     confidence: float | None = None
     part: int | None = None
+    importance: Importance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +81,8 @@ class Nugget:
     """A fact that a good answer holds, as the record brings it; unset fields were not given."""
 
     text: str
-    importance: str | None = None
-    assignment: str | None = None
+    importance: Importance | None = None
+    assignment: Assignment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,8 @@ class Record:
     ``None`` means that the input has no such field; ``""`` that it is there and blank. ``contexts`` is None
     when absent and may hold blank passages; ``passages`` leaves those out. ``overrides`` maps a metric's name
     to parameters for this record alone. ``where`` names the file and line that the record came from.
+    ``topic`` is the id as the input has it, which several systems' records may share and nugget banks are
+    keyed by; ``id`` is unique.
     """
 
     id: str
@@ -99,6 +115,7 @@ class Record:
     meta: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     where: str = ""
     notes: tuple[str, ...] = ()
+    topic: str = ""
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -194,7 +211,8 @@ class Score:
     worst or best. ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none.
     ``outcome`` compares the value with the metric's threshold, if it has one, and is None without a value:
     a failure to judge is not a failure of the response. ``detail`` holds what is particular to the metric
-    and is plain JSON. The engine fills ``signature``.
+    and is plain JSON. The engine fills ``signature``. A metric of several columns has one score for each, and
+    ``verdicts_in`` of all but the first names the score that holds the verdicts they share.
     """
 
     metric: str
@@ -210,3 +228,4 @@ class Score:
     reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     signature: str = ""
+    verdicts_in: str = ""

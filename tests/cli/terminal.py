@@ -58,10 +58,11 @@ def ragstone(
 def answers(question: Question[Any]) -> Rated | Written:
     """A judge that always says the same: what holds one of the words of ``WRONG`` is not supported."""
     if isinstance(question, Write):
-        units = (
-            Unit(f"claim/{n}", "claim", sentence.text, sentence.span, sentence.id, 0.9, question.part)
+        units = [
+            Unit(f"claim/{n}", question.level, sentence.text, sentence.span, sentence.id, 0.9, question.part)
             for n, sentence in enumerate(question.sentences, 1)
-        )
+        ]
+        units += [Unit(f"bank/{n}", "nugget", passage.text) for n, passage in enumerate(question.passages, 1)]
         return Written(tuple(units))
     assert isinstance(question, Rate)
     return Rated(tuple(_verdict(question, unit) for unit in question.units))

@@ -37,6 +37,16 @@ def seconds(*arguments: str, times: int = 3) -> float:
     return best
 
 
+def commands(*group: str) -> list[str]:
+    """The names of all commands; those of a group with its name before theirs."""
+    told = ragstone(*group, "--help").out.partition("Commands:")[2]
+    found = []
+    for name in re.findall(r"^  ([a-z-]+) {2,}\S", told, re.MULTILINE):
+        whole = " ".join((*group, name))
+        found += commands(*group, name) if "COMMAND [ARGS]" in ragstone(*whole.split(), "--help").out else [whole]
+    return found
+
+
 def test_help_and_import_are_fast() -> None:
     """Above what Python itself takes: 0.3 s for the help, 0.1 s for the import."""
     bare = seconds(sys.executable, "-c", "pass")
@@ -55,14 +65,25 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_every_command_has_help_with_an_example() -> None:
     """Each names itself in the example; no line is longer than 100 columns."""
-    names = re.findall(r"^  ([a-z]+) {2,}\S", ragstone("--help").out.partition("Commands:")[2], re.MULTILINE)
-    assert set(names) >= {"run", "validate", "runs", "show", "export", "metrics", "judges", "init"}
+    names = commands()
+    assert set(names) >= {"run", "compare-methods", "validate", "runs", "show", "export", "metrics", "judges", "init"}
+    assert [name for name in names if name.startswith("nuggets ")] == [
+        f"nuggets {n}" for n in ("create", "assign", "score")
+    ]
     for name in names:
-        came = ragstone(name, "--help")
+        came = ragstone(*name.split(), "--help")
         assert came.code == 0
         assert f"ragstone {name}" in came.out.partition("Example")[2], name
         assert "--json" in came.out, name
         assert came.widest <= 100
+
+
+def test_a_group_of_commands_shows_what_is_in_it() -> None:
+    """With an example of each; no line is longer than 100 columns."""
+    came = ragstone("nuggets", "--help")
+    assert came.widest <= 100
+    for name in ("create", "assign", "score"):
+        assert f"ragstone nuggets {name}" in came.out.partition("Example")[2]
 
 
 def test_the_version() -> None:

@@ -43,7 +43,7 @@ def document(*scored: Any, record: Record = RECORD) -> dict[str, Any]:
 def test_a_line_holds_the_record_and_its_scores() -> None:
     """Every field of the record, the score with its verdicts and evidence, the units, the cost, the calls."""
     assert document((score("m", VERDICT, outcome="PASSED", detail={"n": 1}), [note("k")])) == {
-        "id": "r", "position": 1, "where": "x.jsonl:1", "question": "q", "response": "It boils.",
+        "id": "r", "topic": "r", "position": 1, "where": "x.jsonl:1", "question": "q", "response": "It boils.",
         "reference": "It does.", "contexts": [{"id": "p1", "rank": 1, "text": "It boils water."}],
         "scores": [
             {

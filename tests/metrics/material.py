@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.judges.base import Failed
 from ragstone.metrics.base import Metric
-from ragstone.questions import Answer, Question
+from ragstone.questions import TASKS, Answer, Question
 from ragstone.testing import drive
 from ragstone.types import Passage, Record, Score
 
@@ -35,10 +35,22 @@ def record(
 
 
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:
-    """The one score of a metric, and every question that it asked."""
+    """The score of a metric, the first of its columns where it has several, and every question that it asked.
+
+    Columns that have no verdicts to stand on must agree on that.
+    """
     scores, asked = drive(metric.flow(about), script)
-    (score,) = scores
-    return score, asked
+    assert tuple(score.metric for score in scores) == metric.score_names()
+    if not scores[0].verdicts:
+        assert len({(score.value, score.status, score.reason) for score in scores}) == 1
+    return scores[0], asked
+
+
+def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Score], list[Question[Any]]]:
+    """The scores of a metric by their column, the metric's own name where it has none, and what was asked."""
+    scores, asked = drive(metric.flow(about), script)
+    assert tuple(score.metric for score in scores) == metric.score_names()
+    return {score.metric.partition(".")[2] or score.metric: score for score in scores}, asked
 
 
 def nobody(question: Question[Any]) -> Answer:
@@ -47,4 +59,4 @@ def nobody(question: Question[Any]) -> Answer:
 
 
 DOWN = Failed("the endpoint is down")
-EVERYTHING_DOWN = dict.fromkeys(("claims", "support", "relevance", "response_support"), DOWN)
+EVERYTHING_DOWN = dict.fromkeys(TASKS, DOWN)

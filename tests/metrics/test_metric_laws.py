@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from material import passages, record, weigh
+from material import columns, passages, record, weigh
 
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric
-from ragstone.questions import LIKERT, Question, Rate, Rated, Write
+from ragstone.questions import LIKERT, TASKS, Question, Rate, Rated, Write
 from ragstone.types import TRIVIAL, Unit, Verdict
 
 NAMES = st.sampled_from(sorted(catalogue()))
@@ -53,17 +53,21 @@ def test_any_record_and_any_verdicts_give_a_value_in_range(
         labels = [*question.scale.labels, None, "nonsense", *([TRIVIAL] if question.skippable else [])]
         return [data.draw(st.sampled_from(labels)) for _ in question.units] or "0"
 
-    score, _ = weigh(find(name)(), record(response, *(contexts or ["x"])), answer)
-    if score.value is None:
-        assert score.status not in ("scored", "partial")
-        assert score.outcome is None
-    else:
-        assert score.low is not None
-        assert score.high is not None
-        assert 0 <= score.low <= score.value <= score.high <= 1
-        assert score.status in ("scored", "partial")
-    counted = [verdict for verdict in score.verdicts if not verdict.trivial]
-    assert (score.asked, score.unjudged) == (len(counted), sum(verdict.unjudged for verdict in counted))
+    scores, _ = columns(find(name)(), record(response, *(contexts or ["x"])), answer)
+    for score in scores.values():
+        if score.value is None:
+            assert score.status not in ("scored", "partial")
+            assert score.outcome is None
+        else:
+            assert score.low is not None
+            assert score.high is not None
+            assert 0 <= score.low <= score.value + 1e-12
+            assert score.value <= score.high + 1e-12 <= 1 + 2e-12
+            assert score.status in ("scored", "partial")
+        counted = [verdict for verdict in score.verdicts if not verdict.trivial]
+        if not score.verdicts_in:
+            assert (score.asked, score.unjudged) == (len(counted), sum(verdict.unjudged for verdict in counted))
+    assert [score.verdicts_in for score in scores.values() if score.verdicts] in ([], [""])
 
 
 @given(VALUES)
@@ -145,9 +149,9 @@ def test_equal_records_give_equal_questions(name: str, response: str, contexts: 
     """Nothing in a question depends on anything but the record and the parameters."""
 
     def asked() -> list[Question[Any]]:
-        script = {"claims": ["One."], "support": None, "relevance": None, "response_support": None}
-        empty = {task: [found] if found is None else found for task, found in script.items()}
-        return weigh(find(name)(), record(response, *(contexts or ["x"])), empty)[1]
+        script: dict[str, list[str | None]] = {task: [None] for task in TASKS}
+        script.update(claims=["One."], nuggetize=["One."])
+        return columns(find(name)(), record(response, *(contexts or ["x"])), script)[1]
 
     first, second = asked(), asked()
     assert first == second

@@ -15,7 +15,10 @@ from ragstone.types import TRIVIAL, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
 BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids=[name for name, _ in METRICS])
-FINE = {"claims": ["One.", "Two."], "support": "yes", "relevance": "yes", "response_support": "2"}
+FINE = {
+    "claims": ["One.", "Two."], "nuggetize": ["One.", "Two."], "importance": "vital", "support": "yes",
+    "assign": "support", "relevance": "yes", "response_support": "2",
+}  # fmt: skip
 GRADED = {**FINE, "support": "3", "relevance": "3"}
 
 
@@ -38,7 +41,7 @@ def test_a_full_record_is_scored(metric: Metric) -> None:
     """With everything there and every verdict best the value is 1, and low and high agree."""
     score, asked = weigh(metric, record(), good_script(metric))
     assert (score.value, score.status, score.low, score.high, score.unjudged) == (1.0, "scored", 1.0, 1.0, 0)
-    assert (score.metric, score.record, score.signature) == (metric.name, "r", "")
+    assert (score.metric, score.record, score.signature) == (metric.score_names()[0], "r", "")
     assert score.asked == sum(not v.trivial for v in score.verdicts) > 0
     assert {question.task for question in asked} == set(metric.asks)
 

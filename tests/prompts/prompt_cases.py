@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Question, Rate, Write
+from ragstone.questions import (
+    GRADE_0_2,
+    GRADE_0_3,
+    IMPORTANCE,
+    LIKERT,
+    SUPPORT_2,
+    SUPPORT_3,
+    YES_NO,
+    Question,
+    Rate,
+    Write,
+)
 from ragstone.types import Level, Passage, Span, Unit
 
 PASSAGES = (
@@ -25,6 +36,9 @@ PARTS = (
     Unit("r/sentence/3", "sentence", "It lies on the Aare.", Span(40, 60)),
     Unit("r/sentence/4", "sentence", "It was founded in 1191, by Berthold V.", Span(61, 99)),
 )
+NUGGETS = units("nugget", "Bern is the capital of Switzerland", "Bern lies on the Aare")
+ANSWER = (Passage("response", "Bern is the capital.\nIt lies on a river.", 1),)
+LISTED = ("Bern is the capital of Switzerland", "Zürich is the largest city")
 
 CASES: dict[str, Question[Any]] = {
     "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
@@ -65,5 +79,21 @@ CASES: dict[str, Question[Any]] = {
     "relevance-response-grade_0_3": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION),
     "relevance-response-grade_0_3-reasons": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION, reasons=True),
     "relevance-claim-yes_no": Rate("relevance", CLAIMS, YES_NO, QUESTION),
+    "relevance-nugget-grade_0_3": Rate("relevance", NUGGETS, GRADE_0_3, QUESTION),
+    "support-nugget-grade_0_3-evidence": Rate("support", NUGGETS, GRADE_0_3, passages=PASSAGES, evidence=True),
+    "nuggetize-answer-first_round": Write("nuggetize", "nugget", QUESTION, PARTS, most=30),
+    "nuggetize-answer-later_round": Write("nuggetize", "nugget", QUESTION, PARTS, known=LISTED, most=30),
+    "nuggetize-passages-first_window": Write("nuggetize", "nugget", QUESTION, passages=PASSAGES, most=30),
+    "nuggetize-passages-later_window": Write(
+        "nuggetize", "nugget", QUESTION, passages=PASSAGES, known=LISTED[:1], most=30
+    ),
+    "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
+    "importance-reasons": Rate("importance", NUGGETS, IMPORTANCE, QUESTION, reasons=True),
+    "assign-support3-evidence": Rate("assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True),
+    "assign-support3-evidence-reasons": Rate(
+        "assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True, reasons=True
+    ),
+    "assign-support3": Rate("assign", NUGGETS[:1], SUPPORT_3, "", ANSWER),
+    "assign-support2-evidence": Rate("assign", NUGGETS, SUPPORT_2, QUESTION, ANSWER, evidence=True),
     "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
 }

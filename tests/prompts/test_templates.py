@@ -50,14 +50,16 @@ def test_the_head_of_a_template_says_what_its_name_says(path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_step_has_a_default_template(task: str) -> None:
-    template = prompts.load(task)
-    assert re.fullmatch(rf"{task}\.default\.v[0-9]+#[0-9a-f]{{6}}", template.id)
-    assert template.batch >= 1
+def test_every_step_has_the_templates_that_its_questions_are_asked_by(task: str) -> None:
+    for style in ("answer", "passages") if task == "nuggetize" else ("default",):
+        template = prompts.load(task, style)
+        assert re.fullmatch(rf"{task}\.{style}\.v[0-9]+#[0-9a-f]{{6}}", template.id)
+        assert template.batch >= 1
 
 
-def test_the_batches_are_ten_units_a_call() -> None:
-    assert (prompts.load("support").batch, prompts.load("relevance").batch) == (10, 10)
+@pytest.mark.parametrize("task", ["support", "relevance", "importance", "assign"])
+def test_the_batches_are_ten_units_a_call(task: str) -> None:
+    assert prompts.load(task).batch == 10
 
 
 def test_what_is_packaged_is_an_id_by_task_style_version_and_hash() -> None:

@@ -81,7 +81,7 @@ BAD_LINES = {
     "id is an object": (b'{"id":{"a":1}}', "field 'id': an object where a string or a number is due"),
     "id is true": (b'{"id":true}', "field 'id': true or false where a string or a number is due"),
     "nuggets is a string": (b'{"nuggets":"a"}', "field 'nuggets': a string where a list of nuggets is due"),
-    "importance is a number": (b'{"nuggets":[{"text":"a","importance":1}]}', "a number as 'importance' of nugget 1"),
+    "importance is a list": (b'{"nuggets":[{"text":"a","importance":[]}]}', "a list as 'importance' of nugget 1"),
     "overrides is a list": (b'{"overrides":[1]}', "field 'overrides': a list where an object is due"),
     "override is a number": (b'{"overrides":{"grounding":1}}', "field 'overrides': a number for 'grounding'"),
 }

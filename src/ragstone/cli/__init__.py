@@ -1,7 +1,8 @@
 """The command line: parse, call one function of ``api``, print.
 
-``app`` declares the commands, ``ending`` turns errors into lines and exit codes, the other modules are what the
-commands do. Only typer is loaded before a command is known; each command loads the rest itself.
+``app`` and ``nugget_commands`` declare the commands, ``options`` what several of them share; ``ending`` turns errors
+into lines and exit codes, ``output`` prints, ``drawing`` shows what goes on; the other modules are what the commands
+do. Only typer is loaded before a command is known; each command loads the rest itself.
 """
 
 from __future__ import annotations

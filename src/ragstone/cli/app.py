@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import typer
 
 from ragstone import __version__
+from ragstone.cli import nugget_commands
 from ragstone.cli.ending import Commands
+from ragstone.cli.options import (
+    HELP,
+    AsJson,
+    Bank,
+    Cases,
+    Concurrency,
+    Configuration,
+    Fields,
+    File,
+    Generator,
+    Judges,
+    Name,
+    OnEmpty,
+    OnError,
+    OutFolder,
+    Panel,
+    Quiet,
+    Sets,
+    StorePath,
+    Which,
+    examples,
+)
 
 app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=HELP,
     epilog="Start with: ragstone run examples/traces.jsonl",
 )
-
-
-def _examples(*commands: str) -> str:
-    """Examples that stand below the options, one a line and not reflowed."""
-    return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
-
-
-File: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="Records as .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
-]
-Which: TypeAlias = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's number or name, or last.")]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-StorePath: TypeAlias = Annotated[
-    Path | None, typer.Option("--store", metavar="PATH", help="The store; .ragstone/ragstone.db unless configured.")
-]
-Configuration: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", metavar="PATH", help="The configuration; ragstone.toml where there is one.")
-]
-Fields: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="FIELD=PATH", help="Where a field stands, as in question=user.query. Repeatable."),
-]
-OnError: TypeAlias = Annotated[
-    Literal["stop", "skip"] | None,
-    typer.Option("--on-error", metavar="stop|skip", help="What a record that cannot be read does."),
-]
+app.add_typer(nugget_commands.nuggets, name="nuggets")
 
 
 def _version(wanted: bool) -> None:
@@ -68,7 +64,7 @@ def ragstone(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
@@ -82,42 +78,21 @@ def run(
         list[str] | None,
         typer.Option("--metrics", "-m", metavar="NAMES", help="Metrics or suites, as in grounding,triad; else auto."),
     ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B] is a panel. Repeatable."
-        ),
-    ] = None,
-    panel: Annotated[
-        str | None, typer.Option("--panel", metavar="HOW", help="A panel's verdict: mean, median, majority, min, max.")
-    ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="METRIC.NAME=VALUE", help="A metric's parameter for this run. Repeatable."),
-    ] = None,
+    nuggets: Bank = None,
+    judge: Judges = None,
+    panel: Panel = None,
+    sets: Sets = None,
     fields: Fields = None,
     on_error: OnError = None,
-    on_empty: Annotated[
-        Literal["null", "zero", "one"] | None,
-        typer.Option("--on-empty", metavar="null|zero|one", help="The value where there is nothing to judge."),
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, help="The most calls at a time to each judge.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="A folder for the results, the summary, the run.")
-    ] = None,
-    cases: Annotated[bool, typer.Option("--cases", help="With -o: also a file for each record.")] = False,
-    name: Annotated[str, typer.Option("--name", help="A name for the run; the input's unless given.")] = "",
-    generator: Annotated[
-        str,
-        typer.Option(
-            "--generator", metavar="MODEL", help="Who wrote the responses, to warn of a judge that is the same."
-        ),
-    ] = "",
+    on_empty: OnEmpty = None,
+    concurrency: Concurrency = None,
+    out: OutFolder = None,
+    cases: Cases = False,
+    name: Name = "",
+    generator: Generator = "",
     store: StorePath = None,
     config: Configuration = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Weigh records and print what came of it.
@@ -138,13 +113,62 @@ def run(
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
+        nuggets=nuggets,
         name=name,
         generator=generator,
     )
 
 
 @app.command(
-    epilog=_examples(
+    name="compare-methods",
+    epilog=examples(
+        "ragstone compare-methods traces.jsonl",
+        "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
+    ),
+)
+def compare_methods(
+    file: File,
+    *,
+    judge: Judges = None,
+    panel: Panel = None,
+    sets: Sets = None,
+    fields: Fields = None,
+    on_error: OnError = None,
+    on_empty: OnEmpty = None,
+    concurrency: Concurrency = None,
+    out: OutFolder = None,
+    cases: Cases = False,
+    name: Name = "",
+    generator: Generator = "",
+    store: StorePath = None,
+    config: Configuration = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Weigh by both triads, plain and by nuggets.
+
+    The plain triad asks about the answer as a whole and sentence by sentence, the nuggetized one about each of its
+    facts, vital ones counting twice. A difference of over 10 points says that the two see different answers.
+    """
+    from ragstone.cli import weighing  # noqa: PLC0415 - see the module
+
+    weighing.compare_methods(
+        file,
+        weighing.Wanted(out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json),
+        sets=sets or [],
+        fields=fields or [],
+        judges=judge,
+        aggregate=panel,
+        on_error=on_error,
+        on_empty=on_empty,
+        concurrency=concurrency,
+        name=name,
+        generator=generator,
+    )
+
+
+@app.command(
+    epilog=examples(
         "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
     )
 )
@@ -166,7 +190,7 @@ def validate(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone runs",
     )
 )
@@ -178,7 +202,7 @@ def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone show",
         "ragstone show 3 kettle-descale",
         "ragstone show last '#12' --full",
@@ -201,8 +225,9 @@ def show(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone export 3 --format csv --rows verdicts -o verdicts.csv",
+        "ragstone export 3 --format ir_measures -o board.tsv",
         "ragstone export 3 --format calls -o calls.jsonl",
         "ragstone run traces.jsonl --judge replay:calls.jsonl",
     )
@@ -211,15 +236,24 @@ def export(
     which: Which = "last",
     *,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "calls"],
-        typer.Option("--format", "-f", metavar="jsonl|csv|parquet|calls", help="calls is a recording for replay:FILE."),
+        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"],
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORM",
+            help="jsonl, csv or parquet; a leaderboard as trec_eval, tot or ir_measures; assignments, as nuggets score "
+            "reads them; calls, for replay:FILE.",
+        ),
     ] = "jsonl",
     rows: Annotated[
         Literal["scores", "verdicts"],
         typer.Option("--rows", metavar="scores|verdicts", help="What is a row of a csv or parquet table."),
     ] = "scores",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; standard output unless parquet.")
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE|DIR/", help="Where to, else standard output; leaderboards also to a folder."
+        ),
     ] = None,
     store: StorePath = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
@@ -231,7 +265,7 @@ def export(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone metrics",
         "ragstone metrics grounding",
     )
@@ -248,7 +282,7 @@ def metrics(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone judges",
         "ragstone judges --check openai:gpt-4o-mini",
     )
@@ -271,7 +305,7 @@ def judges(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "ragstone init",
     )
 )

@@ -67,9 +67,11 @@ def _told(metric: type[Metric]) -> dict[str, Any]:
         "title": metric.title,
         "about": " ".join(prose_of(metric).split()),
         "needs": metric.needs,
+        "wants": metric.wants,
         "asks": metric.asks,
         "suites": (*metric.suites, "all"),
         "calls": metric.calls,
+        "scores": metric.score_names(),
         "source": metric.source,
         "parameters": {
             parameter["name"]: {"default": parameter["default"], "fixed": parameter["fixed"]}

@@ -1,20 +1,26 @@
-"""Where commands print: pages for people, or one JSON document for programs."""
+"""Where commands print: pages for people, one JSON document for programs, lines of records for the next command."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import orjson
 from rich.console import RenderableType
 
+from ragstone.errors import ConfigError, RagstoneError
+from ragstone.report.files import PARTIAL
+from ragstone.report.target import refuse_inputs, whole
 from ragstone.report.terminal.screen import Look, screen
 
 
-def show(draw: Callable[[Look], RenderableType]) -> None:
+def show(draw: Callable[[Look], RenderableType], *, stderr: bool = False) -> None:
     """Print a page that is drawn for this terminal."""
-    console = screen()
+    console = screen(stderr=stderr)
     console.print(draw(Look.of(console)))
 
 
@@ -30,6 +36,49 @@ def binary_output() -> IO[bytes]:
     """Standard output for bytes."""
     sys.stdout.flush()
     return sys.stdout.buffer
+
+
+@dataclass(slots=True)
+class Lines:
+    """Lines of records on their way to a file, or to standard output where none is named; ``count`` have come."""
+
+    path: Path | None
+    target: IO[bytes]
+    count: int = 0
+
+    def __call__(self, line: bytes) -> None:
+        """Write one line, at once: it was paid for."""
+        self.target.write(line.rstrip(b"\n") + b"\n")
+        self.target.flush()
+        self.count += 1
+
+    @property
+    def kept(self) -> str:
+        """Where the lines are that came before the end, if there are any in a file."""
+        return f"{self.path}{PARTIAL}" if self.path is not None and self.count else ""
+
+
+@contextmanager
+def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool) -> Iterator[Lines]:
+    """Where a command's lines go; a file stands under its name only when all of it is there.
+
+    If the block raises, what came stays in ``FILE.partial``; if nothing came, an earlier file of that name stays as it
+    is. ConfigError where a file that is read would be written over, or the lines would mix with a document.
+    """
+    if not out:
+        if as_json:
+            raise ConfigError("--json prints one document; name a file for the lines with -o")
+        yield Lines(None, binary_output())
+        return
+    refuse_inputs(Path(out), inputs)
+    with whole(Path(out), keep=True) as target:
+        coming = Lines(Path(out), target)
+        try:
+            yield coming
+        except RagstoneError as error:
+            if coming.kept:
+                error.add_note(f"the lines that came before are in {coming.kept}")
+            raise
 
 
 def _plain(value: object) -> Any:

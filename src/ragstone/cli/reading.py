@@ -58,8 +58,8 @@ def show_run(which: str, record: str | None, *, full: bool, store: Path | None, 
             show(lambda look: case(result, len(opened), opened.id, look, full=full))
 
 
-def export(which: str, form: str, rows: str, out: Path | None, store: Path | None) -> None:
-    """Write a run to a file or to standard output."""
+def export(which: str, form: str, rows: str, out: str | None, store: Path | None) -> None:
+    """Write a run to a file, a leaderboard also to a folder, or to standard output."""
     opened = api.open_run(which, store)
     with closing(opened.store):
         if out is not None or form == "parquet":

@@ -1,143 +1,92 @@
-"""``ragstone run``: draw the run while it goes on, then what came of it."""
+"""``ragstone run`` and ``compare-methods``: draw the run while it goes on, then what came of it."""
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import typer
-from rich.live import Live
-from rich.text import Text
 
 from ragstone import api
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say
+from ragstone.cli.drawing import Drawn
+from ragstone.cli.ending import INTERRUPTED, UNJUDGED
 from ragstone.cli.output import show, show_json
-from ragstone.report.terminal.lists import messages, warnings
-from ragstone.report.terminal.live import Bar, Watch
+from ragstone.report.run import Run
+from ragstone.report.terminal.comparison import comparison, widest_apart
+from ragstone.report.terminal.methods import comparable
 from ragstone.report.terminal.outcome import Place, lead, outcome
-from ragstone.report.terminal.screen import Screen, screen
 from ragstone.report.terminal.text import flat
-
-EVERY: Final = 10.0
-"""Seconds between two lines where nothing can be drawn over."""
-FRAMES: Final = 6
-"""Drawings a second."""
-MOST_WARNINGS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What the options say of output."""
 
-    out: Path | None
-    cases: bool
-    store: Path | None
-    config: Path | None
-    quiet: bool
-    as_json: bool
+    out: Path | None = None
+    cases: bool = False
+    store: Path | None = None
+    config: Path | None = None
+    quiet: bool = False
+    as_json: bool = False
 
 
 def run(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
-    drawn = Drawn(flat(file))
-    on_start = None if wanted.quiet else drawn.start
+    finished = weighed(partial(api.run, file), file, wanted, **options)
+    with closing(finished.store):
+        if wanted.as_json:
+            show_json(finished.summary())
+        else:
+            show(lambda look: outcome(finished, look, place_of(finished, wanted)))
+        leave(finished)
+
+
+def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
+    """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
+    finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
+    with closing(finished.store):
+        if wanted.as_json:
+            show_json({**finished.summary(), "widest": [gap.as_json() for gap in widest_apart(finished)]})
+        else:
+            show(lambda look: comparison(finished, look, place_of(finished, wanted)))
+        leave(finished)
+        if not comparable(finished.summary()):
+            raise typer.Exit(UNJUDGED)
+
+
+def weighed(
+    work: Callable[[api.Options], Run], source: str, wanted: Wanted, kept: Callable[[], str] = str, **options: Any
+) -> Run:
+    """Do the work while it is drawn; an interrupt says what is kept (``kept`` where lines are), and leaves with 130."""
+    drawn = Drawn(flat(source), wanted.quiet)
     started = api.Options.written(
-        out=wanted.out, cases=wanted.cases, store=wanted.store, config=wanted.config, on_start=on_start, **options
+        out=wanted.out, cases=wanted.cases, store=wanted.store, config=wanted.config, on_start=drawn.start, **options
     )
     try:
-        with drawn.going_on() if not wanted.quiet else _nothing():
-            finished = api.run(file, started)
+        with drawn.going_on():
+            return work(started)
     except KeyboardInterrupt:
-        _interrupted(drawn)
+        drawn.say_interrupted(kept())
         raise typer.Exit(INTERRUPTED) from None
-    with closing(finished.store):
-        summary = finished.summary()
-        if wanted.as_json:
-            show_json(summary)
-        else:
-            elsewhere = wanted.store or (wanted.config and finished.store.path)
-            place = Place(str(wanted.out or ""), wanted.cases, ("--store", str(elsewhere)) if elsewhere else ())
-            show(lambda look: outcome(finished, look, place))
-        if not lead(summary) or _unanswered(summary["bill"]):
-            raise typer.Exit(UNJUDGED)
+
+
+def place_of(finished: Run, wanted: Wanted) -> Place:
+    """Where the results lie, and what finds them again."""
+    elsewhere = wanted.store or (wanted.config and finished.store.path)
+    return Place(str(wanted.out or ""), wanted.cases, ("--store", str(elsewhere)) if elsewhere else ())
+
+
+def leave(finished: Run) -> None:
+    """Leave with 3 when nothing could be scored, or no call was answered."""
+    summary = finished.summary()
+    if not lead(summary) or _unanswered(summary["bill"]):
+        raise typer.Exit(UNJUDGED)
 
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
     """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
     return bool(bill["failed"]) and not bill["sent"] and not bill["replayed"]
-
-
-@dataclass(slots=True)
-class Drawn:
-    """What is seen of a run on standard error."""
-
-    name: str
-    console: Screen = field(default_factory=lambda: screen(stderr=True))
-    progress: api.Progress | None = None
-    _live: Live | None = None
-
-    def start(self, progress: api.Progress) -> None:
-        """The records are surveyed: tell what is odd about them, and begin to draw."""
-        self.progress = progress
-        lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
-        lines += warnings(progress.survey, MOST_WARNINGS)
-        for line in lines:
-            self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
-        if self._live is not None:
-            self._live.update(Bar(self._watch()))
-        else:
-            judged = ", ".join(progress.judges)
-            self._print(f"run {progress.run}: {progress.total:,} records, {', '.join(progress.metrics)}, by {judged}")
-
-    @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """Draw for as long as this lasts: over and over on a terminal, else a line now and then."""
-        if sys.stderr.isatty() and not self.console.is_dumb_terminal:
-            reading = Text(f"  reading {self.name}", style="quiet")
-            with Live(reading, console=self.console, refresh_per_second=FRAMES, transient=True) as self._live:
-                yield
-            return
-        over = threading.Event()
-        thread = threading.Thread(target=self._lines, args=(over,), name="ragstone-progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-
-    def _lines(self, over: threading.Event) -> None:
-        watch: Watch | None = None
-        while not over.wait(EVERY):
-            if self.progress is not None:
-                watch = watch or self._watch()
-                self._print(watch.line())
-
-    def _watch(self) -> Watch:
-        assert self.progress is not None
-        return Watch(self.progress.tally, self.progress.total, flat(self.progress.survey.name))
-
-    def _print(self, line: str) -> None:
-        self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
-
-
-def _interrupted(drawn: Drawn) -> None:
-    progress = drawn.progress
-    if progress is None:
-        say("note", "interrupted before the first call; nothing was sent")
-        return
-    if not progress.tally.records:
-        say("note", "interrupted before a record was done; the replies that came are kept, the same command goes on")
-        return
-    done = f"{progress.tally.records:,} of {progress.total:,} records are kept as run {progress.run}"
-    say("note", f"interrupted: {done}, and so is every reply; the same command goes on from there")

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from ragstone.judges.base import Usage
+from ragstone.metrics.methods import compare_methods
 from ragstone.types import Quote, Record, Score, Unit, Verdict
 
 
@@ -71,10 +72,12 @@ def result_document(record: Record, position: int, scored: Sequence[tuple[Score,
         own = [note for note in notes if note.key not in calls]
         shares.append(_cost(own))
         calls.update((note.key, note) for note in own)
+    values = {score.metric: score.value for score, _ in scored}
     ordered = sorted(calls.values(), key=lambda note: (note.step, note.judge, note.key))
     document = to_json(
         {
             "id": record.id,
+            "topic": record.topic or record.id,
             "position": position,
             "where": record.where,
             "question": record.question,
@@ -82,6 +85,7 @@ def result_document(record: Record, position: int, scored: Sequence[tuple[Score,
             "reference": record.reference,
             "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
             "scores": [_score(score, notes) for score, notes in scored],
+            **({"methods": methods} if (methods := compare_methods(values)) else {}),
             "units": [_unit(unit, record) for unit in units.values()],
             "cost": _cost(ordered),
             "calls": [note.as_json() for note in ordered],
@@ -116,6 +120,7 @@ def _plain(value: object) -> Any:
 
 
 def _score(score: Score, notes: Sequence[CallNote]) -> dict[str, Any]:
+    elsewhere = {"verdicts_in": score.verdicts_in} if score.verdicts_in else {}
     return {
         "metric": score.metric,
         "value": _number(score.value),
@@ -128,6 +133,7 @@ def _score(score: Score, notes: Sequence[CallNote]) -> dict[str, Any]:
         "reason": score.reason,
         "detail": dict(score.detail),
         "verdicts": [_verdict(verdict) for verdict in score.verdicts],
+        **elsewhere,
         "cost": _cost(notes),
         "signature": score.signature,
     }
@@ -173,6 +179,7 @@ def _unit(unit: Unit, record: Record) -> dict[str, Any]:
         "parent": unit.parent,
         "confidence": unit.confidence,
         "part": unit.part,
+        **({"importance": unit.importance} if unit.level == "nugget" else {}),
     }
 
 

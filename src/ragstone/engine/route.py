@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
@@ -12,6 +12,10 @@ from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
 from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Write
 from ragstone.signature import signature
+from ragstone.types import Passage
+
+WRITING: Final[frozenset[Task]] = frozenset({"claims", "nuggetize"})
+"""The steps whose answer is a list of units, which no two judges would write alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +48,41 @@ class Routes:
         """Every judge that may be asked, each once."""
         return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
 
-    def check(self, metric: Metric) -> None:
-        """ConfigError, by name, when a step of the metric has no judge that can answer it."""
+    def lacking(self, metric: type[Metric] | Metric, given: Collection[Task] = ()) -> str:
+        """Why a step of the metric has no judge that can answer it; empty if each has."""
         for task in metric.asks:
+            if task in given and task in metric.brings:
+                continue
             route = self.of(task)
             for judge in route.judges:
                 if not judge.can(task):
-                    raise ConfigError(f"{metric.name}: the judge '{judge.name}' cannot answer the step '{task}'")
-            if task == "claims" and len(route.judges) > 1:
-                raise ConfigError("a panel can rate but not write: give the step 'claims' one judge")
+                    return f"the judge '{judge.name}' cannot answer the step '{task}'"
+            if task in WRITING and len(route.judges) > 1:
+                return f"a panel can rate but not write: give the step '{task}' one judge"
+        return ""
+
+    def check(self, metric: Metric, given: Collection[Task] = ()) -> None:
+        """ConfigError, by name, when a step of the metric has no judge that can answer it.
+
+        The steps in ``given`` are not asked: every record brings their answer.
+        """
+        if reason := self.lacking(metric, given):
+            raise ConfigError(f"{metric.name}: {reason}")
 
 
-def signature_of(metric: Metric, routes: Routes) -> str:
-    """How this metric's scores are made: its parameters that are not defaults, and who answers each step."""
+def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | None = None) -> str:
+    """How this metric's scores are made: its parameters that are not defaults, and who answers each step.
+
+    ``given`` names what stands in the place of a judge where the records bring a step's answer: ``gold#81be0c``.
+    """
     changed = {name: value for name, value in metric.changed().items() if name not in metric.unsigned}
     steps = []
     for task in metric.asks:
+        if given and task in given and task in metric.brings:
+            steps.append((task, given[task]))
+            continue
         route = routes.of(task)
-        samples = [_sample(task, metric, wording) for wording in metric.wordings]
+        samples = _samples(task, metric)
         who = [f"{judge.id}+{'+'.join(judge.maker(sample) for sample in samples)}" for judge in route.judges]
         steps.append((task, who[0] if len(who) == 1 else f"[{','.join(who)}]{route.aggregate}{_weights(route)}"))
     return signature(metric.name, changed, steps)
@@ -72,8 +93,12 @@ def _weights(route: Route) -> str:
     return "".join(f"*{weights.get(judge.name, 1.0):g}" for judge in route.judges) if weights else ""
 
 
-def _sample(task: Task, metric: Metric, wording: int) -> Question[Any]:
-    """A question of the step that is enough to name its prompt by."""
+def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
+    """Questions of the step that are enough to name its prompts by."""
     if task == "claims":
-        return Write("claims", "claim", "", ())
-    return Rate(task, (), GRADE_0_3, wording=wording, temperature=getattr(metric, "temperature", None))
+        return [Write("claims", "claim", "")]
+    if task == "nuggetize":
+        passages = (Passage("", "", 1),) if task in metric.brings else ()  # a bank is written from passages
+        return [Write("nuggetize", "nugget", "", passages=passages)]
+    temperature = getattr(metric, "temperature", None)
+    return [Rate(task, (), GRADE_0_3, wording=wording, temperature=temperature) for wording in metric.wordings]

@@ -173,7 +173,11 @@ class Engine:
             except RagstoneError:
                 raise
             except Exception as error:  # noqa: BLE001 - the edge: one record's trouble must not end the run
-                failed = [(_broken(metric, job.record, error, signature), ()) for metric, signature in job.metrics]
+                failed = [
+                    (replace(score, signature=signature), ())
+                    for metric, signature in job.metrics
+                    for score in _broken(metric, job.record, error)
+                ]
                 weighed = result_document(job.record, job.position, failed)
         self.tally.records += 1
         return weighed
@@ -216,7 +220,7 @@ class Engine:
             raise
         except Exception as error:  # noqa: BLE001 - the edge: one metric's trouble must not touch the others
             trouble = error
-        return (_broken(metric, record, trouble),), tuple(calls.values())
+        return _broken(metric, record, trouble), tuple(calls.values())
 
     # ---- one question
 
@@ -455,9 +459,8 @@ class Engine:
         self._wake.set()
 
 
-def _broken(metric: Metric, record: Record, error: Exception, signature: str = "") -> Score:
-    reason = f"internal error: {type(error).__name__}: {error}"
-    return metric.without_value(record, "judge_failed", reason, signature=signature)
+def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
+    return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
 
 
 async def _all(coroutines: Sequence[Any]) -> list[Any]:

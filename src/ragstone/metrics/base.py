@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 from ragstone.errors import ConfigError
 from ragstone.questions import A_co, Answer, Question, Task
 from ragstone.stats import agreement, mean
-from ragstone.types import Outcome, Record, Score, Status, Verdict
+from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
 R = TypeVar("R")
 Flow = Generator[Sequence[Question[Any]], Sequence[Answer], R]
@@ -54,6 +54,14 @@ class Metric:
     """Parameters that hold for a whole run and cannot be overridden by a record."""
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """The names of its scores where it has several; they are called ``name.column``."""
+    wants: ClassVar[tuple[str, ...]] = ()
+    """Fields without which a suite leaves it out, though asked for by name it can do without."""
+    in_suites: ClassVar[Mapping[str, Any]] = NOTHING
+    """Its parameters where a suite chose it and not the user by name."""
+    brings: ClassVar[tuple[Task, ...]] = ()
+    """Those of its tasks that are not asked where the record brings the answer itself, as a bank of nuggets."""
     source: ClassVar[str] = ""
 
     enabled: bool = True
@@ -76,18 +84,27 @@ class Metric:
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
         """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""
         if not self.enabled:
-            return (self.without_value(record, "disabled", "switched off for this record"),)
+            return self.nothing(record, "disabled", "switched off for this record")
         absent = [field for field in self.needs if _absent(record, field)]
         if absent:
-            return (self.without_value(record, "missing_field", f"no {' and no '.join(absent)}"),)
+            return self.nothing(record, "missing_field", f"no {' and no '.join(absent)}")
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
-            return (self.without_value(record, "empty", f"blank {' and blank '.join(blank)}"),)
+            return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
         return (yield from self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """What a metric is: its questions about a record that has all it needs, then its scores."""
         raise NotImplementedError
+
+    @classmethod
+    def score_names(cls) -> tuple[str, ...]:
+        """The names of its scores: its own, or one for each of its columns."""
+        return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
+
+    def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
+        """All of its scores where none has verdicts to stand on."""
+        return tuple(self.without_value(record, status, reason, column=column) for column in self.columns or ("",))
 
     @property
     def wordings(self) -> tuple[int, ...]:
@@ -127,15 +144,16 @@ class Metric:
             if (value := getattr(self, f.name)) != f.default
         }
 
-    def without_value(self, record: Record, status: Status, reason: str, **more: Any) -> Score:
-        """A score that has no verdicts to stand on.
+    def without_value(self, record: Record, status: Status, reason: str, *, column: str = "", **more: Any) -> Score:
+        """A score (of a column, where there are several) that has no verdicts to stand on.
 
         For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
         """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
         low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
-            metric=self.name, record=record.id, value=value, status=status, low=low, high=high,
+            metric=f"{self.name}.{column}" if column else self.name,
+            record=record.id, value=value, status=status, low=low, high=high,
             reason=reason, outcome=self.outcome(value), **more,
         )  # fmt: skip
 
@@ -147,14 +165,17 @@ class Metric:
         reason: str = "",
         detail: Mapping[str, Any] | None = None,
         incomplete: str = "",
+        weights: Sequence[float] | None = None,
     ) -> Score:
         """The mean over the judged units, with what it could have been.
 
         Trivial units are left out. ``incomplete`` says that units are missing altogether (a part of the
-        response that could not be read): the score is then partial at best.
+        response that could not be read): the score is then partial at best. ``weights`` are the verdicts', in
+        their order; without them all weigh the same.
         """
+        pairs = list(zip(verdicts, weights or [1.0] * len(verdicts), strict=True))
         counted = [verdict for verdict in verdicts if not verdict.trivial]
-        judged = [verdict.value for verdict in counted if verdict.value is not None]
+        judged = [(weight * v.value, weight) for v, weight in pairs if v.value is not None and not v.trivial]
         unjudged = len(counted) - len(judged)
         common: dict[str, Any] = {"verdicts": tuple(verdicts), "detail": {**_panel(counted), **(detail or {})}}
         if not counted:
@@ -166,8 +187,10 @@ class Metric:
                 self.without_value(record, "judge_failed", _failures(counted), **common),
                 asked=len(counted), unjudged=unjudged,
             )  # fmt: skip
-        total = math.fsum(judged)
-        value = total / len(judged)
+        gained = math.fsum(share for share, _ in judged)
+        known = math.fsum(weight for _, weight in judged)
+        total = math.fsum(weight for verdict, weight in pairs if not verdict.trivial)
+        value = gained / known
         why = "; ".join(text for text in (incomplete, _failures(counted) if unjudged else "", reason) if text)
         return Score(
             metric=self.name,
@@ -176,8 +199,8 @@ class Metric:
             status="partial" if unjudged or incomplete else "scored",
             asked=len(counted),
             unjudged=unjudged,
-            low=0.0 if incomplete else total / len(counted),  # how many units are missing is not known
-            high=1.0 if incomplete else (total + unjudged) / len(counted),
+            low=0.0 if incomplete else gained / total,  # how many units are missing is not known
+            high=1.0 if incomplete else (gained + total - known) / total,
             outcome=self.outcome(value),
             reason=why,
             **common,

@@ -12,10 +12,10 @@ from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "id": ("case_id", "qid", "topic_id", "request_id", "record_id"),
-        "question": ("input", "query", "prompt", "user_input", "topic"),
-        "response": ("output", "answer", "generation", "completion"),
-        "contexts": ("context", "retrieved_contexts", "documents", "passages", "retrieved_context"),
+        "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id"),
+        "question": ("input", "query", "prompt", "user_input", "topic", "narrative"),
+        "response": ("output", "answer", "generation", "completion", "answer_text"),
+        "contexts": ("context", "retrieved_contexts", "documents", "passages", "retrieved_context", "candidates"),
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
         "citations": (),

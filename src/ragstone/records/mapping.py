@@ -3,7 +3,7 @@
 The canonical name comes first, then the aliases; the first that is neither null nor blank is the field. A
 canonical or mapped field of the wrong type is an error. An alias of the wrong type (``label: 1``,
 ``topic: {...}``) is probably something else: it stays in ``meta``, with a note if the field is then absent.
-What no field consumed is ``meta``, so nothing is lost.
+What no field consumed is ``meta``, so nothing is lost. Shapes of TREC's tools are lifted first (`trec`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from ragstone.errors import RecordError
-from ragstone.records import trec, values
+from ragstone.records import autojudge, trec, values
 from ragstone.records.fields import ALIASES, LISTS, REFERENCES, Fields, closest
 from ragstone.records.jsontext import kind
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
-from ragstone.types import Citation, Passage, Record
+from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -30,9 +30,6 @@ Rows = Generator[Item, None, None]
 """What a reader is; closing it closes the file."""
 
 NO_ID: Final = "no id: a hash of the content stands for it"
-DETAILS: Final = "context_details"
-"""The key of ``meta`` that holds, by passage id, what else the passages' objects said: score, judgment, title."""
-
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 MAX_KEYS: Final = 1000
@@ -48,6 +45,8 @@ class Mapper:
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
+        self._mapped_fields = frozenset(fields.paths)
+        self._roots = frozenset(map(root, fields.paths.values()))
         claimed = set(fields.paths.values())
         self._names = {
             field: tuple(name for name in (field, *aliases) if name not in claimed)
@@ -57,11 +56,11 @@ class Mapper:
 
     def record(self, where: str, row: Row) -> Record:
         """The record, its id not yet made unique; RecordError names the field that cannot be read."""
-        reading = _Reading(where, row, self._names, self._mapped(row))
+        reading = self._reading(where, row)
         blocks = self._block_overrides(reading)
         contexts, details = reading.take("contexts", values.passages) or (None, {})
         response, citations = self._response(reading, contexts or ())
-        nuggets = reading.take("nuggets", values.nuggets)
+        nuggets = reading.take("nuggets", _nuggets)
         written = reading.take("citations", values.citations, lenient=True)
         if written and (response is None or max(citation.span.end for citation in written) > len(response)):
             raise RecordError(
@@ -89,12 +88,17 @@ class Mapper:
             meta=meta,
             where=where,
             notes=tuple(dict.fromkeys(reading.notes)),
+            topic=name,
         )
+
+    def _reading(self, where: str, row: Row) -> _Reading:
+        lifted = trec.lifted(row, self._mapped_fields, self._roots)
+        return _Reading(where, lifted.row, self._names, self._mapped(row), lifted.names)
 
     def name(self, where: str, row: Row) -> str:
         """The id of a row that cannot be a record: its own if that can be read, else its place."""
         try:
-            found = _Reading(where, row, self._names, self._mapped(row)).take("id", values.identifier)
+            found = self._reading(where, row).take("id", values.identifier)
         except RecordError:
             return where
         return found if found and found.strip() else where
@@ -163,13 +167,20 @@ class _Reading:
     """One row while it is read: what was consumed, and what is worth a note."""
 
     def __init__(
-        self, where: str, row: Row, names: Mapping[str, tuple[str, ...]], mapped: Mapping[str, tuple[str, Any]]
+        self,
+        where: str,
+        row: Row,
+        names: Mapping[str, tuple[str, ...]],
+        mapped: Mapping[str, tuple[str, Any]],
+        lifted: Mapping[str, str] = NOTHING,
     ) -> None:
+        """``lifted`` says, for messages, under which key of the input a field stood that was brought to its name."""
         self.where = where
         self.row = row
         self.notes: list[str] = []
         self._names = names
         self._mapped = mapped
+        self._lifted = lifted
         self._consumed: set[str] = set()
 
     def consume(self, name: str) -> None:
@@ -220,7 +231,8 @@ class _Reading:
         try:
             return read(value, self.notes)
         except UnfitError as error:
-            raise RecordError(self.where, error.found, error.expected, field=name) from None
+            place = error.field or self._lifted.get(name, name)
+            raise RecordError(self.where, error.found, error.expected, field=place) from None
 
     def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
         """Blank is not absent: a system that answered nothing did answer."""
@@ -232,6 +244,10 @@ class _Reading:
             return None
         self.consume(name)
         return found
+
+
+def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
+    return values.nuggets(autojudge.flat(value, notes) if isinstance(value, autojudge.Parts) else value, notes)
 
 
 def _is_blank(value: Any) -> bool:

@@ -1,31 +1,45 @@
-"""A source of records: opened once, read as often as wanted, one record in memory at a time."""
+"""A source of records: opened once, read as often as wanted, one record in memory at a time.
+
+It may have several parts, the runs of several systems, which are read one after another as if they were one file.
+"""
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 
 import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
-from ragstone.records.bytestream import Origin, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.fields import Fields
-from ragstone.records.formats import reader_of
+from ragstone.records.formats import READERS, reader_of
 from ragstone.records.mapping import Mapper, Row, Rows
-from ragstone.records.names import REPEATED, Names
+from ragstone.records.names import REPEATED, Names, first_repeated
+from ragstone.records.trec import RUN
 from ragstone.types import NOTHING, Record
 
 OnError = Literal["stop", "skip"]
 Inspect = Callable[[Record], None]
 """Looks at a record and raises InputError if the run cannot use it."""
+
+SHOWN: Final = 3
+"""Names of parts that a source's own name holds."""
+
+
+class NuggetBank(Protocol):
+    """Nuggets by topic; `banks.Bank` is one."""
+
+    def given_to(self, record: Record) -> Record:
+        """The record with the nuggets of its topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +58,41 @@ class SetAside:
 Reading = Generator[Record | SetAside, None, None]
 
 
+class Part(NamedTuple):
+    """One file or object that a source reads; ``run`` is the system of its records that do not name theirs."""
+
+    name: str
+    items: Callable[[], Rows]
+    temporary: Path | None = None
+    run: str = ""
+
+
 class Source:
     """Records in the order of the input; each iteration reads anew and gives the same ids.
 
-    ``name`` is for display. Use it as a context manager, or call `close`: it deletes the temporary file
+    ``name`` is for display. Use it as a context manager, or call `close`: it deletes the temporary files
     that standard input, a pipe or an iterator was copied to.
     """
 
     def __init__(
         self,
-        name: str,
-        items: Callable[[], Rows],
+        parts: Sequence[Part],
         mapper: Mapper,
         *,
         on_error: OnError = "stop",
         inspect: Inspect | None = None,
-        temporary: Path | None = None,
+        bank: NuggetBank | None = None,
     ) -> None:
-        """Use `open_records`."""
-        self.name = name
+        """Use `open_records` or `open_runs`."""
+        more = len(parts) - SHOWN
+        self.name = ", ".join(part.name for part in parts[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         self.mapper = mapper
         self.on_error = on_error
-        self._items = items
+        self._parts = tuple(parts)
         self._inspect = inspect
+        self._bank = bank
         self._closed = False
-        self._delete = weakref.finalize(self, _unlink, temporary) if temporary else None
+        self._delete = weakref.finalize(self, _unlink, [part.temporary for part in parts if part.temporary])
 
     def __iter__(self) -> Reading:
         return self.read(Names())
@@ -82,19 +106,19 @@ class Source:
         if self._closed:
             raise ValueError("the source is closed")
         inspects = [look for look in (self._inspect, inspect) if look]
-        empty = True
-        with closing(self._guarded()) as items:
-            for where, value in items:
-                empty = False
-                yield self._outcome(where, value, names, inspects)
-        if empty:
-            raise RecordError(self.name, "there is no record in it", "expected at least one")
+        for part in self._parts:
+            empty = True
+            with closing(self._guarded(part)) as items:
+                for where, value in items:
+                    empty = False
+                    yield self._outcome(where, value, part.run, names, inspects)
+            if empty:
+                raise RecordError(part.name, "there is no record in it", "expected at least one")
 
     def close(self) -> None:
         """Delete what was copied; the source cannot be read afterwards."""
         self._closed = True
-        if self._delete:
-            self._delete()
+        self._delete()
 
     def __enter__(self) -> Self:
         return self
@@ -104,11 +128,11 @@ class Source:
     ) -> None:
         self.close()
 
-    def _guarded(self) -> Rows:
+    def _guarded(self, part: Part) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
         try:
-            with closing(self._items()) as items:
+            with closing(part.items()) as items:
                 for item in items:
                     count += 1
                     yield item
@@ -119,12 +143,16 @@ class Source:
             yield broken.where, broken
 
     def _outcome(
-        self, where: str, value: Row | Record | RecordError, names: Names, inspects: list[Inspect]
+        self, where: str, value: Row | Record | RecordError, run: str, names: Names, inspects: list[Inspect]
     ) -> Record | SetAside:
         try:
             if isinstance(value, RecordError):
                 raise value
             record = _whole(value, where) if isinstance(value, Record) else self.mapper.record(where, value)
+            if run:
+                record = _of_run(record, run)
+            if self._bank:
+                record = self._bank.given_to(record)
             for inspect in inspects:
                 _inspected(record, inspect)
         except RecordError as error:
@@ -141,9 +169,10 @@ class Source:
 
 def _whole(record: Record, where: str) -> Record:
     """A record that came as an object; RecordError for a text that no file could hold."""
-    passages = [text for passage in record.contexts or () for text in (passage.id, passage.text)]
+    texts = [text for passage in record.contexts or () for text in (passage.id, passage.text)]
+    texts += [nugget.text for nugget in record.nuggets or ()]
     try:
-        orjson.dumps([record.id, record.question, record.response, record.reference, passages])
+        orjson.dumps([record.id, record.topic, record.question, record.response, record.reference, texts])
     except TypeError as error:
         found = "a lone surrogate (half of a character, \\ud800-\\udfff) in a text"
         raise RecordError(where, found, "write the whole character") from error
@@ -161,11 +190,22 @@ def _inspected(record: Record, inspect: Inspect) -> None:
 
 def _named(record: Record, names: Names) -> Record:
     name = names.unique(record.id)
-    return record if name == record.id else replace(record, id=name, notes=(*record.notes, REPEATED))
+    if name == record.id:
+        return record
+    return replace(record, id=name, topic=record.topic or record.id, notes=(*record.notes, REPEATED))
 
 
-def _unlink(path: Path) -> None:
-    path.unlink(missing_ok=True)
+def _of_run(record: Record, run: str) -> Record:
+    """The record with the name of its system, unless it names one itself."""
+    own = record.meta.get(RUN)
+    if own is not None and str(own).strip():
+        return record
+    return replace(record, meta={**record.meta, RUN: run})
+
+
+def _unlink(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 def open_records(
@@ -175,6 +215,7 @@ def open_records(
     blocks: Mapping[str, str] = NOTHING,
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
+    bank: NuggetBank | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
@@ -186,6 +227,7 @@ def open_records(
         blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: shown every record in every reading; the InputError it raises is that record's error.
+        bank: nuggets by topic, which take the place of the records' own.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
@@ -193,44 +235,120 @@ def open_records(
         InputError: the object is no source of records.
     """
     if isinstance(source, Source):
+        if bank is not None:
+            raise InputError("a source that is open takes no bank: give it to open_records with what is to be read")
         return source
+    mapper, mapping = _mapper(fields, blocks, on_error)
+    return Source([_part(source, mapper, mapping)], mapper, on_error=on_error, inspect=inspect, bank=bank)
+
+
+def open_runs(
+    paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    *,
+    fields: Mapping[str, str] | Fields = NOTHING,
+    blocks: Mapping[str, str] = NOTHING,
+    on_error: OnError = "stop",
+    inspect: Inspect | None = None,
+    bank: NuggetBank | None = None,
+) -> Source:
+    """Make one source of several files, read in their order: the runs of several systems on the same topics.
+
+    Where there is more than one file, ``meta["run_id"]`` of a record that names no run is its file's name
+    without endings, or with its folders where two files have one name. Keywords and errors are those of
+    `open_records`; a mapped path must be in some record of some file. ConfigError for an input given twice,
+    or none.
+    """
+    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
+    if twice is not None:
+        raise ConfigError(f"{twice}: this input is given twice; name it once")
+    if not names:
+        raise ConfigError("no input; name at least one file")
+    mapper, mapping = _mapper(fields, blocks, on_error)
+    parts: list[Part] = []
+    with ExitStack() as undo:
+        for name, run, called in zip(names, _runs(names), _called(names), strict=True):
+            part = _part(name, mapper, mapping, called)
+            if part.temporary:
+                undo.callback(part.temporary.unlink)
+            parts.append(part._replace(run=run))
+        undo.pop_all()
+    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank)
+
+
+def _is_no_file(name: str) -> bool:
+    return name == "-" or name.startswith(hub.SCHEME)
+
+
+def _runs(names: Sequence[str]) -> list[str]:
+    """What the systems are called whose records do not say so; nothing for one file alone."""
+    if len(names) == 1:
+        return [""]
+    paths = [PurePath("stdin" if name == "-" else name) for name in names]
+    short = [_printable(stem_of(path).name) for path in paths]
+    if first_repeated(short) is None:
+        return short
+    long = [_printable(str(stem_of(path))) for path in paths]
+    return long if first_repeated(long) is None else [_printable(str(path)) for path in paths]
+
+
+def _called(names: Sequence[str]) -> list[str]:
+    """What messages call the files: nothing of its own, or all of the path where two have one name."""
+    alike = first_repeated(PurePath(name).name for name in names) is not None
+    return [_printable(name) if alike else "" for name in names]
+
+
+def stem_of(path: PurePath) -> PurePath:
+    """A path without the endings that say how it is compressed and what format it has."""
+    for known in (COMPRESSIONS, READERS):
+        if path.suffix.lower() in known:
+            path = path.with_suffix("")
+    return path
+
+
+def _printable(name: str) -> str:
+    """A file's name as text: bytes in it that are no UTF-8 could not be written down."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _mapper(fields: Mapping[str, str] | Fields, blocks: Mapping[str, str], on_error: OnError) -> tuple[Mapper, Fields]:
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
     mapping = fields if isinstance(fields, Fields) else Fields(fields)
-    mapper = Mapper(mapping, blocks)
-    make = partial(Source, mapper=mapper, on_error=on_error, inspect=inspect)
+    return Mapper(mapping, blocks), mapping
+
+
+def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> Part:
+    """One input, opened; ``called`` is what messages call a file, else its name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
-        return make(source, partial(hub.read, source))
+        return Part(source, partial(hub.read, source))
     if isinstance(source, str) and source == "-":
-        return _spooled(make, "stdin", standard_input(), "", mapping)
+        return _spooled("stdin", standard_input(), "", mapper, fields)
     if isinstance(source, str | os.PathLike):
-        return _file(make, Path(source), mapping)
+        return _file(Path(source), mapper, fields, called)
     name, items = frames.reader(source)
     if not frames.is_iterator(source):
-        return make(name, items)
+        return Part(name, items)
     path = frames.keep(items())
-    return make(name, partial(frames.kept, path), temporary=path)
+    return Part(name, partial(frames.kept, path), path)
 
 
-Make = partial[Source]
-
-
-def _file(make: Make, path: Path, fields: Fields) -> Source:
+def _file(path: Path, mapper: Mapper, fields: Fields, called: str) -> Part:
     if is_pipe(path):
-        return _spooled(make, path.name, pipe(path), "".join(path.suffixes[-2:]), fields)
-    return _from(make, origin_of(path), fields)
+        return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, fields)
+    return _from(origin_of(path, name=called), mapper, fields)
 
 
-def _spooled(make: Make, name: str, chunks: Iterable[bytes], suffix: str, fields: Fields) -> Source:
+def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fields: Fields) -> Part:
     path = spool(name, chunks, suffix=suffix)
     with ExitStack() as undo:
         undo.callback(path.unlink)
-        source = _from(make, origin_of(path, name=name), fields, temporary=path)
+        part = _from(origin_of(path, name=name), mapper, fields, temporary=path)
         undo.pop_all()
-    return source
+    return part
 
 
-def _from(make: Make, origin: Origin, fields: Fields, temporary: Path | None = None) -> Source:
+def _from(origin: Origin, mapper: Mapper, fields: Fields, temporary: Path | None = None) -> Part:
     read = reader_of(origin, frozenset(fields.paths.values()))
-    return make(origin.name, partial(read, origin, make.keywords["mapper"]), temporary=temporary)
+    return Part(origin.name, partial(read, origin, mapper), temporary)

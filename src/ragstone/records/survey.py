@@ -31,6 +31,9 @@ class Note:
     count: int
     example: str
 
+    def __str__(self) -> str:
+        return f"{self.text} ({_records(self.count)}, first {self.example})"
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -65,7 +68,7 @@ class Survey:
         if self.renamed:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
             lines.append(f"{self.renamed} records have an id that came before: {shown}; the second is called 'id#2'")
-        lines += [f"{note.text} ({_records(note.count)}, first {note.example})" for note in self.notes]
+        lines += map(str, self.notes)
         return tuple(lines)
 
 

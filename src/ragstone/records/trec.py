@@ -1,16 +1,202 @@
-"""Answers of the TREC RAG track: a list of sentences, each with what it cites.
+"""The shapes in which TREC's tracks and their tools write records, brought under the names that the mapping knows.
 
-``answer: [{text, citations: [0, 2]}], references: [docid, ...]``. Citations are places in ``references``,
-from 0; in some years' files they are the ids themselves, or an object of ids with weights.
+Answers of the RAG track are lists of sentences, each with what it cites: ``answer: [{text, citations: [0, 2]}],
+references: [docid, ...]``. Citations are places in ``references``, from 0; in some years' files they are the
+ids themselves, or an object of ids with weights.
+
+Later years and AutoJudge put ids and the question into a block ``metadata``, call the sentences ``responses`` and
+bring ``documents`` by id; nuggetizer has the question as ``query: {qid, text}``. Those are lifted to where the
+mapping looks. A field that the row holds under a name of its own, or that is mapped, is never touched.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
+from ragstone.records import autojudge
+from ragstone.records.fields import ALIASES, REFERENCES
 from ragstone.records.jsontext import kind
-from ragstone.records.values import UnfitError
-from ragstone.types import Citation, Passage, Span
+from ragstone.records.values import PASSAGE_IDS, PASSAGE_TEXTS, UnfitError
+from ragstone.types import NOTHING, Citation, Passage, Span
+
+RUN: Final = "run_id"
+"""The key of ``meta`` that names the system that answered."""
+
+BLOCK: Final = "metadata"
+TOPICS: Final = ("topic_id", "narrative_id", "request_id")
+"""The names of a topic's id in such a block."""
+
+OF_A_RUN: Final = frozenset(("team_id", RUN, *TOPICS))
+SENTENCES: Final = ("responses", "answer")
+OBJECTS: Final = ("query", "documents", BLOCK)
+SHAPED: Final = autojudge.KEYS.union(OBJECTS, (REFERENCES,))
+"""A row with none of these keys has no shape to be lifted from."""
+
+HELD: Final[Mapping[str, Any]] = {
+    "id": str | int | float,
+    "question": str,
+    "response": str | list,
+    "contexts": str | list,
+}
+"""Of what type a field is under another name than its own, or it is something else."""
+
+
+class Lifted(NamedTuple):
+    """A row under the names that the mapping knows; ``names`` says where what was lifted stood."""
+
+    row: dict[str, Any]
+    names: Mapping[str, str] = NOTHING
+
+
+def lifted(row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: frozenset[str] = frozenset()) -> Lifted:
+    """The row itself, or a copy in which the parts of a known shape are where the mapping looks for them.
+
+    ``mapped`` are fields that are read from elsewhere, ``claimed`` keys that such a mapping reads: both stay.
+    """
+    if SHAPED.isdisjoint(row) or _is_flat(row):  # most rows by far
+        return Lifted(row)
+    lift = _Lift(dict(row), mapped, claimed)
+    block = lift.object(BLOCK)
+    bank = autojudge.is_bank(row) and not claimed & autojudge.KEYS
+    if bank:
+        lift.bank()
+    if block and (bank or _is_report(row, block)):
+        lift.block(block)
+    if block and isinstance(block.get(RUN), str | int) and not _holds(row.get(RUN)):
+        lift.row[RUN] = block[RUN]
+    if (block and _is_report(row, block)) or _is_run(row):
+        lift.sentences()
+    lift.query()
+    lift.documents()
+    return Lifted(lift.row, lift.names)
+
+
+def _is_flat(row: Mapping[str, Any]) -> bool:
+    """Whether nothing in a row could have to be lifted."""
+    for name in OBJECTS:
+        if isinstance(row.get(name), dict):
+            return False
+    return autojudge.KEYS.isdisjoint(row) and (row.get("answer") != [] or not _is_run(row))
+
+
+def _is_report(row: Mapping[str, Any], block: Mapping[str, Any]) -> bool:
+    """A block that speaks of a run, beside a list of sentences, which may be empty."""
+    return not OF_A_RUN.isdisjoint(block) and any(row.get(name) == [] or is_answer(row.get(name)) for name in SENTENCES)
+
+
+def _is_run(row: Mapping[str, Any]) -> bool:
+    """A line of a run as it was before there was a block."""
+    return isinstance(row.get(REFERENCES), list) and ("topic_id" in row or "narrative_id" in row)
+
+
+def _holds(value: Any) -> bool:
+    """Whether a value says anything; a number does, 0 too."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return bool(value) or (isinstance(value, int | float) and value is not False)
+
+
+class _Lift:
+    """One row on its way to the names that the mapping knows."""
+
+    def __init__(self, row: dict[str, Any], mapped: frozenset[str], claimed: frozenset[str]) -> None:
+        self.row = row
+        self.names: dict[str, str] = {}
+        self._mapped = mapped
+        self._claimed = claimed
+
+    def object(self, name: str) -> dict[str, Any]:
+        """The object under a key; empty if there is none or a mapping reads it."""
+        value = self.row.get(name)
+        return value if isinstance(value, dict) and name not in self._claimed else {}
+
+    def free(self, field: str) -> bool:
+        """Whether the row holds a field under none of its names, and no mapping reads it from elsewhere."""
+        if field in self._mapped or _holds(self.row.get(field)):
+            return False
+        others = [self.row.get(name) for name in ALIASES[field] if name not in self._claimed]
+        return not any(_holds(value) and isinstance(value, HELD[field]) for value in others)
+
+    def put(self, field: str, value: Any, name: str) -> None:
+        self.row[field] = value
+        self.names[field] = name
+
+    def part(self, owner: str, key: str, field: str) -> bool:
+        """Lift one entry of an object, if it says anything and the field is free; what is left of it stays."""
+        value = self.row[owner].get(key)
+        if not _holds(value) or not self.free(field):
+            return False
+        self.put(field, value, f"{owner}.{key}")
+        left = {name: entry for name, entry in self.row[owner].items() if name != key}
+        if left:
+            self.row[owner] = left
+        else:
+            del self.row[owner]
+        return True
+
+    def block(self, block: Mapping[str, Any]) -> None:
+        """The topic's id and the question out of the block; further names of the same id say nothing new."""
+        if isinstance(block.get("narrative"), str):
+            self.part(BLOCK, "narrative", "question")
+        key = next((key for key in TOPICS if _holds(block.get(key))), "")
+        if key and self.part(BLOCK, key, "id"):
+            left = self.row.get(BLOCK, {})
+            for other in TOPICS:
+                if other in left and str(left[other]) == str(block[key]):
+                    left.pop(other)  # a copy: `part` made it
+            if not left:
+                self.row.pop(BLOCK, None)
+
+    def sentences(self) -> None:
+        """``responses`` as the response; an empty list is a system that answered nothing."""
+        there = [name for name in SENTENCES if name not in self._claimed and name in self.row]
+        if not self.free("response"):
+            if len(there) == 2 and self.row["responses"] == self.row["answer"]:  # written under both names
+                del self.row["responses"]
+            return
+        for name in there:
+            if is_answer(self.row[name]):
+                self.put("response", self.row.pop(name), name)
+            elif self.row[name] == []:
+                del self.row[name]
+                if "response" not in self.names:
+                    self.put("response", "", name)
+
+    def query(self) -> None:
+        """``{qid, text}`` as id and question."""
+        if isinstance(self.object("query").get("text"), str):
+            self.part("query", "text", "question")
+            if "qid" in self.object("query"):
+                self.part("query", "qid", "id")
+
+    def documents(self) -> None:
+        """Documents by id as contexts, in their order; the key is the id, since citations name it."""
+        found = self.object("documents")
+        if found and all(_is_document(item) for item in found.values()) and self.free("contexts"):
+            del self.row["documents"]
+            self.put("contexts", [_document(name, item) for name, item in found.items()], "documents")
+
+    def bank(self) -> None:
+        """Topic, title and nuggets of an AutoJudge bank."""
+        if _holds(self.row.get("query_id")) and self.free("id"):
+            self.put("id", self.row.pop("query_id"), "query_id")
+        for name in ("title_query", "full_query"):
+            value = self.row.get(name)
+            if _holds(value) and (name == "title_query" or isinstance(value, str)) and self.free("question"):
+                self.put("question", self.row.pop(name), name)
+        if "nuggets" not in self._mapped and not _holds(self.row.get("nuggets")):
+            parts = autojudge.Parts(self.row.pop(autojudge.QUESTIONS, None), self.row.pop(autojudge.CLAIMS, None))
+            self.put("nuggets", parts, autojudge.QUESTIONS)
+
+
+def _is_document(item: Any) -> bool:
+    return isinstance(item, dict) and any(isinstance(item.get(key), str) for key in PASSAGE_TEXTS)
+
+
+def _document(name: str, item: dict[str, Any]) -> dict[str, Any]:
+    own = item.get(PASSAGE_IDS[0])
+    return {**item, PASSAGE_IDS[0]: name, **({} if own in (None, name) else {"document_id": own})}
 
 
 def is_answer(value: Any) -> bool:

@@ -11,21 +11,55 @@ from typing import Any, Final
 
 from ragstone.records.jsontext import kind
 from ragstone.records.names import Names
-from ragstone.types import Citation, Nugget, Passage, Span
+from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
 PASSAGE_IDS: Final = ("id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id")
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content")
+WRAPPED: Final = "doc"
+"""The key under which a candidate of a ranking holds its document, beside score and judgment."""
+
 NUGGET_TEXTS: Final = ("text", "nugget")
+IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
+ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
+    "support": "support",
+    "partial_support": "partial_support",
+    "not_support": "not_support",
+}
+LONGEST_NUGGET: Final = 100
+"""Words above which a text is hardly one fact."""
+
+ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
+"""Signs that may end a sentence, and blanks."""
+
+BLANK_NUGGET: Final = "nuggets: a blank one, left out"
+SAME_NUGGET: Final = "nuggets: one that says the same as an earlier one, left out"
+BOTH: Final = "nuggets: one that is vital here and okay there, taken as vital"
+LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugget is one fact"
+NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, taken as not given"
+NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 
 class UnfitError(Exception):
-    """A value cannot be what its field is; ``found`` and ``expected`` as in RecordError."""
+    """A value cannot be what its field is; ``found`` and ``expected`` as in RecordError.
 
-    def __init__(self, found: str, expected: str = ELSEWHERE) -> None:
+    ``field`` names the field where it is another than the one that was read.
+    """
+
+    def __init__(self, found: str, expected: str = ELSEWHERE, *, field: str = "") -> None:
         self.found = found
         self.expected = expected
+        self.field = field
         super().__init__(found)
+
+
+def folded(text: str) -> str:
+    """What two texts have in common that say the same in the same words: case, blanks and final signs aside.
+
+    A text of nothing but such signs is left as it is. Folding twice changes nothing more.
+    """
+    plain = " ".join(text.casefold().split())
+    return plain.rstrip(ENDS) or plain
 
 
 def identifier(value: Any, notes: list[str]) -> str:
@@ -69,15 +103,36 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
         return "", item, {}
     if not isinstance(item, dict):
         raise UnfitError(f"{kind(item)} as passage {number}", "a string or an object with a text")
+    name, item = _unwrapped(item)
     key = _first(item, PASSAGE_TEXTS)
     if key is None:
         raise UnfitError(f"passage {number} is an object without a text", f"one of {', '.join(PASSAGE_TEXTS)}")
     body = item[key]
     if body is not None and not isinstance(body, str):
         raise UnfitError(f"{kind(body)} as '{key}' of passage {number}", "a string")
-    label = next((name for name in PASSAGE_IDS if _names(item.get(name))), None)
-    rest = {name: entry for name, entry in item.items() if name not in (key, label)}
-    return str(item[label]) if label else "", body or "", rest
+    label = None if name else _label(item)
+    rest = {other: entry for other, entry in item.items() if other not in (key, label)}
+    return name or (str(item[label]) if label else ""), body or "", rest
+
+
+def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The own id of a candidate that holds its document in ``doc``, and both as one; other items as they are."""
+    inner = item.get(WRAPPED)
+    if isinstance(inner, str):
+        inner = {"text": inner}
+    if not isinstance(inner, dict) or _first(item, PASSAGE_TEXTS) is not None:
+        return "", item
+    outer = {key: entry for key, entry in item.items() if key != WRAPPED}
+    label = _label(outer)
+    if label is None:
+        return "", {**inner, **outer}
+    name = str(outer.pop(label))
+    return name, {**{key: entry for key, entry in inner.items() if (key, entry) != (label, name)}, **outer}
+
+
+def _label(item: Mapping[str, Any]) -> str | None:
+    """The key of an object's id, if it has one."""
+    return next((key for key in PASSAGE_IDS if _names(item.get(key))), None)
 
 
 def _first(item: Mapping[str, Any], keys: Sequence[str]) -> str | None:
@@ -107,17 +162,42 @@ def _unique(names: list[str], notes: list[str]) -> list[str]:
 
 
 def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
-    """Nuggets in their order; blank ones are left out, since nothing can be said of them."""
+    """Nuggets in their order, each once; blank ones are left out, since nothing can be said of them.
+
+    Two that say the same in the same words are one: it stands in the first place and is vital if either is.
+    """
     if not isinstance(value, list):
         raise UnfitError(f"{kind(value)} where a list of nuggets is due")
-    found = tuple(_nugget(item, number) for number, item in enumerate(value, 1))
-    kept = tuple(nugget for nugget in found if nugget.text.strip())
-    if len(kept) < len(found):
-        notes.append("nuggets: a blank one, left out")
-    return kept
+    found: dict[str, tuple[int, Nugget]] = {}
+    for number, item in enumerate(value, 1):
+        nugget = _nugget(item, number, notes)
+        if not nugget.text.strip():
+            notes.append(BLANK_NUGGET)
+            continue
+        key = folded(nugget.text)
+        if key in found:
+            notes.append(SAME_NUGGET)
+            found[key] = _one(*found[key], nugget, number, notes)
+            continue
+        if len(nugget.text.split(maxsplit=LONGEST_NUGGET)) > LONGEST_NUGGET:
+            notes.append(LONG_NUGGET)
+        found[key] = number, nugget
+    return tuple(nugget for _, nugget in found.values())
 
 
-def _nugget(item: Any, number: int) -> Nugget:
+def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str]) -> tuple[int, Nugget]:
+    """Two equal nuggets as one, in the place of the first."""
+    given = {first.assignment, second.assignment} - {None}
+    if len(given) > 1:
+        found = f"nuggets {place} and {number} are the same, one assigned {first.assignment}, one {second.assignment}"
+        raise UnfitError(found, "one assignment for each nugget")
+    if {first.importance, second.importance} == {"vital", "okay"}:
+        notes.append(BOTH)
+        return place, Nugget(first.text, "vital", first.assignment or second.assignment)
+    return place, Nugget(first.text, first.importance or second.importance, first.assignment or second.assignment)
+
+
+def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
     if isinstance(item, str):
         return Nugget(item)
     if not isinstance(item, dict):
@@ -125,16 +205,20 @@ def _nugget(item: Any, number: int) -> Nugget:
     key = _first(item, NUGGET_TEXTS)
     if key is None or not isinstance(item[key], str):
         raise UnfitError(f"nugget {number} has no text", "a string or {text, importance?, assignment?}")
-    return Nugget(
-        item[key], _optional(item, "importance", f"nugget {number}"), _optional(item, "assignment", f"nugget {number}")
-    )
+    importance, assignment = _word(item, "importance", number), _word(item, "assignment", number)
+    if importance and importance not in IMPORTANCES:
+        notes.append(NO_IMPORTANCE)
+    if assignment and assignment not in ASSIGNMENTS:
+        notes.append(NO_ASSIGNMENT)
+    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment))
 
 
-def _optional(item: Mapping[str, Any], key: str, whose: str) -> str | None:
+def _word(item: Mapping[str, Any], key: str, number: int) -> str:
+    """A label as it is written here, empty if none is given; UnfitError for what could not be a label anywhere."""
     value = item.get(key)
-    if value is None or isinstance(value, str):
-        return value or None
-    raise UnfitError(f"{kind(value)} as '{key}' of {whose}", "a string, or nothing")
+    if isinstance(value, list | dict):
+        raise UnfitError(f"{kind(value)} as '{key}' of nugget {number}", "a string, or nothing")
+    return "" if value is None else "_".join(str(value).casefold().replace("-", " ").replace("_", " ").split())
 
 
 def citations(value: Any, notes: list[str]) -> tuple[Citation, ...]:

@@ -1,7 +1,8 @@
-"""A run in the formats of others: JSON lines, CSV, Parquet, and a recording of its calls.
+"""A run in the formats of others: JSON lines, CSV, Parquet, leaderboards, assignment records, a recording of its calls.
 
-Promises: everything is written as it is read, so that a run of any size can be exported; no cell of a CSV
-file is a formula to a spreadsheet; a file stands under its name only when it is whole.
+Promises: everything is written as it is read, so that a run of any size can be exported (a leaderboard holds a few
+numbers a record); no cell of a CSV file is a formula to a spreadsheet; a file stands under its name only when it
+is whole.
 """
 
 from __future__ import annotations
@@ -10,19 +11,32 @@ import contextlib
 import csv
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, Literal, get_args
+from typing import IO, Any, Final, Literal, cast, get_args
 
 import orjson
 
 from ragstone import metrics
 from ragstone.errors import ConfigError, InputError
+from ragstone.records import FORMS, Form, Row, lines
+from ragstone.report.assignments import assignment
+from ragstone.report.files import file_name
+from ragstone.report.leaderboard import Entry, Leaderboard, OnMissing
 from ragstone.report.run import Run
+from ragstone.report.target import is_folder, whole
 from ragstone.store import CallRow
 
-Format = Literal["jsonl", "csv", "parquet", "calls"]
+Format = Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+BOARDS: Final[tuple[Form, ...]] = tuple(form for form in FORMS if form in FORMATS and form != "jsonl")
+"""The formats in which a run is a leaderboard."""
+SCORES: Final = "scores"
+"""The format in which nugget tools write what each run scored: a JSON object a run and topic."""
+WITHOUT_RUN: Final = "trec_eval"
+"""The format whose rows do not say which run they are of."""
+ENDINGS: Final[Mapping[str, str]] = {SCORES: ".jsonl", "jsonl": ".jsonl", WITHOUT_RUN: ".eval"}
 RECORDING: Final = 1
 BATCH: Final = 1000
 """Rows of a table that are held at a time."""
@@ -44,24 +58,24 @@ def export(run: Run, form: str, rows: str, target: IO[bytes]) -> None:
         "csv": lambda: _csv(run, rows, target),
         "parquet": lambda: _parquet(run, rows, target),
         "calls": lambda: _written(_recording(run), target),
+        "assignments": lambda: _written(_assignments(run), target),
+        **{board: partial(write_board, board_of(run), board, target) for board in BOARDS if board == form},
     }
     if form not in writers:
         raise InputError(f"no format '{form}'; there are {', '.join(FORMATS)}")
     writers[form]()
 
 
-def export_to(run: Run, form: str, rows: str, path: Path) -> None:
-    """Write a run to a file, which is there only when all of it is; ConfigError when it cannot be written."""
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("wb") as target:
-            export(run, form, rows, target)
-        partial.replace(path)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file with -o") from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
+    """Write a run to a file, which is there only when all of it is; ConfigError when it cannot be written.
+
+    A leaderboard may also be written to a folder, a file for each system.
+    """
+    if form in BOARDS:
+        write_board_to(board_of(run), form, str(path))
+        return
+    with whole(Path(path)) as target:
+        export(run, form, rows, target)
 
 
 def harmless(cell: object) -> object:
@@ -119,6 +133,87 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
         yield batch
+
+
+# ---- leaderboards and assignments
+
+
+def board_of(run: Run) -> Leaderboard:
+    """The scores of a run as a leaderboard, each score's name a measure; the system is ``meta.run_id``, or the run.
+
+    InputError where a system has two records of one topic.
+    """
+    board = Leaderboard()
+    for result in run.results():
+        if "set_aside" in result:
+            continue
+        system = result["meta"].get("run_id")
+        name = str(system) if isinstance(system, str | int) and str(system) else run.name
+        values = {score["metric"]: score["value"] for score in result["scores"]}
+        try:
+            board.add(Entry(name, result["topic"], values))
+        except InputError as error:
+            raise InputError(f"run {run.id}: {error}; a leaderboard has one row, csv a row for each record") from error
+    return board
+
+
+def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: OnMissing = "warn") -> None:
+    """Write a leaderboard as ``scores`` or in one of ``records.FORMS``; ConfigError where the form cannot hold it."""
+    if form == WITHOUT_RUN and len(board.runs) > 1:
+        others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
+        raise ConfigError(
+            f"{form} has no column for the run, and there are {len(board.runs)}: "
+            f"name a folder with -o, as in -o out/, or another format with --format ({others})"
+        )
+    if form == SCORES:
+        target.writelines(orjson.dumps(row) + b"\n" for row in board.score_rows(on_missing))
+    else:
+        target.writelines(lines(board.rows(on_missing), cast("Form", form)))
+
+
+def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing = "warn") -> list[Path]:
+    """Write a leaderboard to a file, or to a folder a file for each run; returns what was written."""
+    if not is_folder(to):
+        with whole(Path(to)) as target:
+            write_board(board, form, target, on_missing)
+        return [Path(to)]
+    folder = Path(to)
+    by_run = _by_run(board, form, on_missing)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot write there ({error.strerror}); choose another folder with -o") from error
+    written = []
+    for name, found in by_run.items():
+        written.append(folder / f"{file_name(name)}{ENDINGS.get(form, '.tsv')}")
+        with whole(written[-1]) as target:
+            target.writelines(found)
+    return written
+
+
+def _by_run(board: Leaderboard, form: str, on_missing: OnMissing) -> dict[str, list[bytes]]:
+    """The lines of each run; its means stand on the topics that it would be compared on."""
+    if form == SCORES:
+        scores: dict[str, list[bytes]] = {}
+        for score in board.score_rows(on_missing):
+            scores.setdefault(score["run_id"], []).append(orjson.dumps(score) + b"\n")
+        return scores
+    rows: dict[str, list[Row]] = {}
+    for row in board.rows(on_missing):
+        rows.setdefault(row.run, []).append(row)
+    return {name: list(lines(found, cast("Form", form))) for name, found in rows.items()}
+
+
+def _assignments(run: Run) -> Generator[bytes, None, None]:
+    """An assignment record for each result that has one; InputError where none has."""
+    found = False
+    for result in run.results():
+        record = assignment(result)
+        if record is not None:
+            found = True
+            yield orjson.dumps(record) + b"\n"
+    if not found:
+        raise InputError(f"run {run.id} has no assigned nuggets; assign them with: ragstone nuggets assign")
 
 
 # ---- a recording

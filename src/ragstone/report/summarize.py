@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from ragstone.metrics.methods import PAIRS, compared
 from ragstone.stats import mean, mean_interval, median
 from ragstone.store import ScoreRow, Store
 
@@ -29,8 +30,33 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
         "records": store.count(run),
         "set_aside": store.set_aside(run),
         "metrics": metrics,
+        **({"methods": methods} if (methods := _methods(columns)) else {}),
         "cost": _cost([row for rows in columns.values() for row in rows]),
     }
+
+
+def _methods(columns: Mapping[str, list[ScoreRow]]) -> dict[str, Any]:
+    """The plain triad beside the nuggetized one, over the records that have a value for both."""
+    found: dict[str, Any] = {}
+    for aspect, (plain, nuggetized) in PAIRS.items():
+        if plain not in columns or nuggetized not in columns:
+            continue
+        values = {row.position: row.value for row in columns[plain] if row.value is not None}
+        pairs = [
+            (values[row.position], row.value)
+            for row in columns[nuggetized]
+            if row.value is not None and row.position in values
+        ]
+        means = (mean([a for a, _ in pairs]), mean([b for _, b in pairs])) if pairs else (None, None)
+        interval = mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None
+        found[aspect] = {
+            **compared(aspect, *means),
+            "interval": [_rounded(interval.low), _rounded(interval.high)]
+            if interval and interval.method != "none"
+            else None,
+            "records": len(pairs),
+        }
+    return found
 
 
 def _metric(rows: list[ScoreRow], signature: str) -> dict[str, Any]:

@@ -43,7 +43,9 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grammar:
+class Grammar:
+    """The word lists by which the sentences of a language are taken apart."""
+
     coordinators: frozenset[str]
     relatives: frozenset[str]
     verbs: frozenset[str]
@@ -53,7 +55,8 @@ class _Grammar:
 
 
 @lru_cache(maxsize=8)
-def _grammar(language: str) -> _Grammar | None:
+def grammar_of(language: str) -> Grammar | None:
+    """The grammar of a language, None where none is known."""
     words = lexicon()
     if language not in words["verbs"]:
         return None
@@ -61,7 +64,7 @@ def _grammar(language: str) -> _Grammar | None:
     def known(kind: str) -> frozenset[str]:
         return frozenset(words[kind].get(language, "").split())
 
-    return _Grammar(
+    return Grammar(
         known("coordinators"),
         known("relatives"),
         known("verbs"),
@@ -74,48 +77,50 @@ def _grammar(language: str) -> _Grammar | None:
 def write(texts: list[str], before: str = "") -> list[Claim]:
     """The claims of neighbouring sentences, in order; trivial sentences make none."""
     language = language_of(" ".join(texts))
-    grammar = _grammar(language)
+    grammar = grammar_of(language)
     earlier = [before[span.start : span.end] for span in sentences(before[-2000:], language)] if grammar else []
-    subject = _subject(_clean(earlier[-1]), grammar) if earlier and grammar else ""
+    subject = subject_of(clean(earlier[-1]), grammar) if earlier and grammar else ""
     found: list[Claim] = []
     for number, text in enumerate(texts):
         if triviality(text, language):
             continue
-        bare = _clean(text) or text.strip()
+        bare = clean(text) or text.strip()
         if grammar is None:
             found.append(Claim(bare, number, WHOLE))
             continue
-        resolved = _resolve(bare, subject, grammar)
+        resolved = resolved_by(bare, subject, grammar)
         sure = WHOLE if resolved == bare else SUPPLIED
-        pieces = _split(resolved, grammar)
+        pieces = split(resolved, grammar)
         found.extend(Claim(piece, number, min(sure, confidence)) for piece, confidence in pieces)
-        subject = _subject(resolved, grammar)
+        subject = subject_of(resolved, grammar)
     return found
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """The sentence without list marker, emphasis and citation markers, on one line."""
     marker = _MARKER.match(text)
     bare = text[marker.end() :] if marker else text
     return " ".join(_EMPHASIS.sub("", _CITATIONS.sub("", bare)).split())
 
 
-def _low(word: str) -> str:
+def plain(word: str) -> str:
+    """A written word without the signs around it, in small letters."""
     return word.strip(",;:.!?\"'()").lower()
 
 
-def _is_verb(word: str, grammar: _Grammar) -> bool:
+def is_verb(word: str, grammar: Grammar) -> bool:
+    """Whether a plain word is one of the grammar's verbs or has the form of a past."""
     return word in grammar.verbs or (len(word) > 4 and word.endswith("ed") and word.isalpha())
 
 
-def _subject(text: str, grammar: _Grammar) -> str:
+def subject_of(text: str, grammar: Grammar) -> str:
     """The words before the first verb, if they are few and look like a noun phrase; else empty."""
     words = text.split()
     for i, word in enumerate(words[:8]):
-        low = _low(word)
-        if i and _is_verb(low, grammar):
+        low = plain(word)
+        if i and is_verb(low, grammar):
             phrase = words[:i]
-            return "" if _unfit(phrase, grammar) else " ".join(phrase).rstrip(",")
+            return "" if unfit(phrase, grammar) else " ".join(phrase).rstrip(",")
         if low in grammar.coordinators or low in grammar.relatives or word.endswith((",", ";", ":")):
             return ""
     return ""
@@ -128,18 +133,19 @@ _VAGUE: Final = frozenset(
 )
 
 
-def _unfit(phrase: list[str], grammar: _Grammar) -> bool:
-    first = _low(phrase[0])
+def unfit(phrase: list[str], grammar: Grammar) -> bool:
+    """Whether a phrase cannot stand for a subject elsewhere: it points, or begins small."""
+    first = plain(phrase[0])
     return first in _VAGUE or first in grammar.pronouns or not phrase[0][:1].isupper()
 
 
-def _resolve(text: str, subject: str, grammar: _Grammar) -> str:
+def resolved_by(text: str, subject: str, grammar: Grammar) -> str:
     """The sentence with a pronoun at its start replaced by the subject before, where that is obvious."""
     words = text.split(None, 2)
     if not subject or len(words) < 3:
         return text
-    pronoun, verb = words[0].lower(), _low(words[1])
-    if words[0] != words[0].capitalize() or pronoun not in grammar.pronouns or not _is_verb(verb, grammar):
+    pronoun, verb = words[0].lower(), plain(words[1])
+    if words[0] != words[0].capitalize() or pronoun not in grammar.pronouns or not is_verb(verb, grammar):
         return text
     heads = subject.split()
     named = all(word[:1].isupper() for word in heads) and heads[0].lower() not in {"the", "a", "an"}
@@ -148,7 +154,7 @@ def _resolve(text: str, subject: str, grammar: _Grammar) -> str:
         return text
     if plural and not (heads[-1].endswith("s") and not named):
         return text
-    if pronoun == "it" and (verb in {"is", "was"} and _low(words[2].split()[0]) in _EXPLETIVE):
+    if pronoun == "it" and (verb in {"is", "was"} and plain(words[2].split()[0]) in _EXPLETIVE):
         return text
     return " ".join((subject, *words[1:]))
 
@@ -160,7 +166,8 @@ _EXPLETIVE: Final = frozenset(
 )
 
 
-def _split(text: str, grammar: _Grammar) -> list[tuple[str, float]]:
+def split(text: str, grammar: Grammar) -> list[tuple[str, float]]:
+    """A sentence's clauses, each a sentence of its own, with how sure its form is; itself where it stays whole."""
     words = text.split()
     if not 6 <= len(words) <= _LONGEST or text.count('"') or "(" in text:
         return [(text, WHOLE)]
@@ -179,30 +186,30 @@ def _sentence(words: list[str]) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _relative(words: list[str], grammar: _Grammar) -> list[tuple[str, float]]:
+def _relative(words: list[str], grammar: Grammar) -> list[tuple[str, float]]:
     """``X, which A, B`` as ``X A`` and ``X B``, where X begins the sentence and B begins with a verb."""
     for i in range(1, min(7, len(words) - 2)):
-        if _low(words[i]) in grammar.relatives and words[i - 1].endswith(","):
+        if plain(words[i]) in grammar.relatives and words[i - 1].endswith(","):
             head = [*words[: i - 1], words[i - 1].rstrip(",")]
-            if _unfit(head, grammar) or any(_is_verb(_low(word), grammar) for word in head):
+            if unfit(head, grammar) or any(is_verb(plain(word), grammar) for word in head):
                 return []
             for j in range(i + 2, len(words) - 1):
-                if words[j - 1].endswith(",") and _is_verb(_low(words[j]), grammar):
+                if words[j - 1].endswith(",") and is_verb(plain(words[j]), grammar):
                     first, rest = words[i + 1 : j], words[j:]
-                    if _is_verb(_low(first[0]), grammar):
+                    if is_verb(plain(first[0]), grammar):
                         return [(_sentence([*head, *rest]), CLAUSE), (_sentence([*head, *first]), SUPPLIED)]
             return []
     return []
 
 
-def _clauses(words: list[str], grammar: _Grammar) -> list[tuple[str, float]]:
+def _clauses(words: list[str], grammar: Grammar) -> list[tuple[str, float]]:
     """Coordinated clauses; one that begins with its verb is given the subject of the first."""
-    subject = _subject(" ".join(words), grammar)
+    subject = subject_of(" ".join(words), grammar)
     pieces: list[tuple[list[str], float]] = []
     start, supplied = 0, False
     has_verb = False
     for i, word in enumerate(words):
-        low = _low(word)
+        low = plain(word)
         semicolon = i > start and words[i - 1].endswith(";")
         joint = low in grammar.coordinators and i > start + 1 and i + 2 < len(words)
         if (joint or semicolon) and has_verb:
@@ -211,13 +218,13 @@ def _clauses(words: list[str], grammar: _Grammar) -> list[tuple[str, float]]:
             if kind:
                 pieces.append(_piece(words[start:i], subject, supplied))
                 start, supplied, has_verb = after, kind == "verb", False
-        has_verb = has_verb or (i > start and _is_verb(low, grammar)) or (supplied and i == start)
+        has_verb = has_verb or (i > start and is_verb(low, grammar)) or (supplied and i == start)
     if not pieces or not has_verb:
         return []
     pieces.append(_piece(words[start:], subject, supplied))
     done = [(_sentence(piece), confidence) for piece, confidence in pieces]
     for i, (text, confidence) in enumerate(done[1:], 1):
-        resolved = _resolve(text, subject, grammar)
+        resolved = resolved_by(text, subject, grammar)
         done[i] = (resolved, confidence if resolved == text else SUPPLIED)
     return done
 
@@ -228,23 +235,23 @@ def _piece(words: list[str], subject: str, supplied: bool) -> tuple[list[str], f
     return [words[0][:1].upper() + words[0][1:], *words[1:]], CLAUSE
 
 
-def _opens(words: list[str], at: int, subject: str, grammar: _Grammar, *, strict: bool) -> str:
+def _opens(words: list[str], at: int, subject: str, grammar: Grammar, *, strict: bool) -> str:
     """How a new clause opens here: with a verb (``verb``), with a subject of its own (``own``), or not at all."""
     if at >= len(words) - 1:
         return ""
-    first = _low(words[at])
+    first = plain(words[at])
     if subject and first in grammar.verbs:
         return "verb"
     if (
         subject
-        and _is_verb(first, grammar)
-        and _low(words[at + 1]) in grammar.prepositions | {"the", "a", "an", "his", "her"}
+        and is_verb(first, grammar)
+        and plain(words[at + 1]) in grammar.prepositions | {"the", "a", "an", "his", "her"}
     ):
         return "verb"
     if strict and not (words[at][:1].isupper() or first in grammar.pronouns):
         return ""
     for i in range(at + 1, min(at + 6, len(words))):
-        low = _low(words[i])
+        low = plain(words[i])
         if low in grammar.verbs:
             return "own"
         if low in grammar.coordinators or words[i - 1].endswith((",", ";")) or low in grammar.prepositions:
@@ -252,13 +259,13 @@ def _opens(words: list[str], at: int, subject: str, grammar: _Grammar, *, strict
     return ""
 
 
-def _enumeration(words: list[str], grammar: _Grammar) -> list[tuple[str, float]]:
+def _enumeration(words: list[str], grammar: Grammar) -> list[tuple[str, float]]:
     """``X include A, B, and C`` as three claims, if the items are short and there are at least three."""
     verb = next((i for i, word in enumerate(words[:12]) if word.lower() in grammar.enumerating), 0)
     if not verb or verb > len(words) - 4:
         return []
     head = words[: verb + 1]
-    if any(word.endswith((",", ";", ":")) for word in head) or _low(words[0]) in {"which", "that", "if"}:
+    if any(word.endswith((",", ";", ":")) for word in head) or plain(words[0]) in {"which", "that", "if"}:
         return []
     rest = " ".join(words[verb + 1 :]).rstrip(".")
     items = [item.strip() for item in rest.split(",")]

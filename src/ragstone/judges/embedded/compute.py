@@ -6,15 +6,20 @@ are applied when it is read, so a stored reply serves every scale. Numbers are r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
+from ragstone.judges.embedded.assign import readings
+from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
+from ragstone.judges.embedded.closeness import Asked
 from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
+from ragstone.judges.embedded.nuggets import of_answer
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.segment import language_of, sentences
@@ -33,6 +38,14 @@ def reply_to(body: bytes) -> str:
     elif task == "support":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [_support(text, library, trivial=asked["trivial"]) for text in asked["units"]]}
+    elif task == "nuggetize":
+        found = _nuggets(asked)
+    elif task == "importance":
+        question = Asked(asked["question"], asked["units"])
+        found = {"units": [_importance(text, question) for text in asked["units"]]}
+    elif task == "assign":
+        library = Library(asked["passages"], asked["units"])
+        found = {"units": [_assignment(text, library) for text in asked["units"]]}
     elif task == "response_support":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [_response(text, library) for text in asked["units"]]}
@@ -41,6 +54,32 @@ def reply_to(body: bytes) -> str:
             "units": [_relevance(asked["question"], text, passage=asked["passage"]) for text in asked["units"]],
         }
     return orjson.dumps(found).decode()
+
+
+def _nuggets(asked: Mapping[str, Any]) -> dict[str, Any]:
+    if "passages" in asked:
+        return {"nuggets": of_passages(asked["question"], asked["passages"], asked["known"], asked["most"])}
+    nuggets = of_answer(asked["sentences"], asked["before"], asked["known"], asked["most"])
+    return {"nuggets": [[nugget.text, nugget.sentence, nugget.confidence] for nugget in nuggets]}
+
+
+def _importance(text: str, question: Asked) -> dict[str, Any]:
+    if question.blank or not text.strip():
+        return {"blank": True}
+    close = question.closeness(text)
+    return {"close": _rounded(close.value), "shared": _named(close.shared)}
+
+
+def _assignment(text: str, library: Library) -> dict[str, Any]:
+    """The row of the reading that the response carries best, with the log-odds of all if there are several.
+
+    A reading of which no word is found has none.
+    """
+    rows = [_support(reading, library, trivial=False) for reading in readings(text)]
+    best = max(rows, key=lambda row: (bool(row.get("windows")), row.get("x", -math.inf)))
+    if len(rows) == 1:
+        return best
+    return {**best, "readings": [row["x"] if row.get("windows") else None for row in rows]}
 
 
 def _support(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:

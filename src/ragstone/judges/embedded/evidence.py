@@ -306,13 +306,17 @@ def _between(statement: Statement, window: list[str], library: Library) -> float
 
 
 def _by_part(claim: str, library: Library) -> list[float]:
-    shares = []
+    shares: list[float] = []
+    known: dict[str, list[float]] = {}
     for span in sentences(claim, library.language):
-        statement = Statement(claim[span.start : span.end], library)
-        masks, _ = masks_of(statement, library)
-        windows = windows_of(statement, masks, library)
-        if statement.total:
-            shares.append(statement.share(windows[0][1]) if windows else 0.0)
+        text = claim[span.start : span.end]
+        if text not in known:
+            statement = Statement(text, library)
+            masks, _ = masks_of(statement, library)
+            windows = windows_of(statement, masks, library)
+            found = statement.share(windows[0][1]) if windows else 0.0
+            known[text] = [found] if statement.total else []
+        shares.extend(known[text])
     return shares
 
 

@@ -16,12 +16,27 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
-from ragstone.judges.embedded.model import Logistic, digest, label_of, model, probability
+from ragstone.judges.embedded.model import (
+    Logistic,
+    assignment_cuts,
+    assignment_of,
+    digest,
+    importance_of,
+    label_of,
+    model,
+    probability,
+)
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Write, Written
 from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
 VERSION: Final = "embedded-1"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
+"""The tasks that use the numbers and word lists of nuggets."""
+
+WEAK: Final = "weak rule"
+"""What is said of every verdict on importance."""
+
 QUOTES: Final = 3
 """The most quotes a whole response is given as evidence."""
 
@@ -69,9 +84,9 @@ class EmbeddedJudge:
         """Every task there is."""
         return task in TASKS
 
-    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all
-        """The version and the hash of the model's numbers and word lists."""
-        return f"{VERSION}#{digest()}"
+    def maker(self, question: Question[Any]) -> str:
+        """The version and the hash of the numbers and word lists that the task uses."""
+        return f"{VERSION}#{digest(nuggets=question.task in NUGGET_TASKS)}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -89,7 +104,9 @@ class EmbeddedJudge:
         if not units:
             return Rated(())
         body: dict[str, Any] = {"units": [unit.text for unit in units]}
-        if question.task == "relevance":
+        if question.task == "importance":
+            body["question"] = question.question
+        elif question.task == "relevance":
             body["question"] = question.question
             body["passage"] = _passages(question)
         else:
@@ -103,12 +120,17 @@ class EmbeddedJudge:
         return Rated(tuple(self._verdict(question, unit, row) for unit, row in zip(units, rows, strict=True)))
 
     def _write(self, question: Write, repeat: int) -> Dialogue:
-        body = {
+        if question.passages:
+            return (yield from self._bank(question, repeat))
+        nuggets = question.task == "nuggetize"
+        body: dict[str, Any] = {
             "sentences": [sentence.text for sentence in question.sentences],
             "before": question.before,
         }
+        if nuggets:
+            body |= {"known": list(question.known), "most": question.most}
         replies = yield (self._call(question, body, 1, repeat),)
-        rows = _rows(replies, "claims", None)
+        rows = _rows(replies, "nuggets" if nuggets else "claims", None)
         if isinstance(rows, str):
             return Written((), rows)
         units: list[Unit] = []
@@ -116,7 +138,7 @@ class EmbeddedJudge:
             sentence = question.sentences[index]
             units.append(
                 Unit(
-                    f"claim/{number}",
+                    f"{question.level}/{number}",
                     question.level,
                     text,
                     sentence.span,
@@ -127,6 +149,21 @@ class EmbeddedJudge:
             )
         return Written(tuple(units))
 
+    def _bank(self, question: Write, repeat: int) -> Dialogue:
+        """The whole updated list; without a question nothing is added to it."""
+        body = {
+            "question": question.question,
+            "passages": [passage.text for passage in question.passages],
+            "known": list(question.known),
+            "most": question.most,
+        }
+        replies = yield (self._call(question, body, 1, repeat),)
+        rows = _rows(replies, "nuggets", None)
+        if isinstance(rows, str):
+            return Written((), rows)
+        units = (Unit(f"nugget/{number}", "nugget", text) for number, text in enumerate(rows, 1))
+        return Written(tuple(units), "" if question.question.strip() else "the question is blank")
+
     # ---- reading one row
 
     def _verdict(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
@@ -134,9 +171,13 @@ class EmbeddedJudge:
             return self._response(question, unit, row["sentences"])
         if "trivial" in row:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["trivial"])
+        if "close" in row:
+            return self._important(question, unit, row)
         if "x" not in row:
             return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
         numbers = model()
+        if question.task == "assign":
+            return self._assigned(question, unit, row)
         if question.task == "support":
             chance = _support(numbers.support, row)
             windows = row["windows"] if chance > 0 else []
@@ -151,6 +192,47 @@ class EmbeddedJudge:
             _, start, end = row["windows"][0]
             evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
         return self._weighed(question, unit, chance, weigh.yes, evidence, _about(row))
+
+    def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        """By closeness to the question, which is no probability."""
+        scale = question.scale
+        label = importance_of(scale, row["close"])
+        near = "close to" if label == scale.labels[-1] else "not close to"
+        shared = f": {', '.join(row['shared'])}" if row["shared"] else ""
+        reason = f"{near} the question ({row['close']:.2f}, {WEAK}){shared}"
+        return Verdict(unit, label, scale.value(label), self.id, raw=scale.raw(label), reason=reason)
+
+    def _assigned(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        """As support by the one passage that is the response, with cuts of its own.
+
+        Of a nugget with several readings the best counts half and the mean of all half: on nuggets with slashes
+        that agrees with people better than the best alone.
+        """
+        weigh = model().support
+        chance = _support(weigh, row)
+        if "readings" in row:
+            chances = [0.0 if x is None else probability(x, weigh.calibration) for x in row["readings"]]
+            chance = (max(chances) + math.fsum(chances) / len(chances)) / 2
+        partial, full = assignment_cuts()
+        windows = row["windows"] if chance >= partial else []
+        missing = f"; not found: {', '.join(row['missing'])}" if row["missing"] else ""
+        if chance >= full:
+            reason = f"held by the response ({chance:.2f}){missing}"
+        elif chance >= partial:
+            reason = f"perhaps held by the response ({chance:.2f}){missing}"
+        else:
+            reason = f"not held by the response ({chance:.2f}){missing}"
+        label, scale = assignment_of(question.scale, chance), question.scale
+        return Verdict(
+            unit,
+            label,
+            scale.value(label),
+            self.id,
+            raw=scale.raw(label),
+            probability=round(chance, 6),
+            evidence=_quotes(question, windows),
+            reason=reason,
+        )
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
         """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
@@ -248,8 +330,10 @@ def _about(row: dict[str, Any]) -> str:
 
 
 def _nothing(question: Rate, unit: Unit) -> str:
-    if question.task == "relevance" and not question.question.strip():
+    if question.task in {"relevance", "importance"} and not question.question.strip():
         return "the question is blank"
+    if question.task == "importance" and unit.text.strip():
+        return "the question has no words to look for"
     return "the text is blank" if not unit.text.strip() else "no words to look for"
 
 

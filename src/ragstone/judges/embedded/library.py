@@ -87,7 +87,7 @@ class Library:
     _cache = _Cache(CACHED)
 
     def __init__(self, passages: Sequence[str], claims: Iterable[str] = ()) -> None:
-        self.language = _common_language(passages) or _common_language(tuple(claims)) or "en"
+        self.language = common_language(passages) or common_language(tuple(claims)) or "en"
         self.texts = tuple(self._cache.get(text, self.language) for text in passages)
         self.weight = weigher(self.language)
         self.words = sum(text.words for text in self.texts)
@@ -114,7 +114,8 @@ class Library:
         return self.texts[place.passage].text[start:end]
 
 
-def _common_language(texts: Sequence[str]) -> str:
+def common_language(texts: Sequence[str]) -> str:
+    """The language of most of the texts by their length; empty where they are blank."""
     votes: Counter[str] = Counter()
     for text in texts:
         if text and not text.isspace():

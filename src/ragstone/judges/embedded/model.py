@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from ragstone.judges.embedded.words import function_stems
+from ragstone.judges.embedded.words import function_stems, nugget_lexicon
 from ragstone.types import Scale
 
 PLAIN_WEIGHT: Final = 4.0
@@ -28,6 +28,7 @@ CONTENT: Final = 2.0
 """Words that weigh less than this carry grammar rather than content."""
 
 _FILES: Final = ("model.json", "lexicon.json")
+_NUGGET_FILES: Final = ("nuggets.json",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,12 @@ def _logistic(raw: Mapping[str, Any]) -> Logistic:
     )
 
 
-@lru_cache(maxsize=1)
-def digest() -> str:
-    """Six hex digits that stand for the model's numbers and word lists."""
+@lru_cache(maxsize=2)
+def digest(*, nuggets: bool = False) -> str:
+    """Six hex digits that stand for the model's numbers and word lists, with those of the nugget tasks or without."""
     folder = files("ragstone.judges.embedded")
     made = hashlib.sha256()
-    for name in _FILES:
+    for name in (*_FILES, *_NUGGET_FILES) if nuggets else _FILES:
         made.update(folder.joinpath(name).read_bytes())
     return made.hexdigest()[:6]
 
@@ -170,3 +171,22 @@ def cuts_of(scale: Scale, yes: float) -> tuple[float, ...]:
 def label_of(scale: Scale, chance: float, yes: float) -> str:
     """The label that a probability earns."""
     return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes))]
+
+
+def assignment_cuts() -> tuple[float, float]:
+    """The probabilities from which on a response holds a nugget in part, and in full."""
+    found = nugget_lexicon()["assign"]
+    return found["partial"], found["support"]
+
+
+def assignment_of(scale: Scale, chance: float) -> str:
+    """The label of a scale of two or three that a probability earns a nugget; on a scale of two none is in part."""
+    partial, full = assignment_cuts()
+    if chance >= full:
+        return scale.labels[-1]
+    return scale.labels[1] if chance >= partial and len(scale.labels) > 2 else scale.labels[0]
+
+
+def importance_of(scale: Scale, closeness: float) -> str:
+    """The label that closeness to the question earns a nugget: the best or the worst of the scale."""
+    return scale.labels[-1 if closeness >= nugget_lexicon()["importance"]["vital"] else 0]

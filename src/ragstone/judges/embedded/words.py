@@ -71,6 +71,13 @@ def lexicon() -> dict[str, Any]:
     return cast("dict[str, Any]", orjson.loads(raw))
 
 
+@lru_cache(maxsize=1)
+def nugget_lexicon() -> dict[str, Any]:
+    """The word lists and cuts that only the nugget tasks use, by kind and language."""
+    raw = files("ragstone.judges.embedded").joinpath("nuggets.json").read_bytes()
+    return cast("dict[str, Any]", orjson.loads(raw))
+
+
 class _Word(NamedTuple):
     """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number."""
 

@@ -11,6 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.run import unit_text
+from ragstone.report.terminal.excerpt import merged, pieces, squeezed
+from ragstone.report.terminal.grounds import Grounds, margin
+from ragstone.report.terminal.methods import comparable, methods_block
+from ragstone.report.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
+from ragstone.report.terminal.recall import NAME, is_column, recall_of_record
 from ragstone.report.terminal.screen import (
     ORDER,
     RELEVANCE,
@@ -32,20 +37,16 @@ from ragstone.report.terminal.text import (
     number,
     percent,
     plural,
-    shorten,
     tokens,
 )
 
-AROUND: Final = 90
-"""Characters of a passage that are shown before and after evidence when the passage is shortened."""
-OPENING: Final = 200
-"""Characters of a passage that nothing leans on."""
-GAP: Final = 60
-"""Characters that are not worth leaving out."""
-LONG: Final = 3
-"""Lines of a reason that are shown when the record is not shown in full."""
-QUOTES: Final = 2
-"""Quotes of one verdict that are shown then."""
+SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, *GRADED)
+"""The metrics whose verdicts stand with the response, the nuggets or the passages."""
+LIMITS: Final[Mapping[str, str]] = {
+    BANK: "left out by keep and max_nuggets",
+    **dict.fromkeys(GRADED, "left out by max_nuggets"),
+}
+"""What is said of units that a metric's limit left out, where it is not ``max_claims``."""
 
 
 @dataclass(slots=True)
@@ -77,7 +78,10 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
         drawing.text("Question", result["question"]),
         drawing.response(),
         drawing.off_topic(),
+        response_nuggets(result, drawing.grounds),
+        bank_nuggets(result, drawing.grounds),
         drawing.scores(),
+        methods_block(result["methods"], look) if comparable(result) else None,
         drawing.contexts(),
         drawing.text("Reference", result["reference"]) if result["reference"] else None,
         drawing.footer(),
@@ -98,7 +102,7 @@ class _Drawing:
         self.look = look
         self.full = full
         self.units: dict[str, Mapping[str, Any]] = {unit["id"]: unit for unit in result["units"]}
-        self.ranks = {context["id"]: context["rank"] for context in result["contexts"]}
+        self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]})
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
 
     # ---- texts
@@ -119,19 +123,19 @@ class _Drawing:
         marked = self._marked()
         if not marked:
             return self.text("Response", text)
-        table = self._margin()
+        table = margin()
         at = 0
         for part in marked:
             if part.start > at and text[at : part.start].strip():
-                table.add_row("", self._piece(text[at : part.start]))
+                table.add_row("", self.grounds.piece(text[at : part.start]))
             at = max(at, part.end)
-            table.add_row(self.look.mark(part.kind), self._piece(text[part.start : part.end], part.kind))
+            table.add_row(self.look.mark(part.kind), self.grounds.piece(text[part.start : part.end], part.kind))
             for block in self._under(part, text[part.start : part.end]):
                 table.add_row("", block)
         if text[at:].strip():
-            table.add_row("", self._piece(text[at:]))
+            table.add_row("", self.grounds.piece(text[at:]))
         kinds = [kind for kind in ("yes", "partly", "no", "unjudged", "trivial") if kind in self._kinds(marked)]
-        return section("Response", table, indented(self._legend(kinds)), note=self._asked())
+        return section("Response", table, indented(self.grounds.legend(kinds, WORDS)), note=self._asked())
 
     def _marked(self) -> list[Marked]:
         """The sentences in their order: those that were judged, and those that claims were taken from."""
@@ -153,7 +157,7 @@ class _Drawing:
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
         """What is said of a sentence: its own reason, then its claims; what is supported is left out."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
-            yield from self._because(part.own)
+            yield from self.grounds.because(part.own)
         for unit, verdict in part.claims:
             kind = kind_of(verdict)
             if kind in ("yes", "trivial") and not self.full:
@@ -161,57 +165,18 @@ class _Drawing:
             claim = unit_text(self.result, unit)
             same = _folded(claim) == _folded(text)
             if same and part.own is None:
-                yield from self._because(verdict)
+                yield from self.grounds.because(verdict)
                 continue
             told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
             if told and kind == part.kind:
                 continue
-            inner = self._margin(0)
-            words = Text(f"as a claim: {WORDS[kind]}", style="quiet") if same else Text(self._shown(claim))
+            inner = margin(0)
+            words = Text(f"as a claim: {WORDS[kind]}", style="quiet") if same else Text(self.grounds.shown(claim))
             inner.add_row(self.look.mark(kind), words)
             if not told:
-                for block in self._because(verdict):
+                for block in self.grounds.because(verdict):
                     inner.add_row("", block)
             yield inner
-
-    def _because(self, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
-        """Why: the reason or the failure, every member of a panel, and the quotes."""
-        if verdict.get("failure"):
-            yield Text(f"unjudged: {self._shown(verdict['failure'])}", style="quiet", overflow="fold")
-        members = verdict.get("members", ())
-        if members:
-            yield self._members(members)
-        elif verdict["reason"]:
-            yield Text(self._shown(verdict["reason"]), style="quiet", overflow="fold")
-        quotes = verdict["evidence"]
-        for quote in quotes if self.full else quotes[:QUOTES]:
-            yield self._quote(quote)
-        if len(quotes) > QUOTES and not self.full:
-            yield Text(f"and {len(quotes) - QUOTES} more, with --full", style="quiet")
-
-    def _quote(self, quote: Mapping[str, Any]) -> Text:
-        opened, closed = self.look.quotes
-        words = f"{opened}{self._shown(quote['text'], 2)}{closed}"
-        if quote["start"] is None:
-            return Text.assemble(("not found in the context ", "partly"), words, overflow="fold")
-        rank = self.ranks.get(quote["passage"], quote["passage"])
-        where = f"passage {rank}, {quote['start']}{self.look.dash}{quote['end']}"
-        return Text.assemble((f"{where} ", "quiet"), words, overflow="fold")
-
-    def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(overflow="fold", ratio=2)
-        table.add_column(no_wrap=True, justify="right")
-        table.add_column(overflow="fold", ratio=5)
-        for member in members:
-            raw = "-" if member["raw"] is None else f"{member['raw']:g}"
-            said = f"failed: {member['failure']}" if member.get("failure") else member["reason"]
-            table.add_row(
-                Text(middle(flat(member["judge"]), 24, self.look.ellipsis), style="quiet"),
-                Text(raw),
-                Text(self._shown(said), style="quiet"),
-            )
-        return table
 
     def _asked(self) -> str:
         parts = []
@@ -221,14 +186,6 @@ class _Drawing:
             parts.append("claims by grounding")
         return ", ".join(parts)
 
-    def _legend(self, kinds: Sequence[str], words: Mapping[str, str] = WORDS) -> Text:
-        legend = Text(style="quiet")
-        for number_, kind in enumerate(kinds):
-            legend.append("   " if number_ else "")
-            legend.append_text(self.look.mark(kind))
-            legend.append(f" {words[kind]}")
-        return legend
-
     # ---- claims that have nothing to do with the question
 
     def off_topic(self) -> RenderableType | None:
@@ -237,15 +194,14 @@ class _Drawing:
         shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
         if not shown:
             return None
-        table = self._margin()
+        table = margin()
         for verdict in shown:
-            table.add_row(
-                self.look.mark(kind_of(verdict)), self._piece(unit_text(self.result, self.units[verdict["unit"]]))
-            )
-            for block in self._because(verdict):
+            claim = unit_text(self.result, self.units[verdict["unit"]])
+            table.add_row(self.look.mark(kind_of(verdict)), self.grounds.piece(claim))
+            for block in self.grounds.because(verdict):
                 table.add_row("", block)
         kinds = [kind for kind in ORDER if any(kind_of(v) == kind for v in shown)]
-        legend = indented(self._legend(kinds, RELEVANCE)) if len(kinds) > 1 else ""
+        legend = indented(self.grounds.legend(kinds, RELEVANCE)) if len(kinds) > 1 else ""
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
         return section("Beside the question", table, *([legend] if legend else []), note=count)
 
@@ -253,34 +209,41 @@ class _Drawing:
 
     def scores(self) -> RenderableType:
         """Every metric with its value or its status, and what stands behind it."""
-        scores = self.result["scores"]
-        widest = max((len(score["metric"]) for score in scores), default=0)
+        scores = [score for score in self.result["scores"] if not is_column(score["metric"]) or score["metric"] == BANK]
+        names = {score["metric"]: NAME if score["metric"] == BANK else flat(score["metric"]) for score in scores}
+        widest = max(map(len, names.values()), default=0)
         blocks: list[RenderableType] = []
         for score in scores:
             table = Table.grid(padding=(0, 2, 0, 0))
             table.add_column(no_wrap=True, width=widest)
             table.add_column(no_wrap=True, justify="right", width=5)
             table.add_column(overflow="fold")
-            value = percent(score["value"]).replace(NBSP, " ")
-            facts = f" {self.look.dot} ".join(self._facts(score))
-            table.add_row(Text(flat(score["metric"])), Text(value, style="head"), Text(facts))
+            in_columns = score["metric"] == BANK and score["asked"] > 0
+            value = "" if in_columns else percent(score["value"]).replace(NBSP, " ")
+            facts = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
+            table.add_row(Text(names[score["metric"]]), Text(value, style="head"), Text(facts))
             blocks += [table, *(indented(block) for block in self._behind(score))]
+            if in_columns:
+                blocks.append(indented(recall_of_record(self.by_metric, self.look)))
         return section("Scores", indented(Group(*blocks)))
 
-    def _facts(self, score: Mapping[str, Any]) -> list[str]:
-        """What a score is besides its value, in a few words."""
+    def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
+        """What a score is besides its value, in a few words; what differs by column is told with the columns."""
         facts = [] if score["status"] == "scored" else [score["status"]]
-        if score["value"] is not None and score["low"] != score["high"]:
+        if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
             facts.append(f"could be {ends} % with what is unjudged")
-        if score["outcome"]:
+        if score["outcome"] and not in_columns:
             facts.append(score["outcome"].lower())
         detail = score["detail"]
         if "accepted" in detail:
             facts.append(f"{detail['accepted']} of {len(detail['claims'])} claims accepted")
         facts += [
             f"{detail[name]} {words}"
-            for name, words in (("duplicates", "written twice"), ("left_out", "left out by max_claims"))
+            for name, words in (
+                ("duplicates", "written twice"),
+                ("left_out", LIMITS.get(score["metric"], "left out by max_claims")),
+            )
             if detail.get(name)
         ]
         if detail.get("shortcut"):
@@ -296,12 +259,12 @@ class _Drawing:
     def _behind(self, score: Mapping[str, Any]) -> Iterable[RenderableType]:
         """Why: what the score says itself, then the verdicts that are shown nowhere else."""
         if score["reason"]:
-            yield Text(self._shown(score["reason"]), style="quiet", overflow="fold")
-        if score["metric"] in ("grounding", "groundedness", "claim_relevance", "context_relevance"):
-            return  # their verdicts stand with the response and the passages
+            yield Text(self.grounds.shown(score["reason"]), style="quiet", overflow="fold")
+        if score["metric"] in SHOWN_ELSEWHERE:
+            return
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
-                yield from self._because(verdict)
+                yield from self.grounds.because(verdict)
 
     # ---- contexts
 
@@ -339,25 +302,25 @@ class _Drawing:
     def _quoted(self) -> dict[str, list[tuple[int, int]]]:
         """By passage the stretches that any verdict of support leans on, merged."""
         found: dict[str, list[tuple[int, int]]] = {}
-        for name in ("grounding", "groundedness", "response_groundedness"):
+        for name in ("grounding", "groundedness", "response_groundedness", "nugget_groundedness"):
             for verdict in self._verdicts(name):
                 for quote in verdict["evidence"]:
                     if quote["start"] is not None:
                         found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
         texts = {context["id"]: context["text"] for context in self.result["contexts"]}
-        return {passage: _merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
+        return {passage: merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
 
     def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
         if not text.strip():
             return Text("blank", style="quiet")
         opened, closed = self.look.brackets
         drawn = Text(overflow="fold", style="" if spans else "quiet")
-        for start, end, evidence in _pieces(text, spans, full=self.full):
+        for start, end, evidence in pieces(text, spans, full=self.full):
             if start < 0:
                 drawn.rstrip()
                 drawn.append(f"{' ' if drawn else ''}{self.look.ellipsis} ", style="quiet")
                 continue
-            words = clean(text[start:end]) if self.full else _squeezed(text[start:end])
+            words = clean(text[start:end]) if self.full else squeezed(text[start:end])
             if drawn.plain.endswith(" "):
                 words = words.lstrip(" ")
             if evidence:
@@ -390,7 +353,7 @@ class _Drawing:
         table.add_column(style="quiet", no_wrap=True, width=6)
         table.add_column(overflow="fold")
         for label, value in rows:
-            table.add_row(label, Text(self._shown(value.replace(NBSP, " "))))
+            table.add_row(label, Text(self.grounds.shown(value.replace(NBSP, " "))))
         return table
 
     # ---- small things
@@ -399,19 +362,6 @@ class _Drawing:
         score = self.by_metric.get(metric)
         return score["verdicts"] if score else ()
 
-    def _margin(self, by: int = 2) -> Table:
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(width=1 + by, justify="right", no_wrap=True)
-        table.add_column(overflow="fold")
-        return table
-
-    def _piece(self, text: str, kind: str = "") -> Text:
-        style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
-        return Text(clean(text).strip(), overflow="fold", style=style)
-
-    def _shown(self, text: str, lines: int = LONG) -> str:
-        return flat(text) if self.full else shorten(flat(text), lines * (self.look.width - 10), self.look.ellipsis)
-
 
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".!?")
@@ -419,67 +369,3 @@ def _folded(text: str) -> str:
 
 def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
     return verdict["reason"], verdict.get("failure"), verdict["evidence"], verdict.get("members")
-
-
-def _merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """In order, and in one where they overlap or only blanks are between them."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and not text[merged[-1][1] : start].strip():
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:
-    """(start, end, whether it is evidence) in order; a start of -1 stands for what is left out."""
-    if full:
-        at = 0
-        for start, end in spans:
-            yield at, start, False
-            yield start, end, True
-            at = end
-        yield at, len(text), False
-        return
-    if not spans:
-        cut = _word(text, OPENING, -1) if len(text) > OPENING + GAP else len(text)
-        yield 0, cut, False
-        if cut < len(text):
-            yield -1, -1, False
-        return
-    at = 0
-    for index, (start, end) in enumerate(spans):
-        lead = _word(text, max(at, start - AROUND), 1)
-        if lead - at <= GAP:
-            lead = at
-        if lead > at:
-            yield -1, -1, False
-        yield lead, start, False
-        yield start, end, True
-        following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
-        at = min(following, _word(text, end + AROUND, -1))
-        if following - at <= GAP:
-            at = following
-        yield end, max(end, at), False
-        at = max(end, at)
-    if at < len(text):
-        yield -1, -1, False
-
-
-def _word(text: str, at: int, step: int) -> int:
-    """The nearest end of a word from ``at`` in a direction, at most 20 characters away."""
-    at = min(max(at, 0), len(text))
-    for moved in range(20):
-        here = at + step * moved
-        if here <= 0 or here >= len(text) or text[here].isspace():
-            return min(max(here, 0), len(text))
-    return at
-
-
-def _squeezed(text: str) -> str:
-    """On one line, but with the blanks at its ends that tell words apart."""
-    words = flat(text)
-    if not words:
-        return " " if text else ""
-    return (" " if text[0].isspace() else "") + words + (" " if text[-1].isspace() else "")

@@ -16,10 +16,13 @@ from ragstone.records import Survey
 from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
 from ragstone.report.terminal.outcome import judged_by, lead
+from ragstone.report.terminal.recall import NAME
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 
 MOST_NOTES: Final = 12
+RECALL: Final = f"{NAME}."
+"""What is left out of the names of the columns of nugget recall: a table of runs has no room for it."""
 
 
 # ---- runs
@@ -33,7 +36,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     titles = ("", "name", "when", "records", "judge", "status", "mean")
     kept = dict(zip(titles, zip(*rows, strict=True), strict=True))
     for title in ("judge", "when"):
-        if 2 + sum(_width(name, cells) + 2 for name, cells in kept.items()) > look.width:
+        if sum(_width(name, cells) + 2 for name, cells in kept.items()) > look.width:
             del kept[title]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
     for title in kept:
@@ -55,7 +58,7 @@ def _run_row(run: Run, look: Look) -> tuple[Text, ...]:
         Text(number(summary["records"])),
         Text(shorten(flat(judge), 20, look.ellipsis), style="quiet"),
         Text(run.status, style="quiet" if run.status == "done" else "partly"),
-        Text(f"{mean:>5} {name}"),
+        Text(f"{mean:>5} {name.removeprefix(RECALL)}"),
     )
 
 
@@ -90,6 +93,10 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         ("Calls", Text(f"about {metric.calls} a record, of ordinary length, to a language model")),
         ("Suites", Text(", ".join((*metric.suites, "all")))),
     ]
+    if metric.wants:
+        rows.insert(1, ("Wants", Text(f"{', '.join(metric.wants)}, where a suite or auto is to choose it")))
+    if metric.columns:
+        rows.append(("Scores", Text(", ".join(metric.score_names()), overflow="fold")))
     if metric.blocks:
         rows.append(("Also", Text(f"{', '.join(metric.blocks)}, as the name of a record's own parameters")))
     if metric.source:

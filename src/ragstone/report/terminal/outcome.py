@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.methods import comparable, methods_block
+from ragstone.report.terminal.recall import LEADING, folded, is_column, recall_of_run
 from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import (
     NBSP,
@@ -30,19 +33,22 @@ from ragstone.report.terminal.text import (
     tokens,
 )
 
-GROUNDING: Final = ("grounding", "groundedness", "response_groundedness")
+LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
 MOST_CAUSES: Final = 8
+SHORTEST: Final = 16
+"""Columns of a record's id below which what is told of it is on a line of its own."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run's results lie: the folder of its files, if any, and the options that find its store again."""
+    """Where a run's results lie: a folder of files, a file of lines, if any; ``options`` find its store again."""
 
     folder: str = ""
     cases: bool = False
     options: Sequence[str] = ()
+    lines: str = ""
 
 
 def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
@@ -51,19 +57,20 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
     place = place or Place()
     leading = lead(summary)
     return page(
-        _title(run, summary, look),
+        title_line(run, summary, look),
         prose(headline(run, summary, look), look),
-        metric_table(summary["metrics"], look),
-        _not_scored(summary, look),
+        *_tables(summary["metrics"], look),
+        methods_block(summary["methods"], look) if comparable(summary) else None,
+        missing_block(summary, look),
         _worst(run, leading, look) if leading else None,
-        _facts(run, summary, place, leading, look),
+        facts_block(run, summary, place, [next_command(run, leading, place)], look),
     )
 
 
 def lead(summary: Mapping[str, Any]) -> str:
-    """The metric that the run is told by: the first of those about grounding that has a mean, else any that has."""
+    """The metric that the run is told by: the first of ``LEADS`` that has a mean, else any that has."""
     scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
-    return next((name for name in GROUNDING if name in scored), scored[0] if scored else "")
+    return next((name for name in LEADS if name in scored), scored[0] if scored else "")
 
 
 def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
@@ -88,6 +95,14 @@ def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     if name == "response_groundedness":
         rest = f"; {plural(lower, 'is', 'are')} not fully supported" if lower else ""
         return f"The contexts support {plural(scored, 'response')} to {value}{rest}."
+    if name == "nugget_groundedness":
+        said = f"The contexts support {value} of what a response states, nugget by nugget: {plural(judged, 'nugget')}"
+        return f"{said} in {plural(scored, 'response')}, {_lower(lower, 'nugget', 'fully ')}."
+    if name in LEADING:
+        vital = "vital " if name == LEADING[0] else ""
+        rest = f"{number(lower)} of them without at least one" if lower else "none without one of them"
+        said = f"A response holds {value} of the {vital}nuggets of its topic: {plural(judged, f'{vital}nugget')} for "
+        return f"{said}{plural(scored, 'response')}, {rest}."
     title = getattr(metrics.catalogue().get(name), "title", name)
     return f"{title[:1].upper()}{title[1:]}: {value}, the mean over {plural(scored, 'record')}."
 
@@ -98,7 +113,8 @@ def _lower(count: int, unit: str, degree: str) -> str:
     return f"{number(count)} of them with at least one {unit} that they do not {degree}support"
 
 
-def _title(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
+def title_line(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
+    """The run's name, its number, how many records it has, and how it ended if it did not end well."""
     parts = [f"run {run.id}", plural(summary["records"], "record").replace(NBSP, " ")]
     if run.status != "done":
         parts.append(run.status)
@@ -108,6 +124,14 @@ def _title(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
 
 
 # ---- the metrics
+
+
+def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[RenderableType]:
+    """The table of all metrics; the columns of nugget recall have one of their own, which repeats less."""
+    plain = {name: entry for name, entry in entries.items() if not is_column(name)}
+    columns = {name: entry for name, entry in entries.items() if is_column(name)}
+    tables: list[RenderableType] = [metric_table(plain, look)] if plain else []
+    return [*tables, recall_of_run(columns, look)] if columns else tables
 
 
 def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
@@ -200,7 +224,8 @@ def _plain(text: str) -> str:
 # ---- what is missing
 
 
-def _not_scored(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
+def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
+    """How many scores have no value or stand on less than all, and why; None where there is nothing to tell."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     causes = summary.get("missing")
     if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
@@ -223,7 +248,7 @@ def _not_scored(summary: Mapping[str, Any], look: Look) -> RenderableType | None
     shown = sorted(groups.items(), key=lambda group: -group[0][0])
     everything = len(summary["metrics"])
     for (count, status, reason), names in shown[:MOST_CAUSES]:
-        who = "all metrics" if len(names) == everything and everything > 1 else ", ".join(names)
+        who = "all metrics" if len(names) == everything and everything > 1 else ", ".join(folded(names))
         line = Text(f"{status}: {shorten(reason, 2 * look.width, look.ellipsis)}" if reason else status)
         line.append(f"  {who}", style="quiet")
         table.add_row(number(count), line)
@@ -237,7 +262,7 @@ def _not_scored(summary: Mapping[str, Any], look: Look) -> RenderableType | None
 
 def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType | None:
     rows = [
-        (result, score)
+        (result, _with_verdicts(result, score))
         for result in run.worst(metric, count)
         for score in result["scores"]
         if score["metric"] == metric and score["value"] is not None and score["value"] < 1
@@ -253,6 +278,16 @@ def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType 
     return section(f"Lowest {metric}", indented(table))
 
 
+def _with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A score with the verdicts that it stands on: a column's are held by another score of its metric."""
+    holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
+    verdicts = holder["verdicts"]
+    if score["metric"] == LEADING[0]:
+        vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
+        verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
+    return {**score, "verdicts": verdicts}
+
+
 def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look, room: int) -> Group:
     units = {unit["id"]: unit for unit in result["units"]}
     wanting = [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
@@ -260,11 +295,11 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
     if level not in ("", "response"):
         counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
-        tally = f"{len(wanting)} of {plural(counted, level)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
-    name = middle(flat(result["id"]), room - len(tally) - 2, look.ellipsis)
-    lines: list[Text] = [Text.assemble((name, "head"), "  ", (tally, "quiet"))]
+        kind = f"vital {level}" if score["metric"] == LEADING[0] else level
+        tally = f"{len(wanting)} of {plural(counted, kind)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
+    lines = beside(flat(result["id"]), tally, look, room)
     if wanting:
-        worst = min(wanting, key=lambda v: (v["value"], v["probability"] or 0.0))
+        worst = min(wanting, key=lambda v: (v["value"], _rank(units[v["unit"]]), v["probability"] or 0.0))
         text = flat(unit_text(result, units[worst["unit"]]))
         sign = look.mark(kind_of(worst))
         lines.append(Text.assemble(sign, " ", shorten(text, room - 2, look.ellipsis)))
@@ -273,43 +308,74 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     return Group(*lines)
 
 
+def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
+    """A record's id with a few words on the same line, or below it where too little of the id would be left."""
+    if room - len(told) - 2 >= min(SHORTEST, cell_len(name)):
+        return [Text.assemble((middle(name, room - len(told) - 2, look.ellipsis), "head"), "  ", (told, "quiet"))]
+    below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
+    return [Text(middle(name, room, look.ellipsis), style="head"), *below]
+
+
+def _rank(unit: Mapping[str, Any]) -> int:
+    """A vital nugget goes before another that is as bad."""
+    return unit.get("importance") != "vital"
+
+
 def _lacking(metric: str, wanting: Iterable[Mapping[str, Any]]) -> str:
     fully = "" if all(verdict["value"] <= 0 for verdict in wanting) else "fully "
+    if is_column(metric):
+        return f"not {fully}in the response"
     return f"not {fully}{'relevant' if metric.endswith('relevance') else 'supported'}"
 
 
 # ---- who, how much, where, what next
 
 
-def _facts(run: Run, summary: Mapping[str, Any], place: Place, leading: str, look: Look) -> Table:
-    rows: list[tuple[str, RenderableType]] = []
-    spec = run.spec
+def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: Sequence[str], look: Look) -> Table:
+    """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     left = 12
-    rows += zip(_first("Judge"), (Text(flat(who), overflow="fold") for who in judged_by(spec)), strict=False)
-    names = judges_of(spec)
-    if names == ["embedded"]:
-        models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        rows.append(("", prose(f"no language model: it compares words. To ask one: {models}", look, "quiet", left)))
-    elif "embedded" in names:
-        rows.append(("", prose("embedded is no language model: it compares words", look, "quiet", left)))
+    rows = judge_rows(judged_by(run.spec), judges_of(run.spec), look)
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
-    bill = summary.get("bill")
-    if bill:
-        rows.append(("Calls", prose(_calls(bill), look, indent=left)))
-        rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
-        rows.append(("Cost", prose(_cost(bill), look, indent=left)))
+    if summary.get("bill"):
+        rows += bill_rows(summary["bill"], look)
     if "seconds" in summary:
         rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
+    reasons: dict[str, list[str]] = {}
+    for name, why in summary.get("left_out", {}).items():
+        reasons.setdefault(flat(why), []).append(name)
     rows += [
-        (label, prose(f"{name}: {flat(why)}", look, "quiet", left))
-        for label, (name, why) in zip(_first("Left out"), summary.get("left_out", {}).items(), strict=False)
+        (label, prose(f"{', '.join(names)}: {why}", look, "quiet", left))
+        for label, (why, names) in zip(_first("Left out"), reasons.items(), strict=False)
     ]
     if place.folder:
         files = "results.jsonl, summary.json, run.json" + (", cases/" if place.cases else "")
         rows.append(("Files", Text(f"{flat(place.folder)}: {files}", overflow="fold")))
+    if place.lines:
+        rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
-    rows.append(("Next", Text(next_command(run, leading, place), overflow="fold")))
+    rows += zip(_first("Next"), (Text(command, overflow="fold") for command in following), strict=False)
     return facts(rows)
+
+
+def judge_rows(
+    told: Iterable[str], names: Sequence[str], look: Look, left: int = 12
+) -> list[tuple[str, RenderableType]]:
+    """Who judged, to stand ``left`` columns from the margin, and what is to be known of the embedded judge."""
+    rows: list[tuple[str, RenderableType]] = []
+    rows += zip(_first("Judge"), (Text(flat(who), overflow="fold") for who in told), strict=False)
+    if list(names) == ["embedded"]:
+        models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
+        rows.append(("", prose(f"no language model: it compares words. To ask one: {models}", look, "quiet", left)))
+    elif "embedded" in names:
+        rows.append(("", prose("embedded is no language model: it compares words", look, "quiet", left)))
+    return rows
+
+
+def bill_rows(bill: Mapping[str, Any], look: Look, left: int = 12) -> list[tuple[str, RenderableType]]:
+    """The calls and what they cost, to stand ``left`` columns from the margin."""
+    rows: list[tuple[str, RenderableType]] = [("Calls", prose(_calls(bill), look, indent=left))]
+    rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
+    return [*rows, ("Cost", prose(_cost(bill), look, indent=left))]
 
 
 def _first(label: str) -> Iterable[str]:

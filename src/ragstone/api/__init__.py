@@ -1,0 +1,36 @@
+"""What the command line and users call: one function a command.
+
+``evaluate`` is ``aevaluate`` in an event loop of its own, so that it works in a script, in a notebook and
+inside a running loop alike, and patches nothing.
+"""
+
+from __future__ import annotations
+
+from ragstone.api.asking import Checked, check_judge, known_judges
+from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.api.options import Options, Progress
+from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
+from ragstone.api.stored import export_run, open_run, open_store, write_config
+
+__all__ = [
+    "Checked",
+    "Created",
+    "Options",
+    "Progress",
+    "Scored",
+    "aevaluate",
+    "assign_nuggets",
+    "check_judge",
+    "compare_methods",
+    "create_nuggets",
+    "evaluate",
+    "export_run",
+    "known_judges",
+    "open_run",
+    "open_store",
+    "run",
+    "score_nuggets",
+    "validate",
+    "weigh",
+    "write_config",
+]

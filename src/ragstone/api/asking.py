@@ -1,0 +1,89 @@
+"""The judges that there are, and whether one answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.config import FILE, Flags, resolve
+from ragstone.errors import ConfigError
+from ragstone.judges.base import Judge
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import PRESETS, Spec
+from ragstone.questions import YES_NO, Rate
+from ragstone.report.known import KnownJudge
+from ragstone.types import Passage, Span, Unit
+
+
+def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
+    """The judges that are known by name, then those of the configuration's ``[judges.NAME]`` tables."""
+    resolve(Flags(config=config))  # says what is wrong with the file, if anything
+    path = Path(config or os.environ.get("RAGSTONE_CONFIG") or FILE)
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {}) if path.exists() else {}
+    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in tables]
+    return [
+        KnownJudge("embedded", note="needs no key and no network; no language model"),
+        KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
+        *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in PRESETS),
+        *(_known(spec.name, spec, table=True) for spec in own),
+    ]
+
+
+def _known(name: str, spec: Spec, *, table: bool) -> KnownJudge:
+    variable = spec.preset.key if spec.api_key_env is None else spec.api_key_env
+    return KnownJudge(
+        name,
+        where=spec.base_url or spec.preset.base_url,
+        variable=variable,
+        key_set=bool(os.environ.get(variable, "").strip()) if variable else None,
+        model=spec.model,
+        table=table,
+        note="" if spec.base_url or spec.preset.base_url else "azure:MODEL@ADDRESS",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of one tiny question to a judge: the call's seconds and tokens, and what was said."""
+
+    judge: str
+    seconds: float
+    said: str
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+def check_judge(name: str, config: Path | str | None = None) -> Checked:
+    """Ask a judge one tiny question, once; BackendError says why no answer came, ConfigError who there is.
+
+    Nothing is stored, and a judge that costs money is paid for this one call.
+    """
+    spec = resolve(Flags(config=config, judges=[name]))
+    return asyncio.run(_asked(build(spec.judges[spec.default.judges[0]])))
+
+
+async def _asked(judge: Judge) -> Checked:
+    unit = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
+    question = Rate("support", (unit,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))
+    if not judge.can("support"):
+        raise ConfigError(f"the judge '{judge.name}' cannot answer the step 'support'")
+    dialogue = judge.dialogue(question)
+    (call,) = next(dialogue)
+    started = time.monotonic()
+    try:
+        await judge.backend.open()
+        reply = await judge.backend.send(call)
+    finally:
+        await judge.backend.close()
+    seconds = time.monotonic() - started
+    try:
+        dialogue.send([reply])
+        said = "the answer cannot be read as it was asked for"
+    except StopIteration as stop:
+        (verdict,) = stop.value.verdicts
+        said = f"unjudged: {verdict.failure}" if verdict.unjudged else f"'{unit.text}' is supported: {verdict.label}"
+    return Checked(judge.id, seconds, said, reply.usage.input, reply.usage.output)

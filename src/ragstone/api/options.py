@@ -1,0 +1,106 @@
+"""How a run is started, and what can be seen of it while it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from ragstone.config import Flags, assignments, resolve
+from ragstone.engine import Tally
+from ragstone.errors import ConfigError
+from ragstone.judges.base import Judge
+from ragstone.records import Survey
+from ragstone.types import NOTHING
+
+
+@dataclass(slots=True)
+class Progress:
+    """A run while it goes on, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
+
+    run: int
+    total: int
+    tally: Tally
+    metrics: tuple[str, ...]
+    judges: tuple[str, ...]
+    left_out: Mapping[str, str]
+    survey: Survey
+    notes: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is started.
+
+    ``metrics`` are names, suites or ``auto``; ``judges`` are ``NAME``, or ``STEP=NAME`` for one step, and
+    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. A judge may also be an object;
+    alone it answers every step, and its name may stand wherever a name may. ``parameters`` maps a metric
+    to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
+    ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
+    not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
+    progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
+    ``nuggets`` is a bank of nuggets by topic, which goes before the records' own.
+    """
+
+    metrics: Sequence[str] | None = None
+    judges: Sequence[str | Judge] | None = None
+    aggregate: str | None = None
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
+    fields: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    on_error: Literal["stop", "skip"] | None = None
+    on_empty: Literal["null", "zero", "one"] | None = None
+    concurrency: int | None = None
+    store: Path | str | None = None
+    config: Path | str | None = None
+    out: Path | str | None = None
+    cases: bool = False
+    nuggets: Path | str | None = None
+    name: str = ""
+    generator: str = ""
+    on_start: Callable[[Progress], None] | None = None
+    on_result: Callable[[bytes], None] | None = None
+
+    @classmethod
+    def written(cls, *, sets: Sequence[str] = (), fields: Sequence[str] = (), **rest: Any) -> Self:
+        """Options from what is written on a command line: ``METRIC.PARAMETER=VALUE`` and ``FIELD=PATH``."""
+        mapping = {}
+        for pair in fields:
+            name, equals, path = pair.partition("=")
+            if not (equals and name.strip() and path.strip()):
+                raise ConfigError(f"--field {pair!r}; expected FIELD=PATH, as in question=user.query")
+            mapping[name.strip()] = path.strip()
+        return cls(parameters=assignments(sets), fields=mapping, **rest)
+
+    @property
+    def skips(self) -> bool:
+        """Whether a record that cannot be read is set aside, by the flag or by the configuration."""
+        return resolve(self.flags()).on_error == "skip"
+
+    def objects(self) -> list[Judge]:
+        """The judges that were brought as objects."""
+        return [judge for judge in self.judges or () if not isinstance(judge, str)]
+
+    def flags(self) -> Flags:
+        """What of this the configuration merges."""
+        objects = [judge.name for judge in self.objects()]
+        names = [judge for judge in self.judges or () if isinstance(judge, str)]
+        # An object that no name speaks of is the judge of every step that is not named.
+        loose = [name for name in objects if not any(name in text for text in names)]
+        judges = [*([f"[{','.join(loose)}]"] if loose else []), *names] or None
+        return Flags(
+            metrics=self.metrics,
+            judges=judges,
+            given=frozenset(objects),
+            aggregate=self.aggregate,
+            parameters=self.parameters,
+            fields=self.fields,
+            on_error=self.on_error,
+            on_empty=self.on_empty,
+            concurrency=self.concurrency,
+            store=self.store,
+            config=self.config,
+            nuggets=self.nuggets,
+        )

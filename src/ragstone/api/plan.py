@@ -1,0 +1,158 @@
+"""What a run will do: everything that can be refused is refused before a call is made."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragstone import __version__, metrics
+from ragstone.config import RunSpec, Step, choose
+from ragstone.engine import Route, Routes, signature_of
+from ragstone.errors import ConfigError, RecordError
+from ragstone.judges.base import Judge
+from ragstone.judges.catalogue import build
+from ragstone.metrics.base import Metric
+from ragstone.questions import Task
+from ragstone.records import Bank, Source, Survey, open_records, open_runs, survey
+from ragstone.types import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will do: who judges what, which metrics there are and why not others, how scores are made.
+
+    ``given`` names what stands in a judge's place where every record brings a step's answer.
+    """
+
+    spec: RunSpec
+    survey: Survey
+    judges: Mapping[str, Judge]
+    routes: Routes
+    metrics: tuple[Metric, ...]
+    left_out: Mapping[str, str]
+    given: Mapping[Task, str]
+    bank: Bank | None = None
+
+    def signature(self, metric: Metric, record: Record | None = None) -> str:
+        """How the metric's scores are made, of the whole run or of one record."""
+        return signature_of(metric, self.routes, self.given if record is None else _brought(record, self.bank))
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signature of each score by its name."""
+        return {name: self.signature(metric) for metric in self.metrics for name in metric.score_names()}
+
+    def as_json(self, source: str) -> dict[str, Any]:
+        """For the store and run.json."""
+        return {
+            **self.spec.as_json(),
+            **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
+            "input": source,
+            "chosen": [metric.name for metric in self.metrics],
+            "left_out": dict(self.left_out),
+            "signatures": self.signatures,
+            "ragstone": __version__,
+            "python": platform.python_version(),
+        }
+
+
+def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None = None) -> Plan:
+    """Everything that can be refused is refused here, before a call is made."""
+    judges, routes = make_routes(spec, given)
+    brought = Brought(bank)
+    found = survey(source, brought.add)
+    if bank is not None and not found.present["nuggets"]:
+        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.topics()}")
+    answers = brought.given()
+    chosen, left_out = choose(spec, found.present, unable=lambda metric: routes.lacking(metric, answers))
+    if not chosen:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise ConfigError(f"{source.name}: no metric can run ({reasons}); map columns with --field")
+    for metric in chosen:
+        routes.check(metric, answers)
+    asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
+    routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
+    return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
+
+
+def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
+    """The judges by name, those that the caller brought among them, and who is asked which step."""
+    judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
+    routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
+    return judges, routes
+
+
+class Brought:
+    """Counts which steps' answers the records bring themselves."""
+
+    def __init__(self, bank: Bank | None) -> None:
+        self._bank = bank
+        self._counts: Counter[Task] = Counter()
+        self._records = 0
+        self._topic = ""
+
+    def add(self, record: Record) -> None:
+        """Count one record."""
+        self._records += 1
+        self._topic = self._topic or record.topic
+        self._counts.update(_brought(record, self._bank).keys())
+
+    def given(self) -> dict[Task, str]:
+        """The steps that every record brings, with what stands in the judge's place."""
+        token = _token(self._bank)
+        return {task: token for task, count in self._counts.items() if count == self._records}
+
+    def topics(self) -> str:
+        """What the topics of the bank and of the records look like."""
+        assert self._bank is not None
+        first = next(iter(self._bank.nuggets), "")
+        return f"its topics are like '{first}', those of the records like '{self._topic}'"
+
+
+def _brought(record: Record, bank: Bank | None) -> dict[Task, str]:
+    """The steps whose answer a record brings: its nuggets, and their importance where all have one."""
+    if record.nuggets is None:
+        return {}
+    token = _token(bank)
+    found: dict[Task, str] = {"nuggetize": token}
+    if all(nugget.importance for nugget in record.nuggets):
+        found["importance"] = token
+    return found
+
+
+def _token(bank: Bank | None) -> str:
+    return f"gold#{bank.digest}" if bank else "record"
+
+
+def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
+    return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+
+
+def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
+    """A warning for each judge that is the model whose responses it judges: models favour their own."""
+    ours = {generator.rpartition("/")[2].casefold() for generator in generators}
+    return [
+        f"the judge {judge.name} is the model that wrote the responses; models rate their own answers too well"
+        for judge in judges
+        if judge.model and judge.model.rpartition("/")[2].casefold() in ours
+    ]
+
+
+def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
+    """The source; what ``inspect`` refuses is refused in every reading of it alike. A tuple of paths is read as one."""
+    more: dict[str, Any] = {
+        "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
+    }  # fmt: skip
+    return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
+
+
+def check_overrides(record: Record) -> None:
+    """RecordError where a record brings parameters that a metric does not take."""
+    for name, parameters in record.overrides.items():
+        try:
+            metrics.find(name)().overridden(parameters)
+        except ConfigError as error:
+            raise RecordError(record.where, str(error), field=name) from error

@@ -1,0 +1,223 @@
+"""A run from its input to its summary."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from ragstone import metrics
+from ragstone.api.options import Options, Progress
+from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
+from ragstone.config import RunSpec, resolve
+from ragstone.engine import Engine, Job, Weighed
+from ragstone.errors import RagstoneError
+from ragstone.judges.base import Judge
+from ragstone.prices import PriceBook
+from ragstone.records import SetAside, Source, Survey, has, read_bank, survey
+from ragstone.report.causes import Causes
+from ragstone.report.files import Folder
+from ragstone.report.run import Run, find_run
+from ragstone.report.summarize import summarize
+from ragstone.store import ResultRow, ScoreRow, Store
+from ragstone.types import NOTHING, Record
+
+R = TypeVar("R")
+GENERATORS: Final = 1000
+"""The most different names of generators that are looked at."""
+
+
+def evaluate(
+    source: Any,
+    metrics: Sequence[str] | str | None = None,
+    judge: Sequence[str | Judge] | str | Judge | None = None,
+    **options: Any,
+) -> Run:
+    """Weigh records and return the run.
+
+    ``source`` is a path, ``-``, an iterable of dicts or Records, or a pandas, polars or datasets table.
+    ``metrics`` and ``judge`` are one name or several; further keywords are those of ``Options``. Works also
+    while an event loop runs in this thread. Raises InputError for what the caller can mend, BackendError
+    when the judge cannot be reached: what was done until then is kept.
+    """
+    return wait_for(aevaluate(source, metrics, judge, **options))
+
+
+async def aevaluate(
+    source: Any,
+    metrics: Sequence[str] | str | None = None,
+    judge: Sequence[str | Judge] | str | Judge | None = None,
+    **options: Any,
+) -> Run:
+    """``evaluate`` for those who are in an event loop already."""
+    unknown = set(options) - set(Options.__dataclass_fields__)
+    if unknown:
+        known = ", ".join(sorted(Options.__dataclass_fields__))
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+    if metrics is not None:
+        options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
+    if judge is not None:
+        options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
+    return await weigh(source, Options(**options))
+
+
+def run(source: Any, options: Options) -> Run:
+    """``weigh`` for the command line: in an event loop of its own, so that Ctrl-C ends it in order."""
+    return asyncio.run(weigh(source, options))
+
+
+async def weigh(source: Any, options: Options) -> Run:
+    """Weigh records as the options say: survey, choose, check, then run."""
+    spec = resolve(options.flags())
+    generators: set[str] = {options.generator} - {""}
+
+    def inspect(record: Record) -> None:
+        check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(generators) < GENERATORS:
+            generators.add(generator)
+
+    bank = read_bank(spec.nuggets) if spec.nuggets is not None else None
+    with opened(source, spec, inspect, bank) as records:
+        plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
+        store = Store(spec.store)
+        try:
+            return await _run(plan, records, store, options, judging_itself(plan.judges.values(), generators))
+        except BaseException:
+            store.close()
+            raise
+
+
+def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
+    """Read all of the input and call nobody: the survey, and on how many records each metric could run."""
+    spec = resolve(options.flags())
+    able: dict[str, int] = dict.fromkeys(metrics.catalogue(), 0)
+
+    def inspect(record: Record) -> None:
+        check_overrides(record)
+        for name, metric in metrics.catalogue().items():
+            able[name] += all(has(record, needed) for needed in metric.needs)
+
+    bank = read_bank(spec.nuggets) if spec.nuggets is not None else None
+    with opened(source, spec, inspect, bank) as records:
+        return survey(records), able
+
+
+# ---- the run
+
+
+async def _run(plan: Plan, source: Source, store: Store, options: Options, notes: Sequence[str]) -> Run:
+    engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+    details = plan.as_json(source.name)
+    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
+    number = store.start_run(options.name or source.name, details)
+    progress = Progress(
+        number,
+        plan.survey.total,
+        engine.tally,
+        tuple(metric.name for metric in plan.metrics),
+        tuple(plan.judges),
+        plan.left_out,
+        plan.survey,
+        [*store.notes, *notes],
+    )
+    causes = Causes()
+    status = "interrupted"
+    try:
+        if options.on_start is not None:
+            options.on_start(progress)
+        with folder or contextlib.nullcontext():
+            async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
+                async for weighed in results:
+                    _keep(engine, number, weighed)
+                    causes.add(weighed.scores)
+                    if folder is not None:
+                        folder.add(weighed.record, weighed.document)
+                    if options.on_result is not None:
+                        options.on_result(weighed.document)
+        status = "done"
+    except RagstoneError as error:
+        status = "stopped"
+        if engine.tally.anything:
+            error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
+        raise
+    finally:
+        if status != "done" and not engine.tally.anything:
+            store.forget(number)
+        else:
+            _close(store, plan, status, progress, folder, causes)
+    return find_run(store, number)
+
+
+def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
+    """The price book with the prices that the configuration gives for judges of its own."""
+    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
+
+
+def _close(store: Store, plan: Plan, status: str, progress: Progress, folder: Folder | None, causes: Causes) -> None:
+    summary = {
+        **summarize(store, progress.run, plan.signatures, status),
+        "bill": progress.tally.as_json(),
+        "left_out": dict(plan.left_out),
+        "missing": causes.as_json(),
+        "notes": list(progress.notes),
+        "seconds": round(time.monotonic() - progress.started, 3),
+    }
+    store.finish_run(progress.run, status, summary)
+    if folder is not None:
+        row = store.run(progress.run)
+        assert row is not None
+        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec})
+
+
+def _jobs(source: Source, plan: Plan) -> Iterator[Job]:
+    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    for position, record in enumerate(source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
+        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
+        else:
+            yield Job(position, record.id, record, base)
+
+
+def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
+    rows = [
+        ScoreRow(
+            score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,
+            score.low, score.high, score.outcome,
+            share["calls"], share["input_tokens"], share["output_tokens"], share["dollars"],
+        )
+        for score, share in zip(weighed.scores, weighed.shares, strict=True)
+    ]  # fmt: skip
+    engine.keep(run, ResultRow(weighed.position, weighed.record, weighed.document), rows)
+
+
+def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
+    """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    outcome: list[R] = []
+    trouble: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread as it is
+            trouble.append(error)
+
+    thread = threading.Thread(target=work, name="ragstone-evaluate")
+    thread.start()
+    thread.join()
+    if trouble:
+        raise trouble[0]
+    return outcome[0]

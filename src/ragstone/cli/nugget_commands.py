@@ -1,0 +1,219 @@
+"""``ragstone nuggets``: its commands and their options, as ``--help`` tells them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from ragstone.cli.options import (
+    HELP,
+    AsJson,
+    Concurrency,
+    Configuration,
+    Fields,
+    File,
+    Judges,
+    Name,
+    OnError,
+    OutFile,
+    Panel,
+    Quiet,
+    Sets,
+    StorePath,
+    examples,
+)
+
+nuggets = typer.Typer(
+    help="Create nuggets, assign them to responses, score runs by them.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings=HELP,
+    epilog=examples(
+        "ragstone nuggets create topics.jsonl -o bank.jsonl",
+        "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets score assigned.jsonl",
+    ),
+)
+
+Runs: TypeAlias = Annotated[
+    list[str], typer.Argument(metavar="FILE", help="Records, as for run; several files are several systems.")
+]
+
+
+@nuggets.command(
+    epilog=examples(
+        "ragstone nuggets create topics.jsonl -o bank.jsonl",
+        "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini --keep 0 -o bank.jsonl",
+        "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
+    )
+)
+def create(
+    file: File,
+    *,
+    out: OutFile = None,
+    form: Annotated[
+        Literal["nuggets", "autojudge"],
+        typer.Option("--format", "-f", metavar="nuggets|autojudge", help="Nugget records, or banks of TREC AutoJudge."),
+    ] = "nuggets",
+    window: Annotated[
+        int | None, typer.Option("--window", metavar="N", min=1, help="Passages that are read at a time; 10.")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--max", metavar="N", min=1, help="The longest list while it is written; 30.")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", metavar="N", min=0, help="How many stay, vital ones first; 20, 0 is all.")
+    ] = None,
+    min_judgment: Annotated[
+        float | None,
+        typer.Option("--min-judgment", metavar="X", help="Passages whose judgment is lower are left out; 2."),
+    ] = None,
+    judge: Judges = None,
+    panel: Panel = None,
+    fields: Fields = None,
+    on_error: OnError = None,
+    concurrency: Concurrency = None,
+    store: StorePath = None,
+    config: Configuration = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create a bank of nuggets for each topic.
+
+    Nuggets are the facts that a good answer holds, by the contexts of the first record of a topic. Each bank is a
+    line as soon as it is there. What was asked once is kept, so the same command again goes on where it stopped.
+    Leaves with 3 when no bank could be created.
+    """
+    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+
+    given = {"window": window, "max_nuggets": most, "keep": keep, "min_judgment": min_judgment}
+    sets = [f"nugget_recall.{parameter}={value}" for parameter, value in given.items() if value is not None]
+    steps.create(
+        file,
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        form=form,
+        sets=sets,
+        judges=judge,
+        aggregate=panel,
+        fields=fields or [],
+        on_error=on_error,
+        concurrency=concurrency,
+    )
+
+
+@nuggets.command(
+    epilog=examples(
+        "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets assign answers.jsonl -j openai:gpt-4o-mini --no-evidence -o assigned.jsonl",
+    )
+)
+def assign(
+    files: Runs,
+    *,
+    bank: Annotated[
+        str | None,
+        typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic; else those that the records bring."),
+    ] = None,
+    out: OutFile = None,
+    grades: Annotated[
+        int | None,
+        typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, or 2 without; 3."),
+    ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence/--no-evidence", help="Whether to ask for the words that hold a nugget.")
+    ] = True,
+    judge: Judges = None,
+    panel: Panel = None,
+    sets: Sets = None,
+    fields: Fields = None,
+    on_error: OnError = None,
+    concurrency: Concurrency = None,
+    name: Name = "",
+    store: StorePath = None,
+    config: Configuration = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Assign nuggets to responses.
+
+    That is: say which of its topic's facts each response holds. Each response is a line as soon as it is done, and all
+    are a run of the store, to be shown and exported. Leaves with 3 when nothing could be assigned.
+    """
+    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+
+    steps.assign(
+        tuple(files),
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        bank=bank,
+        sets=[
+            *(sets or []),
+            *([f"nugget_recall.grades={grades}"] if grades is not None else []),
+            *([] if evidence else ["nugget_recall.evidence=false"]),
+        ],
+        judges=judge,
+        aggregate=panel,
+        fields=fields or [],
+        on_error=on_error,
+        concurrency=concurrency,
+        name=name,
+    )
+
+
+@nuggets.command(
+    epilog=examples(
+        "ragstone nuggets score assigned.jsonl",
+        "ragstone nuggets score assigned.jsonl --sort vital -o scores.jsonl",
+        "ragstone nuggets score assigned.jsonl --format trec_eval -o boards/",
+        "ragstone nuggets score assigned.jsonl --against people.jsonl",
+    )
+)
+def score(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Assignment records, as nuggets assign writes them.")
+    ],
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Where the rows go; in a folder one file a run."),
+    ] = None,
+    form: Annotated[
+        Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None,
+        typer.Option(
+            "--format", "-f", metavar="FORM", help="Of the rows: scores, trec_eval, tot, ir_measures, jsonl; scores."
+        ),
+    ] = None,
+    on_missing: Annotated[
+        Literal["error", "warn", "skip", "zero"],
+        typer.Option(
+            "--on-missing", metavar="HOW", help="A topic that a run has not answered: error, warn, skip, zero; warn."
+        ),
+    ] = "warn",
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="FILE", help="A leaderboard whose ranks are compared.")
+    ] = None,
+    against_form: Annotated[
+        Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
+        typer.Option(
+            "--against-format", metavar="FORM", help="Of that: auto, trec_eval, tot, ir_measures, jsonl; auto."
+        ),
+    ] = "auto",
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="MEASURE", help="What the table is sorted by; strict_vital, if any is."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score systems by their assigned nuggets.
+
+    A table of systems by six measures; no judge is asked. A mean stands on the topics that a run has answered, unless
+    --on-missing says otherwise: skip leaves a topic out of all runs that one has not answered, zero counts it as 0.
+    With --format and no -o the rows go to standard output.
+    """
+    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+
+    steps.score(
+        tuple(files), out=out, form=form, on_missing=on_missing, against=against, against_form=against_form, sort=sort,
+        as_json=as_json,
+    )  # fmt: skip

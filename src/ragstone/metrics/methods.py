@@ -1,0 +1,70 @@
+"""The plain triad beside the nuggetized one: the same two questions, asked of the whole and fact by fact.
+
+Pure arithmetic and a sentence by rule, never by a model, so that the sentence cannot contradict the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "groundedness": ("groundedness", "nugget_groundedness"),
+        "relevance": ("answer_relevance", "nugget_relevance"),
+    }
+)
+"""What is compared: the plain metric and the nuggetized one."""
+
+GAP: Final = 10.0
+"""Points from which a difference is said to be one."""
+
+_MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
+    {
+        ("groundedness", True): "sentences lose marks for a part of what they say, while the facts that weigh most "
+        "are supported",
+        ("groundedness", False): "whole sentences look better supported than the single facts in them: some facts "
+        "that weigh are not in the contexts",
+        ("relevance", True): "the facts bear on the question, while the answer as a whole leaves a part of it open",
+        ("relevance", False): "the answer as a whole meets the question, while many of its facts are beside it",
+    }
+)
+
+
+def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
+    """Each pair whose both metrics are among the values, by metric name, in [0, 1] or None.
+
+    ``difference`` is nuggetized less plain in points (hundredths), None where one has no value. Empty if there is
+    no pair.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for aspect, (plain, nuggetized) in PAIRS.items():
+        if plain in values and nuggetized in values:
+            found[aspect] = compared(aspect, values[plain], values[nuggetized])
+    return found
+
+
+def compared(aspect: str, plain: float | None, nuggetized: float | None) -> dict[str, Any]:
+    """One pair, with the sentence that says what the difference means."""
+    difference = None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
+    return {
+        "plain": _rounded(plain),
+        "nuggetized": _rounded(nuggetized),
+        "difference": difference,
+        "interpretation": interpretation(aspect, difference),
+    }
+
+
+def interpretation(aspect: str, difference: float | None) -> str:
+    """What a difference in points means: more than ten up or down is a gap, else the two are similar."""
+    if difference is None:
+        return "cannot be compared: one of the two has no value"
+    if abs(difference) <= GAP:
+        return "similar"
+    direction = "higher" if difference > 0 else "lower"
+    return f"{abs(difference):.1f} points {direction} nugget by nugget: {_MEANING[aspect, difference > 0]}"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)

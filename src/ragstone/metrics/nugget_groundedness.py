@@ -1,0 +1,32 @@
+"""Nugget groundedness: how far the contexts support the response, nugget by nugget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.nuggetset import NuggetMetric, graded
+from ragstone.questions import Rate, Task
+from ragstone.types import Record, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetGroundedness(NuggetMetric):
+    """Weighted mean over the response's nuggets of how far the contexts support each, on 0 to 3, divided by 3.
+
+    Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
+    """
+
+    name: ClassVar[str] = "nugget_groundedness"
+    title: ClassVar[str] = "how far the contexts support the response, nugget by nugget, vital ones twice"
+    needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "support")
+    suites: ClassVar[tuple[str, ...]] = ("nuggets",)
+    source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+
+    def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
+        """Each nugget against all contexts."""
+        return graded("support", record, nuggets, reasons=self.reasons)
+
+
+METRIC = NuggetGroundedness

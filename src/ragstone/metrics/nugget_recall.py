@@ -1,0 +1,223 @@
+"""Nugget recall: how many of the facts that a good answer holds does the response hold?
+
+The six ways in which TREC RAG and its successors count, from one assignment. Counts in denominators are true
+counts; what is unjudged is in none of them and widens low and high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.nuggetset import (
+    NuggetSet,
+    created_bank,
+    named,
+    nuggets_of_record,
+    unnamed,
+    weighed,
+    whole_number,
+)
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
+from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Verdict
+
+COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
+GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One nugget for counting: its importance, and how far it is held; None is unjudged.
+
+    ``lenient`` is 1, 1/2 or 0 for support, partial support and none, ``strict`` 1 for support alone.
+    """
+
+    importance: Importance | None
+    lenient: float | None
+    strict: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """One column: its value, and what it would be if everything unjudged were not held, or held."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    asked: int
+    unjudged: int
+
+
+def recalls(nuggets: Iterable[Held]) -> dict[str, Recall]:
+    """Every column. Absent (None) where no nugget counts in it, as the vital ones where none is vital.
+
+    A nugget of unknown importance is none of the vital ones, and weighs half of one in the weighted columns, as
+    an okay one does. Source: the TREC 2024 RAG track (arXiv 2411.09607, 2504.15068).
+    """
+    listed = tuple(nuggets)
+    return {column: _recall(listed, *_COUNTING[column]) for column in COLUMNS}
+
+
+def _every(_importance: Importance | None) -> float:
+    return 1.0
+
+
+def _vital(importance: Importance | None) -> float:
+    return 1.0 if importance == "vital" else 0.0
+
+
+def _weighted(importance: Importance | None) -> float:
+    return 1.0 if importance == "vital" else 0.5
+
+
+_COUNTING: Final[Mapping[str, tuple[Callable[[Importance | None], float], bool]]] = {
+    "all": (_every, False),
+    "strict_all": (_every, True),
+    "vital": (_vital, False),
+    "strict_vital": (_vital, True),
+    "weighted": (_weighted, False),
+    "weighted_strict": (_weighted, True),
+}
+"""What a nugget weighs in each column, and whether only full support counts there."""
+
+
+def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float], strict: bool) -> Recall:
+    pairs = [(weigh(n.importance), n.strict if strict else n.lenient) for n in nuggets if weigh(n.importance)]
+    judged = [(weight, held) for weight, held in pairs if held is not None]
+    gained = math.fsum(weight * held for weight, held in judged)
+    counted = math.fsum(weight for weight, _ in judged)
+    total = math.fsum(weight for weight, _ in pairs)
+    return Recall(
+        value=gained / counted if counted else None,
+        low=gained / total if total else None,
+        high=(gained + total - counted) / total if total else None,
+        asked=len(pairs),
+        unjudged=len(pairs) - len(judged),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetRecall(Metric):
+    """Share of the nuggets of a bank that the response holds, in six columns.
+
+    The bank is the record's own (a bank file gives it one), else it is created from the contexts, unless ``create``
+    is off: windows of ``window`` passages, at most ``max_nuggets``, of which the first ``keep`` (0: all) are kept,
+    vital ones first; passages judged below ``min_judgment`` are left out. ``grades`` is 3 (support, partial support,
+    none) or 2. ``evidence`` asks for the words of the response that hold a nugget, ``reasons`` for a reason each.
+    """
+
+    name: ClassVar[str] = "nugget_recall"
+    title: ClassVar[str] = "how many of the facts that a good answer holds the response holds"
+    needs: ClassVar[tuple[str, ...]] = ("response",)
+    wants: ClassVar[tuple[str, ...]] = ("nuggets",)
+    asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "assign")
+    brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
+    suites: ClassVar[tuple[str, ...]] = ("nuggets",)
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    calls: ClassVar[int] = 2
+    unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "create")
+    in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"create": False})
+    source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
+
+    create: bool = True
+    window: int = 10
+    max_nuggets: int = 30
+    keep: int = 20
+    min_judgment: float = 2.0
+    grades: int = 3
+    evidence: bool = True
+    reasons: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        super(NuggetRecall, self).__post_init__()  # no zero-argument form in a dataclass with slots
+        for name, least in (("window", 1), ("max_nuggets", 1), ("keep", 0)):
+            whole_number(self, name, least)
+        if isinstance(self.min_judgment, bool) or not isinstance(self.min_judgment, int | float):
+            self.refuse("min_judgment", self.min_judgment, "a number")
+        if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
+            self.refuse("grades", self.grades, "3 or 2")
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Find or create the bank, weigh it, assign it."""
+        nuggets, trouble = yield from self.bank(record)
+        if trouble:
+            return trouble
+        text = record.response or ""
+        (rated,) = yield from ask(
+            Rate(
+                "assign", unnamed(nuggets.units), GRADES[self.grades], question=record.question or "",
+                passages=(Passage(RESPONSE, text, 1),), reasons=self.reasons, evidence=self.evidence,
+            )
+        )  # fmt: skip
+        return self._scores(record, nuggets, named(rated.verdicts, nuggets.units), rated.reason)
+
+    def bank(self, record: Record) -> Flow[tuple[NuggetSet, tuple[Score, ...]]]:
+        """The nuggets with their importance, or the scores that say why there are none."""
+        if record.nuggets is not None:
+            nuggets = yield from weighed(record, nuggets_of_record(record))
+            trouble = () if nuggets.units else self.nothing(record, "empty", "the bank has no nuggets")
+            return nuggets, trouble
+        if not self.create:
+            return NuggetSet(()), self.nothing(record, "missing_field", "no nuggets")
+        if not record.passages or not (record.question or "").strip():
+            reason = "no nuggets, and no question with contexts to create them from"
+            return NuggetSet(()), self.nothing(record, "missing_field", reason)
+        created = yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep)
+        if created.units:
+            return created, ()
+        if created.failure:
+            return created, self.nothing(record, "judge_failed", f"no nuggets: {created.failure}")
+        return created, self.nothing(record, "empty", "the contexts hold no nuggets for this question")
+
+    def _scores(
+        self, record: Record, nuggets: NuggetSet, verdicts: tuple[Verdict, ...], reason: str
+    ) -> tuple[Score, ...]:
+        # What the columns have in common is what the mean over all nuggets has: verdicts, panel, failures.
+        incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
+        base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
+        rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
+        source = "record" if record.nuggets is not None else "created"
+        detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
+        scores = [
+            self._column(record, column, recall, base, incomplete)
+            for column, recall in recalls(map(held, verdicts)).items()
+        ]
+        return (replace(scores[0], verdicts=verdicts, detail=detail, verdicts_in=""), *scores[1:])
+
+    def _column(self, record: Record, column: str, recall: Recall, base: Score, incomplete: str) -> Score:
+        name, first = f"{self.name}.{column}", f"{self.name}.{COLUMNS[0]}"
+        if recall.value is None and not recall.asked:
+            return self.without_value(record, "empty", "no nugget is vital", column=column, verdicts_in=first)
+        if recall.value is None:
+            return self.without_value(
+                record, "judge_failed", base.reason, column=column, verdicts_in=first,
+                asked=recall.asked, unjudged=recall.unjudged,
+            )  # fmt: skip
+        return Score(
+            metric=name,
+            record=record.id,
+            value=recall.value,
+            status="partial" if recall.unjudged or incomplete else "scored",
+            asked=recall.asked,
+            unjudged=recall.unjudged,
+            low=0.0 if incomplete else recall.low,
+            high=1.0 if incomplete else recall.high,
+            outcome=self.outcome(recall.value),
+            reason=base.reason,
+            verdicts_in=first,
+        )
+
+
+def held(verdict: Verdict) -> Held:
+    """A verdict of assignment, for counting; a panel's may lie between the labels."""
+    if verdict.value is None:
+        return Held(verdict.unit.importance, None, None)
+    return Held(verdict.unit.importance, verdict.value, 1.0 if verdict.label == "support" else 0.0)
+
+
+METRIC = NuggetRecall

@@ -1,0 +1,250 @@
+"""The nuggets of a response or of a bank, asked once whichever metric asks, and what they weigh.
+
+Nuggets are indivisible facts whose presence can be verified (TREC RAG, arXiv 2504.15068). A list that a judge
+writes is asked for again until nothing new comes or it is full; what a limit leaves out is counted; nothing
+is taken for vital or okay that nobody called so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, ClassVar, Final, cast
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.claimset import response_sentences
+from ragstone.questions import GRADE_0_3, IMPORTANCE, Rate, Write
+from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
+
+UNWEIGHED: Final = 1.0
+"""What a nugget weighs whose importance stayed unjudged."""
+
+_ENDS: Final = " .!?;:,\u2026"
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetSet:
+    """Nuggets with what a reader must know of how complete they are.
+
+    ``failure`` says why some may be missing, ``unweighed`` why some have no importance; ``left_out`` counts
+    those beyond the limit, ``rounds`` the questions that it took to write them.
+    """
+
+    units: tuple[Unit, ...]
+    failure: str = ""
+    unweighed: str = ""
+    left_out: int = 0
+    rounds: int = 0
+
+    def counts(self) -> dict[str, Any]:
+        """For a score's detail: how many are vital, okay or of no known importance, and what is missing."""
+        found: dict[str, Any] = {
+            "vital": sum(unit.importance == "vital" for unit in self.units),
+            "okay": sum(unit.importance == "okay" for unit in self.units),
+            "unweighed": sum(unit.importance is None for unit in self.units),
+        }
+        if self.unweighed:
+            found["why_unweighed"] = self.unweighed
+        if self.left_out:
+            found["left_out"] = self.left_out
+        return found
+
+
+def same(text: str) -> str:
+    """What two nuggets have in common that say the same in the same words: case, blanks and final signs aside."""
+    return " ".join(text.casefold().split()).rstrip(_ENDS)
+
+
+def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
+    """Write the nuggets of the response, round by round, until a round brings nothing new or there are ``most``."""
+    found: dict[str, Unit] = {}
+    sentences = response_sentences(record)
+    failure, rounds, left_out = "", 0, 0
+    while True:
+        known = tuple(unit.text for unit in found.values())
+        rounds += 1
+        (written,) = yield from ask(
+            Write("nuggetize", "nugget", record.question or "", sentences, known=known, most=most)
+        )
+        fresh = {key: unit for unit in written.units if (key := same(unit.text)) and key not in found}
+        room = most - len(found)
+        found.update(islice(fresh.items(), room))
+        left_out = max(0, len(fresh) - room)
+        failure = written.failure
+        if failure or not fresh or len(found) >= most:
+            break
+    return NuggetSet(_numbered(record, "nugget", found.values()), failure, "", left_out, rounds)
+
+
+def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: float) -> Flow[NuggetSet]:
+    """Write a bank from the contexts: windows in order, each of which returns the whole updated list.
+
+    Passages whose ``judgment`` is below ``min_judgment`` are left out, those without one stay. It ends early
+    when two windows in a row change nothing. A window that fails leaves the list as it was, and is told of.
+    """
+    passages = _judged_relevant(record, min_judgment)
+    found: tuple[str, ...] = ()
+    failures: dict[str, None] = {}
+    rounds = idle = left_out = 0
+    for start in range(0, len(passages), window):
+        if idle == 2:
+            break
+        rounds += 1
+        (written,) = yield from ask(
+            Write(
+                "nuggetize", "nugget", record.question or "",
+                passages=passages[start : start + window], known=found, most=most,
+            )
+        )  # fmt: skip
+        if written.failure:
+            failures[written.failure] = None
+            continue
+        listed = {key: unit.text for unit in written.units if (key := same(unit.text))}
+        left_out = max(0, len(listed) - most)
+        updated = tuple(islice(listed.values(), most)) or found  # an empty list takes nothing back
+        idle = idle + 1 if {*map(same, updated)} == {*map(same, found)} else 0
+        found = updated
+    units = _numbered(record, "bank", (Unit("", "nugget", text) for text in found))
+    return NuggetSet(units, "; ".join(failures), "", left_out, rounds)
+
+
+def created_bank(record: Record, window: int, most: int, min_judgment: float, keep: int) -> Flow[NuggetSet]:
+    """A bank from the contexts: written, weighed, vital nuggets first, of all of them the first ``keep`` (0: all)."""
+    written = yield from nuggets_of_contexts(record, window, most, min_judgment)
+    found = yield from weighed(record, written)
+    ordered = sorted(found.units, key=lambda unit: unit.importance != "vital")
+    kept = ordered[:keep] if keep else ordered
+    left_out = found.left_out + len(ordered) - len(kept)
+    return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
+
+
+def nuggets_of_record(record: Record) -> NuggetSet:
+    """The bank that the record brings, in its order."""
+    nuggets = record.nuggets or ()
+    return NuggetSet(_numbered(record, "bank", (Unit("", "nugget", n.text, importance=n.importance) for n in nuggets)))
+
+
+def weighed(record: Record, nuggets: NuggetSet) -> Flow[NuggetSet]:
+    """The same with the importance of those that have none asked for, if there is a question to be important to."""
+    bare = tuple(unit for unit in nuggets.units if unit.importance is None)
+    if not bare:
+        return nuggets
+    question = record.question or ""
+    if not question.strip():
+        return replace(nuggets, unweighed="no question that they could be vital to")
+    (rated,) = yield from ask(Rate("importance", bare, IMPORTANCE, question=question))
+    given = {v.unit.id: cast("Importance", v.label) for v in rated.verdicts if v.label is not None}
+    failures = dict.fromkeys(v.failure or "no answer" for v in rated.verdicts if v.unjudged)
+    units = tuple(unit if unit.importance else replace(unit, importance=given.get(unit.id)) for unit in nuggets.units)
+    return replace(nuggets, units=units, unweighed="; ".join(failures))
+
+
+def unnamed(units: Iterable[Unit]) -> tuple[Unit, ...]:
+    """The units as a judge gets to see them, who is not to know how important they are."""
+    return tuple(replace(unit, importance=None) for unit in units)
+
+
+def named(verdicts: Sequence[Verdict], units: Sequence[Unit]) -> tuple[Verdict, ...]:
+    """The verdicts with their units' importance, which the judge did not see, put back."""
+    return tuple(replace(verdict, unit=unit) for verdict, unit in zip(verdicts, units, strict=True))
+
+
+def _numbered(record: Record, kind: str, units: Iterable[Unit]) -> tuple[Unit, ...]:
+    return tuple(replace(unit, id=f"{record.id}/{kind}/{n}") for n, unit in enumerate(units, 1))
+
+
+def _judged_relevant(record: Record, least: float) -> tuple[Passage, ...]:
+    details = record.meta.get(DETAILS, NOTHING)
+
+    def relevant(passage: Passage) -> bool:
+        judgment = _number(details.get(passage.id)) if isinstance(details, Mapping) else None
+        return judgment is None or judgment >= least
+
+    return tuple(passage for passage in record.passages if relevant(passage))
+
+
+def _number(detail: object) -> float | None:
+    """The relevance that somebody gave a passage; None where nobody did or it is no number."""
+    given = detail.get("judgment", detail.get("judgement")) if isinstance(detail, Mapping) else None
+    try:
+        number = None if given is None or isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        return None
+    return None if number is None or math.isnan(number) else number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetMetric(Metric):
+    """A metric that rates the nuggets of a response and weighs them by importance.
+
+    The value is sum(w * s) / sum(w). ``weights`` are what a vital and what an okay nugget weighs; one whose
+    importance stayed unjudged weighs 1 and is marked. ``max_nuggets`` is the longest list. ``reasons`` asks for one
+    sentence of reason each.
+    """
+
+    max_nuggets: int = 30
+    weights: tuple[float, float] = (2.0, 1.0)
+    reasons: bool = False
+    calls: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        super(NuggetMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
+        whole_number(self, "max_nuggets", 1)
+        weights: Any = self.weights
+        if isinstance(weights, Mapping) and set(weights) == {"vital", "okay"}:
+            weights = (weights["vital"], weights["okay"])
+        if not isinstance(weights, tuple) or len(weights) != 2 or not all(map(_is_weight, weights)):
+            self.refuse("weights", self.weights, "two numbers above 0, of a vital and an okay nugget, as in [2, 1]")
+        object.__setattr__(self, "weights", (float(weights[0]), float(weights[1])))
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Write the nuggets, weigh them, rate them; the weighted mean."""
+        written = yield from nuggets_of_response(record, self.max_nuggets)
+        if not written.units:
+            if written.failure:
+                return (self.without_value(record, "judge_failed", f"no nuggets: {written.failure}"),)
+            return (self.without_value(record, "empty", "the response holds no nuggets"),)
+        nuggets = yield from weighed(record, written)
+        (rated,) = yield from ask(self.question(record, unnamed(nuggets.units)))
+        verdicts = named(rated.verdicts, nuggets.units)
+        return (self._score(record, nuggets, verdicts, rated.reason),)
+
+    def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
+        """What is asked about the nuggets."""
+        raise NotImplementedError
+
+    def _score(self, record: Record, nuggets: NuggetSet, verdicts: Sequence[Verdict], reason: str) -> Score:
+        vital, okay = self.weights
+        known = {"vital": vital, "okay": okay}
+        weights = [known.get(v.unit.importance or "", UNWEIGHED) for v in verdicts]
+        rows = [
+            {"nugget": v.unit.id, "importance": v.unit.importance, "weight": weight, "score": v.value}
+            for v, weight in zip(verdicts, weights, strict=True)
+        ]
+        detail = {**nuggets.counts(), "rounds": nuggets.rounds, "nuggets": rows}
+        incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
+        return self.mean_score(record, verdicts, reason=reason, detail=detail, incomplete=incomplete, weights=weights)
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
+
+
+def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool) -> Rate:
+    """Nuggets on 0 to 3, against the contexts (support) or the question (relevance)."""
+    support = task == "support"
+    return Rate(
+        task, nuggets, GRADE_0_3,
+        question="" if support else record.question or "", passages=record.passages if support else (),
+        reasons=reasons, evidence=support,
+    )  # fmt: skip
+
+
+def whole_number(metric: Metric, name: str, least: int) -> None:
+    """Refuse a parameter that is not a whole number from ``least`` on."""
+    value = getattr(metric, name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        metric.refuse(name, value, f"a whole number from {least}")

@@ -1,0 +1,110 @@
+"""Nugget banks of TREC AutoJudge (``format_version`` v3, and RAGTIME 2026's): one topic, its questions and claims.
+
+``nugget_bank`` holds questions with gold answers, ``claim_bank`` claims; each is a list, or an object by text.
+What a grader is to look for is one text: of a claim the claim, of a question the question and behind it its
+answers, joined by ``; ``. Nuggets below a nugget follow it. Everything here is foreign: a wrong type at any
+level is one UnfitError that says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from ragstone.records.jsontext import kind
+from ragstone.records.values import NUGGET_TEXTS, UnfitError
+
+QUESTIONS: Final = "nugget_bank"
+CLAIMS: Final = "claim_bank"
+VERSION: Final = "v3"
+VERSIONS: Final = ("v1", "v2", VERSION, "RAGTIME26")
+MARKS: Final = frozenset((CLAIMS, "format_version", "title_query", "query_id"))
+"""Keys that make a row with a ``nugget_bank`` one of AutoJudge's."""
+
+KEYS: Final = MARKS | {QUESTIONS}
+STATEMENTS: Final = ("question", "claim", *NUGGET_TEXTS)
+"""The keys under which a nugget says what it is."""
+
+NEGATED: Final = "nuggets: an aggregator_type NOT, which has no form here; the nugget is read like any other"
+
+
+class Parts(NamedTuple):
+    """The two halves of a bank as they stand in the row, not yet looked at."""
+
+    questions: Any
+    claims: Any
+
+
+def is_bank(row: dict[str, Any]) -> bool:
+    """Whether a row is such a bank: by its keys, or by what the first of its nuggets is made of."""
+    if QUESTIONS in row or CLAIMS in row:
+        return not MARKS.isdisjoint(row) or _asks(row[QUESTIONS])
+    return row.get("format_version") in VERSIONS and ("query_id" in row or "title_query" in row)  # it holds nothing
+
+
+def _asks(bank: Any) -> bool:
+    items = bank.values() if isinstance(bank, dict) else bank if isinstance(bank, list) else ()
+    first = next(iter(items), None)
+    return isinstance(first, dict) and ("question" in first or "claim" in first)
+
+
+def flat(parts: Parts, notes: list[str]) -> list[Any]:
+    """Both halves as one list of nuggets as records bring them, the questions first."""
+    found: list[Any] = []
+    for field, bank in ((QUESTIONS, parts.questions), (CLAIMS, parts.claims)):
+        try:
+            found += _nuggets(bank, "", notes)
+        except UnfitError as error:
+            raise UnfitError(error.found, error.expected, field=field) from None
+    return found
+
+
+def _nuggets(bank: Any, above: str, notes: list[str]) -> Iterator[Any]:
+    """A list or an object of nuggets, each followed by those below it; ``above`` is the number of the parent."""
+    if bank is None:
+        return
+    if not isinstance(bank, dict | list):
+        subject = f"as 'sub_nuggets' of nugget {above.removesuffix('.')}" if above else "where nuggets are due"
+        raise UnfitError(f"{kind(bank)} {subject}", "a list of nuggets, or an object of them by their text")
+    for number, item in enumerate(bank.values() if isinstance(bank, dict) else bank, 1):
+        name = f"{above}{number}"
+        if isinstance(item, str) and isinstance(bank, list):
+            yield item
+            continue
+        if not isinstance(item, dict):
+            raise UnfitError(f"{kind(item)} as nugget {name}", "an object with a question or a claim")
+        yield _nugget(item, name, notes)
+        yield from _nuggets(item.get("sub_nuggets"), f"{name}.", notes)
+
+
+def _nugget(item: dict[str, Any], name: str, notes: list[str]) -> dict[str, Any]:
+    key = next((key for key in STATEMENTS if item.get(key) is not None), None)
+    if key is None:
+        raise UnfitError(f"nugget {name} has neither a question nor a claim", "an object with one of them")
+    if not isinstance(item[key], str):
+        raise UnfitError(f"{kind(item[key])} as '{key}' of nugget {name}", "a string")
+    importance = item.get("importance")
+    if isinstance(importance, dict | list):
+        raise UnfitError(f"{kind(importance)} as 'importance' of nugget {name}", "vital, okay or nothing")
+    if item.get("aggregator_type") == "NOT":
+        notes.append(NEGATED)
+    answers = _answers(item.get("answers"), name) if key == "question" else ()
+    text = f"{item[key]} {'; '.join(answers)}" if answers else item[key]
+    return {"text": text, "importance": importance, "assignment": item.get("assignment")}
+
+
+def _answers(answers: Any, name: str) -> list[str]:
+    """The gold answers of a question, in their order, each once; blank ones say nothing."""
+    if answers is None:
+        return []
+    if not isinstance(answers, dict | list):
+        raise UnfitError(f"{kind(answers)} as 'answers' of nugget {name}", "a list of {answer}, or an object of them")
+    found: dict[str, None] = {}
+    for number, item in enumerate(answers.values() if isinstance(answers, dict) else answers, 1):
+        text = item.get("answer") if isinstance(item, dict) else item if isinstance(answers, list) else None
+        if not isinstance(text, str):
+            what = "an object without one" if isinstance(item, dict) else kind(item)
+            raise UnfitError(f"{what} as answer {number} of nugget {name}", "an object with an answer, a string")
+        if text.strip():
+            found[text.strip()] = None
+    return list(found)

@@ -1,0 +1,215 @@
+"""Nugget banks: what a good answer to each topic holds, read once and given to the records of all systems.
+
+A bank is any file of records that have an id and nuggets: nugget records, AutoJudge banks, traces that repeat
+the nuggets of their topic. Topics must agree with themselves; nuggets are kept in the order of the first
+record of a topic, without assignments, which belong to one response.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import orjson
+
+from ragstone.errors import InputError, RecordError
+from ragstone.records import autojudge, values
+from ragstone.records.bytestream import reason
+from ragstone.records.formats import READERS
+from ragstone.records.jsontext import excerpt
+from ragstone.records.mapping import NO_ID
+from ragstone.records.source import SetAside, Source, open_records, stem_of
+from ragstone.records.survey import Note
+from ragstone.types import Nugget, Record
+
+NOT_IN_BANK: Final = "nuggets: the bank has none for this topic"
+EMPTY: Final = "nuggets: an empty list"
+NONE_HERE: Final = "nuggets: a record without any, passed over"
+REWORDED: Final = "question: worded otherwise than in the first record of its topic, which stays"
+
+OF_NUGGETS: Final = frozenset(
+    (values.BLANK_NUGGET, values.SAME_NUGGET, values.BOTH, values.LONG_NUGGET, values.NO_IMPORTANCE, autojudge.NEGATED)
+)
+"""What reading nuggets may note that holds for a bank; of assignments it keeps none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """Nuggets by topic, and the question of each topic that has one.
+
+    ``digest`` is six hexadecimal digits over topics, texts and importances, whatever their order, so that
+    two scores can be seen to stand on one bank. ``notes`` are what was odd in it, most frequent first.
+    """
+
+    name: str
+    nuggets: Mapping[str, tuple[Nugget, ...]] = field(hash=False)
+    questions: Mapping[str, str] = field(hash=False)
+    digest: str
+    notes: tuple[Note, ...] = ()
+
+    def given_to(self, record: Record) -> Record:
+        """The record with the nuggets of its topic in place of its own; None and a note where there are none."""
+        found = self.nuggets.get(record.topic or record.id)
+        notes = [note for note in record.notes if note not in OF_NUGGETS and note != values.NO_ASSIGNMENT]
+        if found is None:
+            notes.append(NOT_IN_BANK)
+        return replace(record, nuggets=found, notes=tuple(notes))
+
+
+def read_bank(source: Any) -> Bank:
+    """Read a bank: a path, ``-``, a folder of ``<topic>.json`` or ``.jsonl`` files, an iterable of dicts...
+
+    Files may be compressed. In a folder, nuggets without an id are those of the topic that their file is
+    named after. A Bank is returned as it is; else all is taken that `open_records` takes, but no open Source.
+
+    Raises:
+        RecordError: a file cannot be read, no record has nuggets, nuggets have no topic, or a topic comes
+            again with other nuggets.
+        InputError: the object is no source of records.
+    """
+    if isinstance(source, Bank):
+        return source
+    if isinstance(source, Source):
+        raise InputError("a source of records is no bank: name the file with the nuggets")
+    folder = Path(source) if isinstance(source, str | os.PathLike) else None
+    if folder is None or str(source) == "-" or not folder.is_dir():
+        with open_records(source) as records:
+            gathered = _Gathered(records.name)
+            gathered.read(records)
+        return gathered.bank()
+    gathered = _Gathered(folder.name or str(folder))
+    for path in _files(folder):
+        with open_records(path) as records:
+            gathered.read(records, topic=stem_of(path).name)
+    return gathered.bank()
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder that may hold banks, in the order of their names; RecordError if there is none."""
+    try:
+        there = sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
+    except OSError as error:
+        raise RecordError(str(folder), reason(error)) from None
+    found = [path for path in there if path.name.removeprefix(stem_of(path).name).lower().startswith(tuple(READERS))]
+    if not found:
+        raise RecordError(str(folder), "there is no bank in this folder", "files such as <topic>.json or .jsonl.gz")
+    return found
+
+
+class _Gathered:
+    """A bank while it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._nuggets: dict[str, tuple[Nugget, ...]] = {}
+        self._questions: dict[str, str] = {}
+        self._notes: dict[str, tuple[int, str]] = {}
+
+    def read(self, records: Iterable[Record | SetAside], topic: str = "") -> None:
+        """All records of one file; ``topic`` is that of nuggets which name none."""
+        for record in records:
+            assert isinstance(record, Record), "a source that stops sets nothing aside"
+            if record.nuggets is None:
+                self._note(NONE_HERE, record.where)
+            else:
+                self._add(record, topic)
+
+    def _add(self, record: Record, topic: str) -> None:
+        name = record.topic or record.id
+        if NO_ID in record.notes:
+            name = topic
+        if not name:
+            raise RecordError(record.where, "nuggets without a topic", "an id beside them: qid, topic_id, ...")
+        nuggets = tuple(replace(nugget, assignment=None) for nugget in record.nuggets or ())
+        known = self._nuggets.get(name)
+        if known is None:
+            self._nuggets[name] = nuggets
+            for note in record.notes:
+                if note in OF_NUGGETS:
+                    self._note(note, record.where)
+            if not nuggets:
+                self._note(EMPTY, record.where)
+        elif _canonical(known) != _canonical(nuggets):
+            found = f"the nuggets of topic {excerpt(name)} are others than before ({_difference(known, nuggets)})"
+            raise RecordError(record.where, found, "one list of nuggets for each topic")
+        question = record.question or ""
+        if question.strip() and self._questions.setdefault(name, question) != question:
+            self._note(REWORDED, record.where)
+
+    def _note(self, text: str, where: str) -> None:
+        count, example = self._notes.get(text, (0, where))
+        self._notes[text] = (count + 1, example)
+
+    def bank(self) -> Bank:
+        if not self._nuggets:
+            raise RecordError(self._name, "there are no nuggets in it", "records with an id and nuggets")
+        ranked = sorted(self._notes.items(), key=lambda entry: -entry[1][0])
+        return Bank(
+            name=self._name,
+            nuggets=MappingProxyType(self._nuggets),
+            questions=MappingProxyType(self._questions),
+            digest=_digest(self._nuggets),
+            notes=tuple(Note(text, count, example) for text, (count, example) in ranked),
+        )
+
+
+def _canonical(nuggets: Iterable[Nugget]) -> list[list[str]]:
+    return sorted([nugget.text, nugget.importance or ""] for nugget in nuggets)
+
+
+def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
+    """One nugget that stands on one side only."""
+    before, now = {nugget.text: nugget for nugget in known}, {nugget.text: nugget for nugget in nuggets}
+    for text, nugget in now.items():
+        if text not in before:
+            return f"{excerpt(text)} is new"
+        if before[text].importance != nugget.importance:
+            was, now_is = before[text].importance, nugget.importance
+            return f"{excerpt(text)} was {was or 'of no importance given'}, is {now_is or 'of none'}"
+    return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one stands there twice")
+
+
+def _digest(nuggets: Mapping[str, tuple[Nugget, ...]]) -> str:
+    canonical = sorted([topic, _canonical(listed)] for topic, listed in nuggets.items())
+    return hashlib.blake2b(orjson.dumps(canonical), digest_size=3).hexdigest()
+
+
+def bank_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:
+    """A nugget record as a JSON line, ``{query, qid, nuggets: [{text, importance}]}``, without what is not known."""
+    listed = [
+        {"text": _whole(nugget.text)} | ({"importance": nugget.importance} if nugget.importance else {})
+        for nugget in nuggets
+    ]
+    asked = {"query": _whole(question)} if question else {}
+    return orjson.dumps({**asked, "qid": _whole(topic), "nuggets": listed}) + b"\n"
+
+
+def autojudge_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:
+    """A bank of AutoJudge (v3) as a JSON line, each nugget a claim whose id is the MD5 of its text."""
+    claims = {}
+    for nugget in nuggets:
+        text = _whole(nugget.text)
+        claims[text] = {
+            "claim": text,
+            "claim_id": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+            "query_id": _whole(topic),
+        }
+        if nugget.importance:
+            claims[text]["importance"] = nugget.importance
+    asked = {"title_query": _whole(question)} if question else {}
+    bank = {"query_id": _whole(topic), **asked, "format_version": autojudge.VERSION, autojudge.CLAIMS: claims}
+    return orjson.dumps(bank) + b"\n"
+
+
+def _whole(text: str) -> str:
+    """A text that UTF-8 can hold: half characters, as a model may write them, are replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

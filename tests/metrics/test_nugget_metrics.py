@@ -1,0 +1,240 @@
+"""Nugget groundedness and relevance: how nuggets are written, weighed, rated and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from material import DOWN, record, weigh
+
+from ragstone.errors import ConfigError
+from ragstone.judges.base import Failed
+from ragstone.metrics import find
+from ragstone.metrics.methods import compare_methods, interpretation
+from ragstone.questions import Question, Rate, Write
+from ragstone.types import Record, Score
+
+BOTH = ("nugget_groundedness", "nugget_relevance")
+EACH = pytest.mark.parametrize("name", BOTH)
+TASK = {"nugget_groundedness": "support", "nugget_relevance": "relevance"}
+GRADES = st.lists(st.tuples(st.sampled_from(["vital", "okay", None]), st.sampled_from(["0", "1", "2", "3", None])),
+                  min_size=1, max_size=12)  # fmt: skip
+
+
+class Judge:
+    """Writes nuggets round by round, calls them vital or okay, grades them; what it was asked is kept."""
+
+    def __init__(self, rounds: Sequence[Any], importance: Any = "okay", grades: Any = "3") -> None:
+        self.rounds = list(rounds)
+        self.importance = importance
+        self.grades = grades
+
+    def __call__(self, question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return self.rounds.pop(0) if self.rounds else []
+        return self.importance if question.task == "importance" else self.grades
+
+
+def judged(nuggets: Sequence[tuple[str | None, str | None]], name: str = BOTH[0], **parameters: Any) -> Score:
+    """The score of nuggets with these importances and grades."""
+    texts = [f"nugget {n}" for n in range(len(nuggets))]
+    importance = {text: given for text, (given, _) in zip(texts, nuggets, strict=True)}
+    grades = {text: grade for text, (_, grade) in zip(texts, nuggets, strict=True)}
+    score, _ = weigh(find(name)().with_parameters(parameters), record(), Judge([texts], importance, grades))
+    return score
+
+
+@EACH
+def test_the_worked_number(name: str) -> None:
+    """Scores 2/3 vital, 1 vital, 1 okay: (2*2/3 + 2*1 + 1*1) / 5 = .8667."""
+    score = judged([("vital", "2"), ("vital", "3"), ("okay", "3")], name)
+    assert score.value == pytest.approx((2 * 2 / 3 + 2 + 1) / 5)
+    assert round(score.value or 0, 4) == 0.8667
+    assert [row["weight"] for row in score.detail["nuggets"]] == [2.0, 2.0, 1.0]
+    assert (score.detail["vital"], score.detail["okay"], score.detail["unweighed"]) == (2, 1, 0)
+
+
+def test_weights_can_be_set() -> None:
+    nuggets = [("vital", "3"), ("okay", "0")]
+    assert judged(nuggets).value == pytest.approx(2 / 3)
+    assert judged(nuggets, weights=[3, 1]).value == pytest.approx(3 / 4)
+    assert judged(nuggets, weights={"vital": 1, "okay": 1}).value == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("value", [[2], [0, 1], [2, -1], ["2", 1], 3, {"vital": 2}, [True, 1], None, [float("nan"), 1]])
+def test_weights_that_mean_nothing_are_refused(value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"nugget_relevance.weights: .* two numbers above 0"):
+        find("nugget_relevance")().with_parameters({"weights": value})
+
+
+def test_an_importance_that_stayed_unjudged_weighs_1_and_is_marked() -> None:
+    score = judged([(None, "3"), ("vital", "0")])
+    assert score.value == pytest.approx(1 / 3)
+    assert score.status == "scored"
+    assert score.detail["unweighed"] == 1
+    assert score.detail["why_unweighed"] == "the script leaves it unjudged"
+    assert [row["importance"] for row in score.detail["nuggets"]] == [None, "vital"]
+
+
+def test_an_unjudged_nugget_leaves_the_mean_and_widens_the_bounds_by_its_weight() -> None:
+    score = judged([("vital", None), ("okay", "3")])
+    assert (score.value, score.status, score.asked, score.unjudged) == (1.0, "partial", 2, 1)
+    assert score.low == pytest.approx(1 / 3)
+    assert score.high == 1.0
+
+
+@given(GRADES)
+def test_unjudged_nuggets_never_count(nuggets: list[tuple[str | None, str | None]]) -> None:
+    with_value = [pair for pair in nuggets if pair[1] is not None]
+    value = judged(nuggets).value
+    if with_value:
+        assert value == pytest.approx(judged(with_value).value)
+    else:
+        assert value is None
+
+
+@given(GRADES, st.randoms(use_true_random=False))
+def test_the_order_of_nuggets_does_not_matter(nuggets: list[tuple[str | None, str | None]], chooser: Any) -> None:
+    before = judged(nuggets)
+    chooser.shuffle(nuggets)
+    after = judged(nuggets)
+    assert (after.value, after.low, after.high) == (before.value, before.low, before.high)
+
+
+@given(GRADES, st.sampled_from(["vital", "okay"]))
+def test_one_more_supported_nugget_never_lowers_the_value(
+    nuggets: list[tuple[str | None, str | None]], importance: str
+) -> None:
+    more = judged([*nuggets, (importance, "3")]).value
+    assert more is not None
+    assert more >= (judged(nuggets).value or 0.0) - 1e-12
+
+
+def test_both_metrics_ask_for_one_and_the_same_list() -> None:
+    """Writing and importance are equal questions, which an engine pays for once."""
+    asked = [weigh(find(name)(), record(), Judge([["One", "Two"]], "vital"))[1] for name in BOTH]
+    shared = [[q for q in questions if q.task in ("nuggetize", "importance")] for questions in asked]
+    assert shared[0] == shared[1]
+    assert len(shared[0]) == 3  # a round, the round that brings nothing, the importance
+    assert {q.task for q in asked[0]} - {q.task for q in asked[1]} == {"support"}
+
+
+def test_rounds_go_on_until_one_brings_nothing_new() -> None:
+    judge = Judge([["One fact", "Two facts"], ["Three facts", "one FACT."], ["Two  facts"]])
+    score, asked = weigh(find(BOTH[0])(), record(), judge)
+    writes = [q for q in asked if isinstance(q, Write)]
+    assert [q.known for q in writes] == [(), ("One fact", "Two facts"), ("One fact", "Two facts", "Three facts")]
+    assert {q.most for q in writes} == {30}
+    assert [v.unit.text for v in score.verdicts] == ["One fact", "Two facts", "Three facts"]
+    assert [v.unit.id for v in score.verdicts] == ["r/nugget/1", "r/nugget/2", "r/nugget/3"]
+    assert score.detail["rounds"] == 3
+
+
+def test_the_list_is_full_at_its_limit_and_what_is_left_out_is_counted() -> None:
+    judge = Judge([["a", "b"], ["c", "d", "e"], ["f"]])
+    score, asked = weigh(find(BOTH[0])().with_parameters({"max_nuggets": 3}), record(), judge)
+    assert [v.unit.text for v in score.verdicts] == ["a", "b", "c"]
+    assert score.detail["left_out"] == 2
+    assert sum(isinstance(q, Write) for q in asked) == 2
+    assert all(q.most == 3 for q in asked if isinstance(q, Write))
+
+
+def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
+    judge = Judge([[f"fact {n}"] for n in range(100)])
+    score, asked = weigh(find(BOTH[0])(), record(), judge)
+    assert len(score.verdicts) == 30
+    assert sum(isinstance(q, Write) for q in asked) == 30
+
+
+@EACH
+def test_no_nuggets_is_empty_and_a_failure_is_none(name: str) -> None:
+    empty, asked = weigh(find(name)(), record(), Judge([[]]))
+    assert (empty.status, empty.value, empty.reason) == ("empty", None, "the response holds no nuggets")
+    assert [q.task for q in asked] == ["nuggetize"]
+    failed, asked = weigh(find(name)(), record(), {"nuggetize": DOWN})
+    assert (failed.status, failed.value, failed.low, failed.high) == ("judge_failed", None, 0.0, 1.0)
+    assert failed.reason == "no nuggets: the endpoint is down"
+    assert [q.task for q in asked] == ["nuggetize"]
+
+
+def test_a_later_round_that_fails_leaves_what_is_there_and_no_certainty() -> None:
+    score, _ = weigh(find(BOTH[0])(), record(), Judge([["One"], Failed("cut off")]))
+    assert (score.value, score.status, score.low, score.high) == (1.0, "partial", 0.0, 1.0)
+    assert score.reason == "not all nuggets: cut off"
+
+
+def test_importance_that_fails_altogether_leaves_equal_weights() -> None:
+    texts = {"One": "3", "Two": "0"}
+    score, _ = weigh(find(BOTH[0])(), record(), Judge([list(texts)], DOWN, texts))
+    assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "scored", 2)
+    assert score.detail["why_unweighed"] == "the endpoint is down"
+
+
+@EACH
+def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
+    score, asked = weigh(find(name)(), record(), Judge([["One", "Two"]], {"One": "vital", "Two": "okay"}))
+    (rate,) = [q for q in asked if isinstance(q, Rate) and q.task == TASK[name]]
+    assert [unit.importance for unit in rate.units] == [None, None]
+    assert [v.unit.importance for v in score.verdicts] == ["vital", "okay"]
+
+
+def test_groundedness_is_asked_of_the_contexts_and_relevance_of_the_question() -> None:
+    _, asked = weigh(find(BOTH[0])(), record(), Judge([["One"]]))
+    rate = asked[-1]
+    assert isinstance(rate, Rate)
+    assert (rate.passages, rate.question, rate.evidence) == (record().passages, "", True)
+    _, asked = weigh(find(BOTH[1])(), record(), Judge([["One"]]))
+    rate = asked[-1]
+    assert isinstance(rate, Rate)
+    assert (rate.passages, rate.question, rate.evidence) == ((), record().question, False)
+
+
+def test_a_nugget_keeps_the_sentence_that_it_comes_from() -> None:
+    score, _ = weigh(find(BOTH[0])(), record(), Judge([["It boils fast"]]))
+    span = score.verdicts[0].unit.span
+    assert span is not None
+    assert (record().response or "")[span.start : span.end] == "It boils fast"
+
+
+# ---- the two triads side by side
+
+
+def test_methods_are_compared_in_points_with_sign() -> None:
+    block = compare_methods(
+        {"groundedness": 0.9, "nugget_groundedness": 0.75, "answer_relevance": 2 / 3, "nugget_relevance": 0.7}
+    )
+    assert block["groundedness"]["difference"] == -15.0
+    assert block["groundedness"]["interpretation"].startswith("15.0 points lower nugget by nugget: ")
+    assert block["relevance"]["difference"] == pytest.approx(100 * (0.7 - 2 / 3))
+    assert block["relevance"]["interpretation"] == "similar"
+
+
+def test_only_what_is_there_both_ways_is_compared() -> None:
+    assert compare_methods({"groundedness": 1.0, "nugget_relevance": 1.0}) == {}
+    (pair,) = compare_methods({"groundedness": None, "nugget_groundedness": 0.5}).values()
+    assert (pair["plain"], pair["difference"]) == (None, None)
+    assert pair["interpretation"] == "cannot be compared: one of the two has no value"
+
+
+@pytest.mark.parametrize(
+    ("points", "begins"),
+    [(10.0, "similar"), (-10.0, "similar"), (0.0, "similar"), (10.1, "10.1 points higher"), (-10.1, "10.1 points low")],
+)
+@pytest.mark.parametrize("aspect", ["groundedness", "relevance"])
+def test_a_gap_is_one_over_ten_points(aspect: str, points: float, begins: str) -> None:
+    assert interpretation(aspect, points).startswith(begins)
+
+
+def test_each_gap_has_a_meaning_of_its_own() -> None:
+    meanings = {interpretation(aspect, points) for aspect in ("groundedness", "relevance") for points in (20, -20)}
+    assert len(meanings) == 4
+
+
+def test_a_response_without_contexts_has_relevance_and_no_groundedness() -> None:
+    bare: Record = replace(record(), contexts=None)
+    assert weigh(find(BOTH[0])(), bare, Judge([["One"]]))[0].status == "missing_field"
+    assert weigh(find(BOTH[1])(), bare, Judge([["One"]]))[0].value == 1.0

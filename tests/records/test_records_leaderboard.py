@@ -1,0 +1,266 @@
+"""Scores by run and topic, in the forms that evaluation tools exchange."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.errors import ConfigError, InputError, RecordError
+from ragstone.records import FORMS, Row, lines, read_leaderboard
+
+T = TypeVar("T")
+
+ROWS = [
+    Row("a", "t1", "vital", 0.1 + 0.2),
+    Row("a", "t2", "vital", 1.0),
+    Row("a", "all", "vital", 1e-300),
+    Row("a", "t1", "f1", -0.0),
+    Row("a", "all", "f1", 2.0),
+]
+
+
+def written(path: Path, data: str | bytes) -> Path:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def refusal(path: Path, form: Any = "auto") -> str:
+    with pytest.raises(RecordError) as caught:
+        read_leaderboard(path, form)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 400
+    return text
+
+
+def outcome(do: Callable[[], T]) -> T | str:
+    """What comes of it, or what the user is told."""
+    try:
+        return do()
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("form", "first"),
+    [
+        ("trec_eval", "vital\tt1\t0.30000000000000004"),
+        ("tot", "a\tvital\tt1\t0.30000000000000004"),
+        ("ir_measures", "a\tt1\tvital\t0.30000000000000004"),
+        ("jsonl", '{"run_id":"a","topic_id":"t1","measure":"vital","value":0.30000000000000004}'),
+    ],
+)
+def test_each_form_is_written_and_told_again(tmp_path: Path, form: Any, first: str) -> None:
+    """A line a row; named or told apart by its content, plain or compressed, the same numbers are read."""
+    found = list(lines(ROWS, form))
+    assert found[0] == first.encode() + b"\n"
+    data = b"".join(found)
+    for path, raw in ((tmp_path / "a", data), (tmp_path / "a.txt", data), (tmp_path / "a.tsv.gz", gzip.compress(data))):
+        for wanted in (form, "auto"):
+            assert read_leaderboard(written(path, raw), wanted) == ROWS
+    assert set(FORMS) == {"trec_eval", "tot", "ir_measures", "jsonl"}
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(max_size=5)
+rows = st.lists(st.builds(Row, names, names, names, numbers), min_size=1, max_size=6, unique_by=lambda row: row[:3])
+
+
+@given(rows, st.sampled_from(FORMS))
+def test_any_rows_are_read_as_they_were_written(wanted: Any, form: Any) -> None:
+    """Values to the last bit; names too, but for what the form cannot hold; or the rows are refused beforehand."""
+    if form == "trec_eval":
+        wanted = list({row[1:3]: row._replace(run="r") for row in wanted}.values())
+    data = outcome(lambda: b"".join(lines(wanted, form)))
+    if isinstance(data, str):
+        assert "would be one row" in data
+        return
+    scores = [row for row in wanted if form != "trec_eval" or row.measure != "runid"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder) / "r", data)
+        found = read_leaderboard(path, form) if scores else []
+    assert [row.value.hex() for row in found] == [row.value.hex() for row in scores]
+    for row, read in zip(scores, found, strict=True):
+        for name, again in zip(row[:3], read[:3], strict=True):
+            if form == "jsonl":
+                assert again == name
+            else:
+                assert len(again) == max(len(name), 1)
+                assert all(sign in (was, "_") for sign, was in zip(again, name, strict=False))
+                assert again == name or not name or any(sign.isspace() or not sign.isprintable() for sign in name)
+
+
+def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
+    """Blanks, line ends, control signs, half characters; JSON keeps all but the halves."""
+    row = Row("my run", "a\tb\u2028", "\0m\ud800", 1)
+    (line,) = lines([row], "tot")
+    assert line == b"my_run\t_m_\ta_b_\t1.0\n"
+    assert read_leaderboard(written(tmp_path / "x", b"".join(lines([row], "jsonl")))) == [
+        Row("my run", "a\tb\u2028", "\0m\ufffd", 1.0)
+    ]
+    (line,) = lines([Row("", "", "", 0.5)], "ir_measures")
+    assert line == b"_\t_\t_\t0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "form", "message"),
+    [
+        ([Row("a", "t", "m", math.nan)], "tot", "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold"),
+        ([Row("a", "t", "m", math.inf)], "jsonl", "is inf"),
+        ([Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)], "tot", "would be one row of a leaderboard; rename one"),
+        ([Row("a", "t", "m", 1), Row("a", "t", "m", 2)], "jsonl", "has two values, 1 and 2; keep one"),
+        ([Row("a", "t", "m", 1), Row("b", "t", "n", 1)], "trec_eval", "there are 2 ('a', 'b'); a file for each"),
+        ([Row("a", "t", "m", 1)], "csv", "no form of leaderboard is called 'csv'; expected trec_eval, tot"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_first_line(rows: Any, form: Any, message: str) -> None:
+    """Nothing has been given out by then."""
+    with pytest.raises(ConfigError) as caught:
+        lines([*rows], form)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "topics"),
+    [
+        ("r all m 1\nr x m 1\n", {"all", "x"}),
+        ("r m all 1\nr m x 1\n", {"all", "x"}),
+        ("r  101   m  1\nr\t102\tn\t1", {"101", "102"}),
+        ("r m 101 1\nr n 101 2\n", {"101"}),
+        ("r 101 all 1\nr all all 1\n", {"101", "all"}),
+        ("7 101 m 1\n7 102 m 1\n", {"101", "102"}),
+        ("r 1 m 1\r\n\r\nr all m True\r\n", {"1", "all"}),
+        ("run_id topic_id measure value\nr x m 1\n", {"x"}),
+        ("System\tMetric\tquery_id\tScore\nr\tm\tx\t1\n", {"x"}),
+        ("metric topic value\nm x 1\n", {"x"}),
+        ("\ufeffr all m 1", {"all"}),
+    ],
+)
+def test_the_topic_is_told_by_header_or_content(tmp_path: Path, data: str, topics: set[str]) -> None:
+    """All is a topic, numbers are no measures, and a header says it outright."""
+    found = read_leaderboard(written(tmp_path / "r", data))
+    assert {row.topic for row in found} == topics
+    assert {row.run for row in found} <= {"r", "7"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "r x m 1\nr y m 1\n",
+        "r 1 2 1\n",
+        "all r m 1\nx r m 1\n",
+        "r all 101 1\n",
+        "r all all 1\n",
+        "topic run measure value\nx r m 1\n",
+    ],
+)
+def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str) -> None:
+    """The message says to name the form, or that there is no such one; named, the file is read."""
+    path = written(tmp_path / "r", data)
+    text = refusal(path)
+    assert "name the form: tot or ir_measures" in text or "no known form" in text
+    if not data.startswith("topic"):
+        (first, *_) = read_leaderboard(path, "tot")
+        (other, *_) = read_leaderboard(path, "ir_measures")
+        assert (first.topic, first.measure) == (other.measure, other.topic)
+
+
+@pytest.mark.parametrize(
+    ("data", "form", "message"),
+    [
+        ("m t 1\nm t2 nan\n", "auto", "r:2: 'nan' as the value; a finite number"),
+        ("m t inf\n", "auto", "'inf' as the value"),
+        ("m t 1e999\n", "auto", "'1e999' as the value"),
+        ("m t 1_000\n", "auto", "'1_000' as the value"),
+        ("m t \u0661\n", "auto", "as the value"),
+        ("m t x\n", "auto", "r:1: 'x' as the value"),
+        ("m t " + "9" * 1_000_000, "auto", "as the value"),
+        ("m t 1\nm t 2\n", "auto", "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; one value each"),
+        ("m t\n", "auto", "r:1: 2 columns where 3 or 4 are due; trec_eval: measure topic value"),
+        ("x\n", "auto", "1 column where"),
+        ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns where the first row has 3"),
+        ("m t 1\n", "tot", "3 columns where tot has run measure topic value; name another form"),
+        ("a m t 1\n", "trec_eval", "4 columns where trec_eval has measure topic value"),
+        (
+            "run measure topic value\na m t 1\n",
+            "ir_measures",
+            "run measure topic value where ir_measures has run topic",
+        ),
+        ("measure topic value\n", "auto", "r:1: a header and no row"),
+        ("runid all STANDARD\n", "auto", "r: there is no row with a value in it"),
+        (" \n\n", "auto", "r: there is no row in it"),
+        ("", "auto", "the file is empty"),
+        (b"m t 1\nm \xff 1\n", "auto", "r:2: byte 0xff is not UTF-8"),
+        (b"m t\0 1\n", "auto", "a NUL byte"),
+        ("a".encode("utf-16"), "auto", "UTF-16"),
+        ('{"run_id": "a"}', "auto", "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),
+        ('{"run_id":"a","topic_id":"t","measure":"m","value":NaN}', "auto", "r:1: NaN, which is not JSON"),
+        ('{"run_id":"a","topic_id":"t","measure":"m","value":"x"}', "auto", "r:1: 'x' as the value"),
+        ('{"run_id":"a","topic_id":"t","measure":"m","value":[]}', "auto", "field 'value': a list where a number"),
+        ('{"run_id":"a","topic_id":{},"measure":"m","value":1}', "auto", "field 'topic_id': an object where a string"),
+        ('{"run_id":"a","topic_id":"t","measure":"m","value":1}\n[]', "auto", "r:2: a list where an object is due"),
+        ("m t 1\n", "jsonl", "r:1: not JSON"),
+        ('{"a":' + "[" * 300, "auto", "r:1: not JSON"),
+    ],
+)
+def test_what_is_no_leaderboard_is_one_line(tmp_path: Path, data: Any, form: Any, message: str) -> None:
+    """The file, the line, what stands there."""
+    assert message in refusal(written(tmp_path / "r", data), form)
+
+
+def test_values_that_tools_write_are_read(tmp_path: Path) -> None:
+    """Whole numbers, exponents, truths; in JSON numbers as text too, and ids that are numbers."""
+    path = written(tmp_path / "r", "m 1 1\nm 2 +.5\nm 3 -2.\nm 4 1E-3\nm 5 True\nm 6 False\nm 6 False\n")
+    assert [row.value for row in read_leaderboard(path)] == [1.0, 0.5, -2.0, 0.001, 1.0, 0.0]
+    line = {"run_id": 7, "topic_id": 28, "measure": "m", "value": "0.5"}
+    path = written(tmp_path / "r", json.dumps(line) + "\n\n" + json.dumps(line | {"topic_id": 2.0, "value": True}))
+    assert read_leaderboard(path) == [Row("7", "28", "m", 0.5), Row("7", "2", "m", 1.0)]
+
+
+def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
+    """Each run is named after its file without endings; trec_eval's own row of the name is passed over."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for name, value in (("b.v2", 1), ("a.txt", 2), ("c.eval.gz", 3), (".hidden", 4)):
+        data = f"runid                 \tall\tSTANDARD\nmap                   \tall\t{value}.0000\n".encode()
+        written(folder / name, gzip.compress(data) if name.endswith(".gz") else data)
+    (folder / "deeper").mkdir()
+    wanted = [Row("a", "all", "map", 2.0), Row("b.v2", "all", "map", 1.0), Row("c", "all", "map", 3.0)]
+    assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
+    written(folder / "a", "map all 7\n")
+    assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
+    assert "there is no file in this folder" in refusal(folder / "deeper")
+    assert "no such file" in refusal(folder / "nowhere")
+
+
+def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    """Before anything is read."""
+    form: Any = "ranking"
+    with pytest.raises(ConfigError, match="no form of leaderboard is called 'ranking'"):
+        read_leaderboard(tmp_path / "nowhere", form)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not read into memory whole."""
+    monkeypatch.setattr("ragstone.records.leaderboard.MAX_RECORD_BYTES", 50)
+    assert "r:2: a line of more than 50 bytes" in refusal(written(tmp_path / "r", "m t 1\n" + "m" * 60 + " t 1\n"))
+
+
+@given(
+    st.binary(max_size=60) | st.text('amt1. \n{}":,[]', max_size=60).map(str.encode), st.sampled_from(["auto", *FORMS])
+)
+def test_any_bytes_are_rows_or_one_line(data: bytes, form: Any) -> None:
+    """No other error than RecordError, whatever the file holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder) / "r", data)
+        found = outcome(lambda: read_leaderboard(path, form))
+    assert "\n" not in found if isinstance(found, str) else all(math.isfinite(row.value) for row in found)

@@ -1,0 +1,351 @@
+"""Nuggets step by step through the engine and the store: banks are created, assigned and scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ragstone import InputError, evaluate
+from ragstone.api import Options, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.errors import ConfigError
+from ragstone.metrics.nugget_recall import COLUMNS
+from ragstone.questions import Question, Rate, Write
+from ragstone.report.leaderboard import ALL
+from ragstone.testing import ScriptedJudge
+
+FACTS = ("The kettle is steel", "It boils in two minutes", "It costs ten")
+
+
+def judge(**script: Any) -> ScriptedJudge:
+    """Lists all facts at once, calls the first vital, and finds in a response what stands in it."""
+
+    def answer(question: Question[Any]) -> Any:
+        if question.task in script:
+            return script[question.task]
+        if isinstance(question, Write):
+            return [] if question.known else list(FACTS)
+        assert isinstance(question, Rate)
+        if question.task == "importance":
+            return {unit.text: "vital" if unit.text == FACTS[0] else "okay" for unit in question.units}
+        text = " ".join(passage.text for passage in question.passages)
+        best, worst = question.scale.labels[-1], question.scale.labels[0]
+        if question.task == "relevance":
+            return best
+        return {unit.text: best if unit.text in text else worst for unit in question.units}
+
+    return ScriptedJudge(answer)
+
+
+def lines(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def topic(name: str, response: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "qid": name, "query": f"What of {name}?", "contexts": [". ".join(FACTS)], "response": response, **more,
+    }  # fmt: skip
+
+
+def options(tmp_path: Path, by: ScriptedJudge | None = None, **more: Any) -> Options:
+    return Options(judges=[by or judge()], store=tmp_path / "store.db", **more)
+
+
+def created(tmp_path: Path, *rows: dict[str, Any], by: ScriptedJudge | None = None, **more: Any) -> Path:
+    """A bank file made of the rows."""
+    found: list[bytes] = []
+    create_nuggets(list(rows), options(tmp_path, by, **more), found.append)
+    path = tmp_path / "bank.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in found))
+    return path
+
+
+def assigned(tmp_path: Path, source: Any, **more: Any) -> list[dict[str, Any]]:
+    found: list[bytes] = []
+    assign_nuggets(source, options(tmp_path, **more), found.append).store.close()
+    return [orjson.loads(line) for line in found]
+
+
+def test_a_bank_is_a_nugget_record_with_vital_ones_first(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    assert orjson.loads(bank.read_bytes()) == {
+        "query": "What of q1?",
+        "qid": "q1",
+        "nuggets": [{"text": FACTS[0], "importance": "vital"}, *({"text": f, "importance": "okay"} for f in FACTS[1:])],
+    }
+
+
+def test_a_topic_has_one_bank_however_many_systems_answered_it(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    rows = [topic("q1", run_id=run) for run in "ab"] + [topic("q2")]
+    done = create_nuggets(rows, options(tmp_path), found.append)
+    assert [orjson.loads(line)["qid"] for line in found] == ["q1", "q2"]
+    assert (done.topics, done.nuggets, done.vital, done.repeated) == (2, 6, 2, 1)
+
+
+def test_a_bank_for_autojudge_holds_the_same_nuggets(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    create_nuggets([topic("q1")], options(tmp_path), found.append, form="autojudge")
+    (bank,) = map(orjson.loads, found)
+    assert (bank["query_id"], bank["format_version"]) == ("q1", "v3")
+    path = tmp_path / "v3.jsonl"
+    path.write_bytes(found[0])
+    (row,) = assigned(tmp_path, [topic("q1", "The kettle is steel.")], nuggets=path)
+    assert [nugget["text"] for nugget in row["nuggets"]] == list(FACTS)
+
+
+def test_what_was_created_before_costs_nothing_again(tmp_path: Path) -> None:
+    by = judge()
+    created(tmp_path, topic("q1"), topic("q2"), by=by)
+    asked = len(by.asked)
+    created(tmp_path, topic("q1"), topic("q2"), topic("q3"), by=by)
+    assert len(by.asked) == asked * 3 // 2
+
+
+def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    rows = [topic("q1"), {**topic("q2"), "contexts": []}, {**topic("q3"), "query": " "}]
+    done = create_nuggets(rows, options(tmp_path), found.append)
+    assert len(found) == 1
+    assert dict(done.without) == {"no contexts": 1, "blank question": 1}
+    done = create_nuggets(rows[:1], options(tmp_path / "b", judge(nuggetize=[])), found.append)
+    assert dict(done.without) == {"the contexts hold no nuggets for this question": 1}
+    assert len(found) == 1
+
+
+def test_an_input_without_contexts_is_refused_before_a_call(tmp_path: Path) -> None:
+    by = judge()
+    with pytest.raises(ConfigError, match="no record has contexts; name the column with --field contexts=COLUMN"):
+        create_nuggets([{"question": "x", "response": "y"}], options(tmp_path, by), list[bytes]().append)
+    assert by.asked == []
+
+
+def test_assignments_name_run_topic_and_grade(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    (row,) = assigned(tmp_path, [topic("q1", "The kettle is steel. It costs ten.", run_id="mine")], nuggets=bank)
+    assert row == {
+        "query": "What of q1?",
+        "qid": "q1",
+        "run_id": "mine",
+        "answer_text": "The kettle is steel. It costs ten.",
+        "response_length": 7,
+        "nuggets": [
+            {"text": FACTS[0], "importance": "vital", "assignment": "support"},
+            {"text": FACTS[1], "importance": "okay", "assignment": "not_support"},
+            {"text": FACTS[2], "importance": "okay", "assignment": "support"},
+        ],
+    }
+
+
+def test_several_runs_against_one_bank_share_its_topics(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"), topic("q2"))
+    one = lines(tmp_path / "one.jsonl", topic("q1", FACTS[0]), topic("q2", FACTS[1]))
+    two = lines(tmp_path / "two.jsonl", topic("q1", FACTS[2]), topic("q2", " . ".join(FACTS)))
+    rows = assigned(tmp_path, (one, two), nuggets=bank)
+    assert [(row["run_id"], row["qid"]) for row in rows] == [
+        ("one", "q1"), ("one", "q2"), ("two", "q1"), ("two", "q2"),
+    ]  # fmt: skip
+
+
+def test_a_nugget_that_stayed_unjudged_is_failed_and_says_why(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    by = judge(assign={FACTS[0]: "support", FACTS[1]: None, FACTS[2]: "nonsense"})
+    found: list[bytes] = []
+    assign_nuggets([topic("q1", "x")], options(tmp_path, by, nuggets=bank), found.append).store.close()
+    nuggets = orjson.loads(found[0])["nuggets"]
+    assert [nugget["assignment"] for nugget in nuggets] == ["support", "failed", "failed"]
+    assert "not on the scale" in nuggets[2]["failure"]
+    path = tmp_path / "assigned.jsonl"
+    path.write_bytes(found[0])
+    (row, total) = score_nuggets(path).board.score_rows()
+    assert (row["strict_all_score"], row["unjudged"], total["strict_all_score"]) == (1.0, 2, 1.0)
+
+
+def test_a_bank_of_other_topics_is_refused_with_what_both_look_like(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    with pytest.raises(ConfigError, match=r"bank.jsonl has no nuggets for any record .*like 'q1'.* like 'other'"):
+        assigned(tmp_path, [topic("other", "x")], nuggets=bank)
+
+
+def test_a_topic_that_the_bank_lacks_is_not_created_and_has_no_line(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    by = judge()
+    rows = [topic("q1", FACTS[0]), topic("q2", FACTS[0])]
+    run = evaluate(rows, "nugget_recall", by, nuggets=bank, store=tmp_path / "s.db")
+    assert {question.task for question in by.asked} == {"assign"}
+    assert {score["status"] for score in run["q2"]["scores"]} == {"missing_field"}
+    run.store.close()
+    assert [row["qid"] for row in assigned(tmp_path, rows, nuggets=bank)] == ["q1"]
+
+
+def test_without_any_nuggets_nothing_is_assigned(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    with pytest.raises(InputError, match="nuggets"):
+        assign_nuggets([topic("q1", "x")], options(tmp_path), found.append)
+    assert found == []
+
+
+def test_the_signature_names_the_bank(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    own = topic("q1", "x", nuggets=[{"text": "a", "importance": "vital"}])
+
+    def signature(row: dict[str, Any], **more: Any) -> str:
+        run = evaluate([row], "nugget_recall", judge(), store=tmp_path / "s.db", **more)
+        found: str = run["q1"]["scores"][0]["signature"]
+        assert run.summary()["metrics"]["nugget_recall.vital"]["signature"] == found
+        run.store.close()
+        return found
+
+    given, brought, written = signature(topic("q1", "x"), nuggets=bank), signature(own), signature(topic("q1", "x"))
+    assert "|nuggetize:gold#" in given
+    assert given.count("gold#") == 2  # its importance too
+    assert "|nuggetize:record|importance:record|" in brought
+    assert "|nuggetize:scripted+" in written
+    bare = signature({**own, "nuggets": ["a"]})
+    assert "|nuggetize:record|importance:scripted+" in bare
+
+
+def test_a_bank_needs_no_judge_that_could_write_one(tmp_path: Path) -> None:
+    own = topic("q1", "x", nuggets=[{"text": "a", "importance": "vital"}])
+    only = ScriptedJudge({"assign": "support"}, tasks=["assign"])
+    run = evaluate([own], "nugget_recall", only, store=tmp_path / "s.db")
+    assert run["q1"]["scores"][0]["value"] == 1.0
+    run.store.close()
+    with pytest.raises(ConfigError, match="cannot answer the step 'nuggetize'"):
+        evaluate([topic("q1", "x")], "nugget_recall", only, store=tmp_path / "s.db")
+
+
+def test_a_suite_takes_recall_where_there_is_a_bank_and_creates_none(tmp_path: Path) -> None:
+    rows = [topic("q1", "x", nuggets=[{"text": "a", "importance": "vital"}]), topic("q2", "y")]
+    run = evaluate(rows, "nuggets", judge(), store=tmp_path / "s.db")
+    statuses = {score["metric"]: score["status"] for score in run["q2"]["scores"]}
+    assert statuses["nugget_recall.all"] == "missing_field"
+    run.store.close()
+    run = evaluate(rows[1:], "nuggets", judge(), store=tmp_path / "s.db")
+    assert "nugget_recall" in run.summary()["left_out"]
+    run.store.close()
+
+
+# ---- scores
+
+
+def board(tmp_path: Path, *rows: dict[str, Any], **more: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    found = score_nuggets(lines(tmp_path / "assigned.jsonl", *rows), **more)
+    return {(row["run_id"], row["qid"]): row for row in found.board.score_rows(found.on_missing)}
+
+
+def assignment(run: str, qid: str, letters: str, vital: int = 1) -> dict[str, Any]:
+    grades = {"S": "support", "P": "partial_support", "N": "not_support"}
+    nuggets = [
+        {"text": f"n{n}", "importance": "vital" if n < vital else "okay", "assignment": grades[letter]}
+        for n, letter in enumerate(letters)
+    ]
+    return {"qid": qid, "run_id": run, "answer_text": "x", "nuggets": nuggets}
+
+
+def test_rows_per_topic_and_all(tmp_path: Path) -> None:
+    """The worked numbers of the six columns, and the mean of two topics."""
+    rows = board(tmp_path, assignment("a", "1", "SSPNSN", 4), assignment("a", "2", "S"))
+    first = {name: rows["a", "1"][f"{name}_score"] for name in COLUMNS}
+    assert {name: round(value, 4) for name, value in first.items()} == {
+        "strict_vital": 0.5, "vital": 0.625, "strict_all": 0.5, "all": 0.5833, "weighted": 0.6,
+        "weighted_strict": 0.5,
+    }  # fmt: skip
+    total = rows["a", ALL]
+    assert total["strict_vital_score"] == 0.75
+    assert (total["topics"], total["missing"]) == (2, 0)
+
+
+MISSING = (assignment("a", "1", "SN"), assignment("a", "2", "SS"), assignment("b", "1", "SS"))
+
+
+@pytest.mark.parametrize(("how", "of_a", "of_b"), [("warn", 0.75, 1.0), ("skip", 0.5, 1.0), ("zero", 0.75, 0.5)])
+def test_a_topic_that_a_run_has_not_answered(tmp_path: Path, how: Any, of_a: float, of_b: float) -> None:
+    rows = board(tmp_path, *MISSING, on_missing=how)
+    assert (rows["a", ALL]["strict_all_score"], rows["b", ALL]["strict_all_score"]) == (of_a, of_b)
+    assert (rows["a", ALL]["missing"], rows["b", ALL]["missing"]) == (0, 1)
+
+
+def test_a_missing_topic_can_be_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="run 'b' has no answer to 2; --on-missing warn, skip or zero goes on"):
+        board(tmp_path, *MISSING, on_missing="error")
+
+
+def test_a_blank_answer_is_a_missing_one_and_a_failed_judge_is_not(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"), topic("q2"))
+    rows = assigned(tmp_path, [topic("q1", FACTS[0], run_id="a"), topic("q2", " ", run_id="a")], nuggets=bank)
+    assert [row.get("status") for row in rows] == [None, "empty"]
+    other = assigned(tmp_path, [topic(q, " ".join(FACTS), run_id="b") for q in ("q1", "q2")], nuggets=bank)
+    failed = [{**row, "run_id": "c", "nuggets": [{**n, "assignment": "failed"} for n in row["nuggets"]]}
+              for row in other[:1]] + [{**other[1], "run_id": "c"}]  # fmt: skip
+    found = board(tmp_path, *rows, *other, *failed, on_missing="zero")
+    assert found["a", ALL]["strict_all_score"] == pytest.approx(1 / 6)
+    assert found["b", ALL]["strict_all_score"] == 1.0
+    assert found["c", ALL]["strict_all_score"] == 1.0  # the judge's failure is no zero
+    assert found["c", "q1"]["strict_all_score"] is None
+
+
+def test_two_answers_of_one_run_to_a_topic_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="run 'a' has two answers to topic '1'"):
+        board(tmp_path, assignment("a", "1", "S"), assignment("a", "1", "N"))
+
+
+def test_a_bank_is_no_file_of_assignments(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    with pytest.raises(InputError, match="no nugget is assigned; assign them with: ragstone nuggets assign"):
+        score_nuggets(bank)
+    with pytest.raises(InputError, match="no nuggets; expected assignment records"):
+        score_nuggets(lines(tmp_path / "traces.jsonl", {"id": "a", "response": "b"}))
+
+
+def test_the_ranks_of_another_leaderboard_are_compared(tmp_path: Path) -> None:
+    rows: Sequence[dict[str, Any]] = [
+        assignment(run, "1", letters) for run, letters in zip("abc", ("SS", "SN", "NN"), strict=True)
+    ]
+    human = lines(
+        tmp_path / "human.jsonl",
+        *(assignment(run, "1", letters) for run, letters in zip("cba", ("SS", "SN", "NN"), strict=True)),
+    )
+    ours = lines(tmp_path / "ours.jsonl", *rows)
+    taus = {one.measure: (one.tau, one.runs) for one in score_nuggets(ours, against=human).against}
+    assert taus["strict_all"] == (-1.0, 3)
+    assert {one.tau for one in score_nuggets(ours, against=ours).against if one.measure == "all"} == {1.0}
+    official = tmp_path / "official.txt"
+    official.write_text("a\tall\tofficial\t0.9\nb\tall\tofficial\t0.5\nc\tall\tofficial\t0.1\n", encoding="utf-8")
+    against = score_nuggets(ours, against=official, form="ir_measures").against
+    assert {(one.measure, one.other, one.tau) for one in against} >= {("all", "official", 1.0)}
+
+
+# ---- the two triads
+
+
+def test_the_two_triads_stand_side_by_side_in_results_and_summary(tmp_path: Path) -> None:
+    script = {"support": ["3", "0", "0"], "relevance": "3"}
+    run = compare_methods([topic("q1", " ".join(f"{fact}." for fact in FACTS))], options(tmp_path, judge(**script)))
+    block = run["q1"]["methods"]
+    assert block["groundedness"]["plain"] == pytest.approx(1 / 3)
+    assert block["groundedness"]["nuggetized"] == 0.5
+    assert block["groundedness"]["difference"] == pytest.approx(50 / 3)
+    assert block["groundedness"]["interpretation"].startswith("16.7 points higher nugget by nugget: ")
+    assert block["relevance"]["interpretation"] == "similar"
+    summary = run.summary()["methods"]
+    assert summary["groundedness"]["difference"] == block["groundedness"]["difference"]
+    assert (summary["groundedness"]["records"], summary["groundedness"]["interval"]) == (1, None)
+    assert set(run.summary()["metrics"]) == {
+        "context_relevance", "groundedness", "answer_relevance", "nugget_groundedness", "nugget_relevance",
+    }  # fmt: skip
+    run.store.close()
+
+
+def test_one_list_serves_both_metrics(tmp_path: Path) -> None:
+    by = judge()
+    compare_methods([topic("q1", "x")], options(tmp_path, by)).store.close()
+    tasks = [question.task for question in by.asked]
+    assert (tasks.count("nuggetize"), tasks.count("importance")) == (2, 1)
+    assert tasks.count("support") == 2  # sentences, nuggets
+    assert tasks.count("relevance") == 3  # passages, response, nuggets

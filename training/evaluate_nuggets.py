@@ -1,0 +1,162 @@
+"""How well the embedded judge tells which nuggets a response holds, beside people.
+
+    python training/evaluate_nuggets.py [--data ../shared/data] [--jobs 2]
+
+Reads ``nuggets/realsumm.jsonl``: summaries by 25 systems of 40 news texts, with nuggets that people judged as
+held or not. The judge answers as it does in a run. The topics are split in two halves by a hash of their ids:
+the cuts are chosen on the first (printed as ``best on``) and figures are given for both, and for all. Where
+``support/train.jsonl`` is there, the topics whose nuggets the support model was fitted to are counted apart
+from the others: only the others are new to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+
+from fit_support import Numbers, read
+from ragstone.judges.base import Reply
+from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded.compute import reply_to
+from ragstone.judges.embedded.evidence import FEATURES, find
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.model import assignment_cuts, model
+from ragstone.questions import SUPPORT_3, Rate
+from ragstone.types import Passage, Unit, Verdict
+
+EVERYWHERE = FEATURES.index("plain_everywhere")
+DOUBT = 0.25
+"""Where fewer nuggets than this share are held, none is said to be held in part."""
+
+Flags = NDArray[np.bool_]
+
+
+def first_half(topic: str) -> bool:
+    return hashlib.sha256(topic.encode()).digest()[0] % 2 == 0
+
+
+def folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def judge(record: dict[str, Any]) -> list[tuple[float, float, float]]:
+    """For each nugget: the floor (share of its content words in the response), the probability, the value."""
+    texts = [nugget["text"] for nugget in record["nuggets"]]
+    units = tuple(Unit(f"nugget/{n}", "nugget", text) for n, text in enumerate(texts, 1))
+    dialogue = EmbeddedJudge().dialogue(
+        Rate("assign", units, SUPPORT_3, passages=(Passage("response", record["response"], 1),), evidence=True)
+    )
+    (call,) = next(dialogue)
+    verdicts: tuple[Verdict, ...] = ()
+    try:
+        dialogue.send([Reply(reply_to(call.body))])
+    except StopIteration as stop:
+        verdicts = stop.value.verdicts
+    library = Library([record["response"]], texts)
+    floors = [find(text, library).features[EVERYWHERE] for text in texts]
+    return [
+        (floor, verdict.probability or 0.0, verdict.value or 0.0)
+        for floor, verdict in zip(floors, verdicts, strict=True)
+    ]
+
+
+def tau_b(one: Sequence[float], other: Sequence[float]) -> float:
+    """Kendall's rank correlation with ties."""
+    agree = mine = theirs = 0
+    for (a, b), (c, d) in combinations(list(zip(one, other, strict=True)), 2):
+        left, right = (a > c) - (a < c), (b > d) - (b < d)
+        agree += left * right
+        mine += bool(left)
+        theirs += bool(right)
+    return agree / math.sqrt(mine * theirs)
+
+
+def means(systems: list[str], values: Numbers) -> dict[str, float]:
+    """Per system, the mean over its nuggets."""
+    names = np.array(systems)
+    return {name: float(values[names == name].mean()) for name in sorted(set(systems))}
+
+
+def row(name: str, labels: Flags, found: Numbers, systems: list[str], keep: Flags) -> None:
+    """One line: how nuggets are told apart, and how systems are ordered by the mean of three grades."""
+    y, floor, chance, value = labels[keep], found[keep, 0], found[keep, 1], found[keep, 2]
+    said = value == 1.0
+    kept = [system for system, mine in zip(systems, keep.tolist(), strict=True) if mine]
+    people, judged = means(kept, y.astype(float)), means(kept, value)
+    strict = means(kept, said.astype(float))
+    print(
+        f"{name:22}{len(y):7}{y.mean():7.3f}{said.mean():8.3f}{value.mean():8.3f}"
+        f"{roc_auc_score(y, floor):8.3f}{roc_auc_score(y, chance):8.3f}"
+        f"{f1_score(y, said):7.3f}{precision_score(y, said):7.3f}{recall_score(y, said):7.3f}"
+        f"{tau_b(list(people.values()), list(strict.values())):8.3f}"
+        f"{tau_b(list(people.values()), list(judged.values())):8.3f}"
+    )
+
+
+def chosen(labels: Flags, chances: Numbers) -> tuple[float, float]:
+    """The cuts that these rows ask for: ``support`` said as often as it is true, ``partial`` from ``DOUBT`` on."""
+    steps = [k / 100 for k in range(20, 81)]
+    full = min(steps, key=lambda cut: (round(abs(float((chances >= cut).mean() - labels.mean())), 6), cut))
+
+    def share(cut: float) -> float:
+        near = (chances >= cut - 0.05) & (chances < cut + 0.05)
+        return float(labels[near].mean()) if near.any() else 0.0
+
+    return next((cut for cut in steps if cut < full and share(cut) >= DOUBT), full), full
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument("--jobs", type=int, default=2)
+    given = arguments.parse_args()
+    records = read(given.data / "nuggets/realsumm.jsonl")
+    start = time.perf_counter()
+    with Pool(given.jobs) as pool:
+        answers = pool.map(partial(judge), records, chunksize=20)
+    taken = time.perf_counter() - start
+    pairs = [(record, nugget) for record in records for nugget in record["nuggets"]]
+    labels = np.array([nugget["assignment"] == "support" for _, nugget in pairs])
+    systems = [record["run_id"] for record, _ in pairs]
+    found = np.array([one for answer in answers for one in answer])
+    first = np.array([first_half(record["qid"]) for record, _ in pairs])
+    print(f"realsumm, model {model().digest}, cuts {assignment_cuts()}: {len(records)} responses in {taken:.1f} s")
+    print(f"best on the first half: {chosen(labels[first], found[first, 1])}\n")
+    print(
+        f"{'topics':22}{'rows':>7}{'people':>7}{'support':>8}{'graded':>8}{'floor':>8}{'AUROC':>8}{'F1':>7}{'prec':>7}"
+        f"{'rec':>7}{'tau':>8}{'graded':>8}"
+    )
+    row("first half (chosen on)", labels, found, systems, first)
+    row("second half", labels, found, systems, ~first)
+    row("all", labels, found, systems, np.ones_like(first))
+    fitted = given.data / "support/train.jsonl"
+    if fitted.exists():
+        claims = {folded(claim["claim"]) for claim in read(fitted) if claim["dataset"] == "scu-realsumm"}
+        known = {record["qid"] for record, nugget in pairs if folded(nugget["text"]) in claims}
+        seen = np.array([record["qid"] in known for record, _ in pairs])
+        row("fitted to", labels, found, systems, seen)
+        row("new to the model", labels, found, systems, ~seen)
+    slashed = np.array(["/" in nugget["text"] for _, nugget in pairs])
+    row("nuggets with a slash", labels, found, systems, slashed)
+    print(f"\n{'system':34}{'people':>8}{'support':>9}{'graded':>8}")
+    people, strict, graded = (
+        means(systems, x) for x in (labels.astype(float), (found[:, 2] == 1.0).astype(float), found[:, 2])
+    )
+    for name in sorted(people, key=lambda one: -people[one]):
+        print(f"{name:34}{people[name]:8.3f}{strict[name]:9.3f}{graded[name]:8.3f}")
+
+
+if __name__ == "__main__":
+    main()
