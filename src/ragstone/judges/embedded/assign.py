@@ -1,7 +1,7 @@
 """Nuggets that offer a choice of words.
 
 People who write nuggets join with a slash what an answer may say instead: "Bieber / the singer was turned away". A
-response that says either holds the nugget, so each reading is looked for, and the best one counts.
+response that says either holds the nugget, so each reading is looked for.
 """
 
 from __future__ import annotations
@@ -48,10 +48,13 @@ def readings(text: str) -> tuple[str, ...]:
         owner = next((mark for mark in ("'s", "\u2019s") if sides[-1].endswith(mark)), "")
         sides = [side if side.endswith(owner) else side + owner for side in sides]
         head, _, tail = sides[-1].partition(" ")
-        if head[:1].islower() and plain(head) not in verbs().determiners:  # "red/blue cars": the noun is for both
+        counted = sides[0].isdecimal()
+        if head[:1].islower() and (counted or plain(head) not in verbs().determiners):  # the cars of "red/blue cars"
             sides = [f"{side} {tail}" if " " not in side and not side[:1].isupper() else side for side in sides]
         parts.extend(([" ".join(words[done:start])], sides))
         done = at = end
+    if any(not side.strip(" /") for part in parts[1::2] for side in part):
+        return (text,)
     parts.append([" ".join(words[done:])])
     return tuple(" ".join(" ".join(chosen).split()) for chosen in islice(product(*parts), READINGS))
 

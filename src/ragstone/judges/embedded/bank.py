@@ -22,6 +22,9 @@ RELATIVE: Final = 0.65
 LIGHTEST: Final = 0.4
 """... and the share of the weight that the one with most of the question's words holds of them."""
 
+PASSAGE: Final = 0.6
+"""The share of the weight of the passage with most of the question's words that another must have to be read."""
+
 WORDING: Final = 0.15
 """What good wording adds to closeness in the order."""
 
@@ -42,7 +45,9 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     new: set[str] = set()
     if not asked.blank:
         instructing = bool(_HOW.search(question.lower()))
-        for passage in dict.fromkeys(passages):
+        weights = {passage: asked.closeness(passage).weight for passage in passages}
+        enough = PASSAGE * max(weights.values(), default=0.0)
+        for passage in (one for one, weight in weights.items() if weight >= enough):
             new.update(text for text in statements(passage, instructing=instructing) if asked.about(text))
     found = {text: asked.closeness(text) for text in had | new}
     least = RELATIVE * max((one.value for one in found.values()), default=0.0)
@@ -51,7 +56,7 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     order = {text: round(found[text].value + WORDING * wording(text), 9) for text in had | near}
     held = Senses(asked.language)
     chosen: list[str] = []
-    for text in sorted(order, key=lambda one: (-order[one], one not in had, one)):
+    for text in sorted(order, key=lambda one: (-order[one], one not in had, len(one), one)):
         sense = sense_of(text, asked.language)
         if held.touch(sense):
             continue

@@ -17,7 +17,16 @@ from typing import Final
 from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.model import CONTENT, weigher
 from ragstone.judges.embedded.verbs import listed
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, question_stems, stem_of, tokens_of
+from ragstone.judges.embedded.words import (
+    NAME,
+    NEGATION,
+    NUMBER,
+    Token,
+    language_guess,
+    question_stems,
+    stem_of,
+    tokens_of,
+)
 
 NUMBER_WEIGHT: Final = 4.0
 """The least that a number of a question weighs."""
@@ -28,7 +37,7 @@ ALIKE: Final = 0.65
 FLOOR: Final = 0.36
 """The closeness below which a statement is not about the question."""
 
-MOST: Final = 0.4
+MOST: Final = 0.5
 """The share of the question's weight that a single shared word must have."""
 
 SHARE: Final = 0.25
@@ -81,7 +90,7 @@ class Asked:
     """
 
     def __init__(self, question: str, texts: Sequence[str] = ()) -> None:
-        self.language = common_language((question, *texts)) or "en"
+        self.language = common_language((question, *texts), language_guess) or "en"
         weight = weigher(self.language)
         ignored = question_stems(self.language) | _empty(self.language)
         self.weights: dict[str, float] = {}
@@ -135,6 +144,8 @@ class Asked:
         name = self._names.get(stem, frozenset())
         if len(name) < 2 or name <= held.keys():
             return False
+        if any(one.startswith("#") and one not in held for one in name):
+            return True
         places = [i for i, token in enumerate(tokens) if token.stem == stem]
         return bool(places) and all(
             any(self._foreign(one, other) for one, other in pairwise(tokens[max(0, i - 1) : i + 2])) for i in places
@@ -177,7 +188,8 @@ def _names_of(question: str, language: str, weights: Mapping[str, float]) -> dic
     found: dict[str, frozenset[str]] = {}
     run: list[Token] = []
     for token in [*tokens_of(question[:20_000], language), None]:
-        if token and token.stem in weights and token.kind == NAME and (not run or token.start - run[-1].end < TOUCH):
+        kinds = {NAME, NUMBER} if run else {NAME}
+        if token and token.stem in weights and token.kind in kinds and (not run or token.start - run[-1].end < TOUCH):
             run.append(token)
             continue
         if len(run) > 1:

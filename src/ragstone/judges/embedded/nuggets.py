@@ -12,8 +12,8 @@ from ragstone.judges.embedded.mentions import resolved, subject_of
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, purposeful, states, verbs
 from ragstone.judges.embedded.wording import Senses, put, sense_of, without_abbreviations
-from ragstone.judges.embedded.words import nugget_lexicon
-from ragstone.segment import language_of, sentences
+from ragstone.judges.embedded.words import language_guess, nugget_lexicon
+from ragstone.segment import SAMPLE, sentences
 
 LONGEST: Final = 400
 """Words beyond which a sentence is not taken apart."""
@@ -27,7 +27,7 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
 
     ``most`` limits known and new ones together; 0 is no limit.
     """
-    language = language_of(" ".join(texts)[:4000])
+    language = language_guess(" ".join(texts)[:SAMPLE])
     held = Senses(language, known)
     found: list[Claim] = []
     for nugget in _nuggets(texts, before, language):
@@ -83,12 +83,17 @@ def apart(text: str, grammar: Grammar) -> Iterator[tuple[str, float]]:
     if text.count(" ") > LONGEST:
         yield text, WHOLE
         return
+    apposed = _apposed(text)
+    if apposed:
+        yield from apart(apposed[0], grammar)
+        yield apposed[1], SUPPLIED
+        return
     pieces = split(text, grammar)
     supplied = any(sure == SUPPLIED for _, sure in pieces) and _subordinate(pieces[0][0])
     if supplied or (len(pieces) > 1 and not all(_stands(piece) for piece, _ in pieces)):
         pieces = [(text, WHOLE)]  # what follows "and" may belong to a clause within, not to the subject
     for piece, sure in pieces:
-        head, more = _apposed(piece) or _trailing(piece)
+        head, more = _trailing(piece)
         if more:
             yield head, min(sure, CLAUSE)
             yield more, min(sure, SUPPLIED)

@@ -19,7 +19,8 @@ from ragstone.judges.embedded.standing import stands
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import listed, states, verbs
 from ragstone.judges.embedded.wording import put, without_asides
-from ragstone.segment import language_of, sentences
+from ragstone.judges.embedded.words import language_guess
+from ragstone.segment import SAMPLE, sentences
 
 SHORT: Final = 16
 """The words beyond which a statement is also tried without what hangs on its end."""
@@ -29,7 +30,8 @@ LONGEST: Final = 600
 
 _HEADER: Final = re.compile(r"Title: [^\n]{0,300}? Passage: ")
 _STRANGE: Final = re.compile(
-    r": [A-Z]|,,|,\s?\",|\"\s?\",\s?\"|\d-\d{3}-\d|\btoll free\b|https?:|www\.|\S@\S+\.\w"
+    r": [A-Z]|,,|\b[Yy]ou['\u2019](?:ve|ll|re|d)\b"
+    r"|,\s?\",|\"\s?\",\s?\"|\d-\d{3}-\d|\btoll free\b|https?:|www\.|\S@\S+\.\w"
     r"|[|\u00a9\u00bb\u00ab\u2022\u25ba\u2192\u25cf{}<>\\~^_=]|\.{3}|\u2026|--|[a-z]{5,}[A-Z][a-z]{2,}"
     r"|[a-z\d)][.!?][A-Z][a-z]|&\w{2,6};|#\d|\d\s?[\u2013-]\s?[A-Z][a-z]+\s[A-Z]"
 )
@@ -50,7 +52,7 @@ _AFTER: Final = "\"'\u201d\u2019)] 0123456789[,"
 
 def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
     """The statements of a passage that may stand alone; instructions only where they are asked for."""
-    language = language_of(passage)
+    language = language_guess(passage[:SAMPLE])
     grammar = nugget_grammar(language)
     body = _HEADER.sub("", passage, count=1) if passage.startswith("Title: ") else passage
     last = subject = ""
@@ -84,16 +86,19 @@ def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
 def _readable(raw: str, language: str) -> bool:
     """Whether a stretch of text is prose: begun and ended as a sentence, without what pages are made up with."""
     text = raw.strip()
-    if not 12 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")):
+    if not 6 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")):
         return False
     if _STRANGE.search(text) or triviality(text, language) or text.count('"') % 2 or text.count("(") != text.count(")"):
         return False
-    words = text.split()
+    counted = _COUNTED.match(text)
+    words = text[counted.end() if counted else 0 :].split()
     if sum(char.isalpha() for char in text) < 0.7 * sum(not char.isspace() for char in text):
         return False
     if any(len(word) == 1 and word.isascii() and word.islower() and word != "a" for word in words):
         return False  # letters that were torn from their words
-    if plain(words[0]) in {"please", "figure", "fig", "table"} or words[0] in {"In,", "The,", "A,"} or _titled(words):
+    if words[0].isdecimal() and len(words) > 2 and words[1][:1].isupper() and words[2][:1].islower():
+        return False
+    if plain(words[0]) in {"please", "figure", "fig", "table"} or words[0] in {"In,", "The,", "A,"}:
         return False
     large = sum(word[:1].isupper() for word in words)
     shouted = sum(word.isupper() and len(word) > 3 for word in words)
@@ -129,15 +134,21 @@ def _run_in(text: str) -> bool:
     words = text.split()
     if len(words) > 2 and words[0].endswith(",") and words[1][:1].isupper() and words[2][:1].isupper():
         return True
-    if len(words) > 3 and words[:2] == [words[2], words[3].rstrip(",")]:
+    if _titled(words) or (len(words) > 3 and words[:2] == [words[2], words[3].rstrip(",")]):
         return True
-    base, lost, begins = verbs().base, listed("lost"), listed("begins")
+    base, lost, begins, lettered = verbs().base, listed("lost"), listed("begins"), listed("lettered")
     if any(
-        one[:1].isupper() and one.endswith(",") and {plain(one), other} <= base for one, other in pairwise(words[:6])
+        one[:1].isupper() and one.endswith(",") and {plain(one), plain(other)} <= base
+        for one, other in pairwise(words[:6])
     ):
         return True
     return any(
-        before[-1:].isalnum() and (word in begins or (word in lost and after[:1].islower()))
+        before[-1:].isalnum()
+        and (
+            word in begins
+            or (word in lost and after[:1].islower())
+            or (word in {"A", "An"} and before[:1].islower() and plain(before) not in lettered)
+        )
         for before, word, after in zip(words, words[1:], [*words[2:], ""], strict=False)
     )
 

@@ -24,7 +24,7 @@ LONGEST: Final = 26
 CHARACTERS: Final = (6, 90)
 """The same where words are not separated."""
 
-INSTRUCTION: Final = 6
+INSTRUCTION: Final = 8
 """The words of an instruction without its purpose that are too few to tell it from a heading."""
 
 _UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
@@ -45,7 +45,7 @@ _NEAR: Final = frozenset(
 
 def stands(text: str, language: str, *, instructing: bool = False) -> bool:
     """Whether a statement may be a nugget as it is; instructions only where they are asked for."""
-    if not text or "?" in text or "!" in text or "\uff1f" in text:
+    if not text or "?" in text or "!" in text or "\uff1f" in text or text.count('"') % 2:
         return False
     if language in _UNSPACED:
         return CHARACTERS[0] <= len(text) <= CHARACTERS[1]
@@ -70,7 +70,7 @@ def _full(lows: Sequence[str], words: Sequence[str], *, instructing: bool) -> bo
     to_an_end = purposeful(words)
     if to_an_end or imperative(words):
         return instructing and (to_an_end or len(words) > INSTRUCTION)
-    return states(" ".join(words)) and not _bare(lows, words)
+    return all(states(part) for part in " ".join(words).split(";")) and not _bare(lows, words)
 
 
 def _torn(lows: Sequence[str], words: Sequence[str]) -> bool:
@@ -98,7 +98,7 @@ def _points(lows: Sequence[str], words: Sequence[str]) -> bool:
         after = lows[i + 1] if i + 1 < len(lows) else ""
         if low in _NEAR or (i > 0 and low in {"following", "such"} and after not in {"as", "a", "the", "an"}):
             return True
-        if 0 < i < 9 and low in {"it", "they", "he", "she"} and words[i - 1].endswith(",") and verb >= i:
+        if 0 < i < 16 and low in {"it", "they", "he", "she"} and words[i - 1].endswith(",") and verb >= i:
             return True
     known = verbs()
     small = known.determiners | known.prepositions | known.adverbs | known.subordinators | known.auxiliaries | _PRONOUNS
@@ -115,6 +115,6 @@ def _bare(lows: Sequence[str], words: Sequence[str]) -> bool:
     counting, bare = listed("counting"), listed("bare")
     acting = known.auxiliaries | known.sure | known.third | known.past | known.adverbs
     for i in range(min(14, len(lows) - 2)):
-        if lows[i] in counting and lows[i + 1] in bare and lows[i + 2] in acting:
+        if lows[i] in counting and lows[i + 1] in bare and (lows[i + 2] in acting or words[i + 1].endswith(",")):
             return i == 0 or words[i - 1].endswith(",")
     return False

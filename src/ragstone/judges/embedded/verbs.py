@@ -216,7 +216,8 @@ def states(text: str) -> bool:
         return False
     if lows[0].endswith("ing") and lows[first] in known.past - known.sure and not is_auxiliary(lows[first]):
         return False
-    inner = next((i for i, low in enumerate(lows) if i and low in listed("conditional")), len(lows))
+    within = listed("conditional") | {"until", "when", "while", "where"}
+    inner = next((i for i in range(1, len(lows) - 1) if lows[i] in within and lows[i + 1][-3:] != "ing"), len(lows))
     if inner < first and lows[0] not in known.subordinators:
         return False
     grammar = known.determiners | known.prepositions | known.adverbs | known.subordinators
@@ -234,6 +235,9 @@ def imperative(words: Sequence[str]) -> bool:
         return second in known.base
     if first in {"do", "don't"}:
         return first == "don't" or second == "not"
+    acts = next((i for i in finite(words[:6]) if i < 4), 0)
+    if acts and second != "sure" and not known.subordinators & {plain(word) for word in words[1:acts]}:
+        return False
     if first not in known.base or words[0].endswith((",", ":")) or is_auxiliary(second):
         return False
     if first in known.nominal:

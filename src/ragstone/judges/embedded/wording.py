@@ -23,7 +23,7 @@ SAME: Final = 0.8
 HELD: Final = 0.95
 """The share of a nugget's content words that another one must hold to say all of it ..."""
 
-LIKE: Final = 0.6
+LIKE: Final = 0.75
 """... and the share of the other's that they must make up."""
 
 WORDS: Final = 64
@@ -50,6 +50,7 @@ _CITED: Final = re.compile(
 )
 _INSERTED: Final = re.compile(r"\[(?!sic\]|citation needed\])([a-z][a-z' ]{1,20})\]")
 _ASIDE: Final = re.compile(r"\s*\([^()\d]{0,200}\)")
+_COMMAS: Final = re.compile(r",(?:\s?,)+")
 _SHORT_ASIDE: Final = re.compile(r"\s?\((?:e?s|[A-Z][A-Za-z]{0,5}[A-Z][A-Za-z]{0,3})\)")
 _SPACED: Final = re.compile(r"\s+([,;:!?%)\]]|\.(?=\s|$))|\s+('s\b|n't\b|'re\b|'ve\b|'ll\b)|([(\[$\u00a3])\s+")
 _STAMMERED: Final = re.compile(r"^(\w{3,40}) (?=\1\b)", re.IGNORECASE)
@@ -80,7 +81,10 @@ def put(text: str, language: str) -> str:
         bare = _CITED.sub("", _NUMBERED.sub("", bare))
         bare = _EMPTY.sub("(", bare).replace(" ()", "").replace(" ( )", "")
         bare = _SPACED.sub(r"\1\2\3", _TICKS.sub('"', bare))
-    return pointless(opened(_STAMMERED.sub("", bare), language))
+    twice = _STAMMERED.match(bare)
+    if twice:
+        bare = bare[0] + bare[twice.end() + 1 :]
+    return pointless(opened(bare, language))
 
 
 _LONGEST: Final = 20_000
@@ -89,7 +93,9 @@ _LONGEST: Final = 20_000
 
 def without_asides(text: str) -> str:
     """The same without brackets that hold no number. What they say is lost; the rest stays true."""
-    return " ".join(_ASIDE.sub("", text).split()) if text.count("(") == text.count(")") else text
+    if text.count("(") != text.count(")"):
+        return text
+    return " ".join(_COMMAS.sub(",", _ASIDE.sub("", text)).split())
 
 
 def without_abbreviations(text: str) -> str:
@@ -229,8 +235,10 @@ class Senses:
         )
 
     def touch(self, sense: Sense) -> bool:
-        """Whether one that is held says what this one says, or this one says what that one says, and more."""
-        return self.hold(sense) or any(sense.covers(other) for other in self._near(sense))
+        """Whether one that is held says what this one says, or this one says hardly more than one that is held."""
+        return self.hold(sense) or any(
+            sense.covers(other) and sense.numbers == other.numbers for other in self._near(sense)
+        )
 
     def _near(self, sense: Sense) -> list[Sense]:
         """Held nuggets that share a word with this one, by its heaviest words, at most ``COMPARED`` of them."""
