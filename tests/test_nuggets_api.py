@@ -112,7 +112,7 @@ def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(
     rows = [topic("q1"), {**topic("q2"), "contexts": []}, {**topic("q3"), "query": " "}]
     done = create_nuggets(rows, options(tmp_path), found.append)
     assert len(found) == 1
-    assert dict(done.without) == {"no contexts": 1, "blank question": 1}
+    assert dict(done.without) == {"no contexts": 1, "no question": 1}
     done = create_nuggets(rows[:1], options(tmp_path / "b", judge(nuggetize=[])), found.append)
     assert dict(done.without) == {"the contexts hold no nuggets for this question": 1}
     assert len(found) == 1
@@ -349,3 +349,87 @@ def test_one_list_serves_both_metrics(tmp_path: Path) -> None:
     assert (tasks.count("nuggetize"), tasks.count("importance")) == (2, 1)
     assert tasks.count("support") == 2  # sentences, nuggets
     assert tasks.count("relevance") == 3  # passages, response, nuggets
+
+
+# ---- what a review found
+
+
+def test_zero_counts_topics_that_no_run_has_answered(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"), topic("q2"))
+    rows = assigned(tmp_path, [topic("q1", " ".join(FACTS), run_id="a"), topic("q2", " ", run_id="a")], nuggets=bank)
+    assert [len(row["nuggets"]) for row in rows] == [3, 3]  # a blank answer still says what it did not hold
+    found = board(tmp_path, *rows, on_missing="zero")
+    assert (found["a", ALL]["strict_all_score"], found["a", ALL]["strict_vital_score"]) == (0.5, 0.5)
+    assert (found["a", "q2"]["strict_all_score"], found["a", "q2"]["status"]) == (0.0, "empty")
+
+
+def test_a_blank_answer_to_a_topic_outside_the_bank_is_no_answer_to_it(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    rows = assigned(tmp_path, [topic("q1", "x"), topic("q2", " ")], nuggets=bank)
+    assert [row["qid"] for row in rows] == ["q1"]
+
+
+def test_the_means_of_a_file_are_those_of_its_rows(tmp_path: Path) -> None:
+    for how in ("warn", "skip", "zero"):
+        rows = score_nuggets(lines(tmp_path / "assigned.jsonl", *MISSING), on_missing=how).board.rows(how)
+        values: dict[tuple[str, bool], list[float]] = {}
+        for row in rows:
+            if row.measure == "all_score":
+                values.setdefault((row.run, row.topic == ALL), []).append(row.value)
+        for run in "ab":
+            assert values[run, True] == [pytest.approx(sum(values[run, False]) / len(values[run, False]))]
+
+
+def test_ranks_are_compared_on_the_answers_that_both_have_scored(tmp_path: Path) -> None:
+    one = [assignment("a", "1", "SS"), assignment("b", "1", "SN")]
+    more = [assignment("a", "2", "NN"), assignment("b", "2", "SS"), assignment("a", "3", "NN")]
+    ours = lines(tmp_path / "ours.jsonl", *one, *more)
+    theirs = lines(tmp_path / "theirs.jsonl", *one)
+    found = {agreement.measure: agreement for agreement in score_nuggets(ours, against=theirs).against}
+    assert (found["strict_all"].tau, found["strict_all"].topics) == (1.0, 1)
+
+
+def test_a_bank_brings_the_question_that_a_record_lacks(tmp_path: Path) -> None:
+    bank = created(tmp_path, topic("q1"))
+    by = judge()
+    bare = {"qid": "q1", "response": "x", "run_id": "a"}
+    found: list[bytes] = []
+    assign_nuggets([bare], options(tmp_path, by, nuggets=bank), found.append).store.close()
+    assert orjson.loads(found[0])["query"] == "What of q1?"
+    other = {**bare, "question": "Another year's question?"}
+    run = evaluate([other], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
+    assert run["q1"]["notes"] == ["nuggets: the bank asks another question under this topic"]
+    run.store.close()
+
+
+def test_empty_lists_are_called_so(tmp_path: Path) -> None:
+    bank = lines(tmp_path / "bank.jsonl", {"qid": "q1", "nuggets": []})
+    with pytest.raises(ConfigError, match=r"its lists are empty for 1 of 1"):
+        assigned(tmp_path, [topic("q1", "x")], nuggets=bank)
+
+
+def test_a_bank_is_made_of_the_first_record_that_has_what_it_takes(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    done = create_nuggets([{**topic("q1"), "contexts": []}, topic("q1")], options(tmp_path), found.append)
+    assert (done.topics, dict(done.without)) == (1, {})
+
+
+def test_a_run_may_be_named_by_a_number(tmp_path: Path) -> None:
+    rows = board(tmp_path, {**assignment("", "1", "S"), "run_id": 1.5}, {**assignment("", "1", "N"), "run_id": 2.0})
+    assert {run for run, _ in rows} == {"1.5", "2"}
+
+
+def test_a_panel_between_two_labels_is_never_stricter_than_it_is_lenient(tmp_path: Path) -> None:
+    bank = lines(tmp_path / "b.jsonl", {"qid": "q1", "nuggets": [{"text": "a", "importance": "vital"}]})
+    members = [ScriptedJudge({"assign": label}, name=name) for name, label in
+               zip("xyz", ("support", "support", "partial_support"), strict=True)]  # fmt: skip
+    run = evaluate([topic("q1", "x")], "nugget_recall", members, nuggets=bank, store=tmp_path / "s.db")
+    values = {score["metric"]: score["value"] for score in run["q1"]["scores"]}
+    run.store.close()
+    assert values["nugget_recall.all"] == pytest.approx(5 / 6)
+    assert values["nugget_recall.strict_all"] == pytest.approx(2 / 3)
+
+
+def test_standard_input_is_one_thing(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="standard input can be only one of the records and --nuggets"):
+        assigned(tmp_path, "-", nuggets="-")

@@ -17,6 +17,9 @@ from typing import Final
 
 from ragstone.types import Span
 
+ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
+"""Signs that may end a sentence, and blanks."""
+
 SAMPLE: Final = 4000
 """Characters that ``language_of`` looks at."""
 
@@ -374,3 +377,11 @@ def _continues(flat: str, until: int, left: int) -> bool:
     return (follows.islower() and (dotted or word in _ABBREVIATIONS)) or (
         follows.isdecimal() and word in _ABBREVIATIONS and word not in {"etc", "г", "др"}
     )
+
+
+def folded(text: str) -> str:
+    """What two texts have in common that say the same in the same words: case, blanks and final signs aside.
+
+    Empty for a text of nothing but such signs. Folding twice changes nothing more.
+    """
+    return " ".join(text.casefold().split()).rstrip(ENDS)

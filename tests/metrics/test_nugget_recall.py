@@ -240,7 +240,7 @@ def test_windows_of_ten_go_in_order_and_each_gets_the_list_so_far() -> None:
 
 
 def test_two_windows_in_a_row_that_change_nothing_end_it() -> None:
-    detail, asked = created(many_passages(60), Writer(["a"], ["a", "b"], ["B.", "A"], ["a", "b"], ["never asked"]))
+    detail, asked = created(many_passages(60), Writer(["a"], ["a", "b"], ["A", "B."], ["a", "b"], ["never asked"]))
     assert len(asked) == 4
     assert texts(detail) == ["a", "b"]
 
@@ -322,3 +322,24 @@ def test_the_order_of_passages_changes_no_arithmetic() -> None:
 def test_parameters_that_mean_nothing_are_refused(parameter: str, value: Any, expected: str) -> None:
     with pytest.raises(ConfigError, match=f"nugget_recall.{parameter}: .*expected {expected}"):
         find("nugget_recall")().with_parameters({parameter: value})
+
+
+def test_what_one_window_cut_is_counted_though_later_ones_forget_it() -> None:
+    listed = [f"n{n}" for n in range(8)]
+    detail, _ = created(many_passages(30), Writer(listed, listed[:5], [*listed[:4], "n7"]), max_nuggets=5, keep=0)
+    assert detail["left_out"] == 2  # n5 and n6; n7 came back
+    assert detail["passages"] == {"read": 30, "of": 30}
+
+
+def test_windows_that_find_nothing_yet_do_not_end_it_and_a_failure_breaks_the_row() -> None:
+    detail, asked = created(many_passages(40), Writer([], [], [], ["a"]))
+    assert (len(asked), texts(detail)) == (4, ["a"])
+    detail, asked = created(many_passages(60), Writer(["a"], ["a"], Failed("x"), ["a"], ["b", "a"], ["b", "a"]))
+    assert (len(asked), texts(detail)) == (6, ["b", "a"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "2"])
+def test_a_judgment_that_is_no_number_is_refused_of_both(value: Any) -> None:
+    for metric in (find("nugget_recall")(), NuggetBank()):
+        with pytest.raises(ConfigError, match=r"min_judgment: .* expected a number"):
+            metric.with_parameters({"min_judgment": value})

@@ -27,7 +27,7 @@ from ragstone.records import (
     read_bank,
     survey,
 )
-from ragstone.records.values import folded
+from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
 if sys.version_info >= (3, 14):
@@ -185,7 +185,9 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)
 nuggets = st.lists(
-    st.builds(Nugget, names, st.sampled_from([None, "vital", "okay"])), max_size=5, unique_by=lambda n: folded(n.text)
+    st.builds(Nugget, names.filter(folded), st.sampled_from([None, "vital", "okay"])),
+    max_size=5,
+    unique_by=lambda n: folded(n.text),
 ).map(tuple)
 banks = st.dictionaries(names, st.tuples(st.none() | names, nuggets), min_size=1, max_size=4)
 

@@ -30,11 +30,12 @@ from ragstone.records import (
     Source,
     autojudge_line,
     bank_line,
+    has,
     open_runs,
     read_leaderboard,
     survey,
 )
-from ragstone.report.assignments import assignment
+from ragstone.report.assignments import assignment, run_of
 from ragstone.report.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
 from ragstone.report.run import Run
 from ragstone.store import Store
@@ -103,7 +104,16 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
             if options.on_start is not None:
                 total = found.total
                 options.on_start(
-                    Progress(0, total, engine.tally, (maker.name,), tuple(judges), {}, found, [*store.notes])
+                    Progress(
+                        0,
+                        total,
+                        engine.tally,
+                        (maker.name,),
+                        tuple(judges),
+                        {},
+                        replace(found, renamed=0),
+                        [*store.notes],
+                    )
                 )
             topics: dict[int, tuple[str, str]] = {}
             jobs = _topics(records, maker, signature_of(maker, routes), topics, done)
@@ -129,6 +139,7 @@ def _topics(
 ) -> Iterator[Job]:
     """A job for the first record of each topic; ``topics`` gets its topic and question by the job's position."""
     seen: set[str] = set()
+    lacking: dict[str, str] = {}
     for position, record in enumerate(records, 1):
         if isinstance(record, SetAside):
             done.set_aside += 1
@@ -137,9 +148,14 @@ def _topics(
         if topic in seen:
             done.repeated += 1
             continue
+        absent = [needed for needed in maker.needs if not has(record, needed)]
+        if absent:  # another record of the topic may have it
+            lacking.setdefault(topic, f"no {' and no '.join(absent)}")
+            continue
         seen.add(topic)
         topics[position] = (topic, record.question or "")
         yield Job(position, record.id, record, ((maker, signature),))
+    done.without.update(reason for topic, reason in lacking.items() if topic not in seen)
 
 
 def assign_nuggets(source: Any, options: Options, write: Write) -> Run:
@@ -180,21 +196,23 @@ def score_nuggets(
     """Score assignment records: no judge is asked.
 
     ``source`` is a file or a tuple of files. ``against`` is a leaderboard, in one of ``records.FORMS`` or told
-    apart by its content, or a file of assignment records; the ranks of the runs are compared. InputError names
+    apart by its content, or a file of assignment records; the ranks of the runs are compared, on the topics that both
+    have scored. InputError names
     the record whose nuggets are not assigned.
     """
     board = leaderboard_of(source)
-    standings = board.standings(on_missing)
+    board.standings(on_missing)  # says what is missing, where that is an error
     if against is None:
         return Scored(board, on_missing)
     theirs = from_rows(read_leaderboard(against, form)) if _is_board(against, form) else leaderboard_of(against)
-    return Scored(board, on_missing, rank_agreement(standings, theirs.standings(on_missing)))
+    return Scored(board, on_missing, rank_agreement(board, theirs))
 
 
 def leaderboard_of(source: Any) -> Leaderboard:
     """The runs of some files of assignment records; InputError where no nugget of a record is assigned."""
     board = Leaderboard()
     with open_runs(source if isinstance(source, tuple) else (source,), blocks=metrics.blocks()) as records:
+        name = Path(records.name).name.partition(".")[0] or records.name
         for record in records:
             assert isinstance(record, Record)
             nuggets = record.nuggets or ()
@@ -203,15 +221,10 @@ def leaderboard_of(source: Any) -> Leaderboard:
                 raise InputError(
                     f"{record.where}: no nuggets; expected assignment records, as ragstone nuggets assign writes"
                 )
-            board.add(of_nuggets(_run_of(record, records.name), record.topic or record.id, nuggets, answered=answered))
+            board.add(of_nuggets(run_of(record.meta, name), record.topic or record.id, nuggets, answered=answered))
         if all(entry.unjudged == (entry.nuggets or 0) for entry in board.entries.values()):
             raise InputError(f"{records.name}: no nugget is assigned; assign them with: ragstone nuggets assign")
     return board
-
-
-def _run_of(record: Record, name: str) -> str:
-    run_id = record.meta.get("run_id")
-    return str(run_id) if isinstance(run_id, str | int) and str(run_id) else Path(name).name.partition(".")[0] or name
 
 
 def _is_board(path: Path | str, form: str) -> bool:

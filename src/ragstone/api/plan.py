@@ -65,7 +65,7 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     brought = Brought(bank)
     found = survey(source, brought.add)
     if bank is not None and not found.present["nuggets"]:
-        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.topics()}")
+        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
     chosen, left_out = choose(spec, found.present, unable=lambda metric: routes.lacking(metric, answers))
     if not chosen:
@@ -93,11 +93,13 @@ class Brought:
         self._counts: Counter[Task] = Counter()
         self._records = 0
         self._topic = ""
+        self._empty = 0
 
     def add(self, record: Record) -> None:
         """Count one record."""
         self._records += 1
         self._topic = self._topic or record.topic
+        self._empty += record.nuggets == ()
         self._counts.update(_brought(record, self._bank).keys())
 
     def given(self) -> dict[Task, str]:
@@ -105,9 +107,11 @@ class Brought:
         token = _token(self._bank)
         return {task: token for task, count in self._counts.items() if count == self._records}
 
-    def topics(self) -> str:
-        """What the topics of the bank and of the records look like."""
+    def trouble(self) -> str:
+        """Why a bank has nothing for these records: lists that are empty, or topics that are others."""
         assert self._bank is not None
+        if self._empty:
+            return f"its lists are empty for {self._empty} of {self._records}"
         first = next(iter(self._bank.nuggets), "")
         return f"its topics are like '{first}', those of the records like '{self._topic}'"
 

@@ -15,10 +15,10 @@ from ragstone.api.options import Options, Progress
 from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Job, Weighed
-from ragstone.errors import RagstoneError
+from ragstone.errors import ConfigError, RagstoneError
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
-from ragstone.records import SetAside, Source, Survey, has, read_bank, survey
+from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
 from ragstone.report.causes import Causes
 from ragstone.report.files import Folder
 from ragstone.report.run import Run, find_run
@@ -81,7 +81,7 @@ async def weigh(source: Any, options: Options) -> Run:
         if isinstance(generator, str) and len(generators) < GENERATORS:
             generators.add(generator)
 
-    bank = read_bank(spec.nuggets) if spec.nuggets is not None else None
+    bank = bank_of(spec, source)
     with opened(source, spec, inspect, bank) as records:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
@@ -102,7 +102,7 @@ def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
         for name, metric in metrics.catalogue().items():
             able[name] += all(has(record, needed) for needed in metric.needs)
 
-    bank = read_bank(spec.nuggets) if spec.nuggets is not None else None
+    bank = bank_of(spec, source)
     with opened(source, spec, inspect, bank) as records:
         return survey(records), able
 
@@ -151,6 +151,15 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         else:
             _close(store, plan, status, progress, folder, causes)
     return find_run(store, number)
+
+
+def bank_of(spec: RunSpec, source: Any) -> Bank | None:
+    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
+    if spec.nuggets is None:
+        return None
+    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
+        raise ConfigError("standard input can be only one of the records and --nuggets")
+    return read_bank(spec.nuggets)
 
 
 def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:

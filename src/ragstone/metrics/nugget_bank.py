@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric
-from ragstone.metrics.nuggetset import created_bank, whole_number
+from ragstone.metrics.nuggetset import check_bank_parameters, created_bank
 from ragstone.questions import Task
 from ragstone.types import Record, Score, Status
 
@@ -37,8 +37,7 @@ class NuggetBank(Metric):
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(NuggetBank, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        for name, least in (("window", 1), ("max_nuggets", 1), ("keep", 0)):
-            whole_number(self, name, least)
+        check_bank_parameters(self)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write and weigh."""

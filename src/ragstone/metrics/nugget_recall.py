@@ -15,15 +15,15 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import (
     NuggetSet,
+    check_bank_parameters,
     created_bank,
     named,
     nuggets_of_record,
     unnamed,
     weighed,
-    whole_number,
 )
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
-from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Verdict
+from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
@@ -135,12 +135,15 @@ class NuggetRecall(Metric):
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(NuggetRecall, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        for name, least in (("window", 1), ("max_nuggets", 1), ("keep", 0)):
-            whole_number(self, name, least)
-        if isinstance(self.min_judgment, bool) or not isinstance(self.min_judgment, int | float):
-            self.refuse("min_judgment", self.min_judgment, "a number")
+        check_bank_parameters(self)
         if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
             self.refuse("grades", self.grades, "3 or 2")
+
+    def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
+        """All columns without a value; the bank that the record brings is told, since it still says what was asked."""
+        scores = super(NuggetRecall, self).nothing(record, status, reason)
+        listed = [{"text": n.text, "importance": n.importance} for n in record.nuggets or ()]
+        return (replace(scores[0], detail={"bank": "record", "listed": listed}), *scores[1:]) if listed else scores
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Find or create the bank, weigh it, assign it."""
@@ -214,10 +217,17 @@ class NuggetRecall(Metric):
 
 
 def held(verdict: Verdict) -> Held:
-    """A verdict of assignment, for counting; a panel's may lie between the labels."""
+    """A verdict of assignment, for counting.
+
+    A panel's value may lie between the labels: its strict one is the share of members who say support, and never
+    more than the lenient.
+    """
     if verdict.value is None:
         return Held(verdict.unit.importance, None, None)
-    return Held(verdict.unit.importance, verdict.value, 1.0 if verdict.label == "support" else 0.0)
+    votes = [float(member.label == "support") for member in verdict.members if not member.unjudged]
+    between = verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value
+    strict = math.fsum(votes) / len(votes) if votes and between else float(verdict.label == "support")
+    return Held(verdict.unit.importance, verdict.value, min(strict, verdict.value))
 
 
 METRIC = NuggetRecall

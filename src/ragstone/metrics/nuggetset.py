@@ -16,12 +16,11 @@ from typing import Any, ClassVar, Final, cast
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
 from ragstone.questions import GRADE_0_3, IMPORTANCE, Rate, Write
+from ragstone.segment import folded
 from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
 
 UNWEIGHED: Final = 1.0
 """What a nugget weighs whose importance stayed unjudged."""
-
-_ENDS: Final = " .!?;:,\u2026"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,8 @@ class NuggetSet:
     """Nuggets with what a reader must know of how complete they are.
 
     ``failure`` says why some may be missing, ``unweighed`` why some have no importance; ``left_out`` counts
-    those beyond the limit, ``rounds`` the questions that it took to write them.
+    those beyond the limit, ``rounds`` the questions that it took to write them. Of a bank that was created ``read``
+    counts the passages that were read, of ``passages`` that there are.
     """
 
     units: tuple[Unit, ...]
@@ -37,6 +37,8 @@ class NuggetSet:
     unweighed: str = ""
     left_out: int = 0
     rounds: int = 0
+    read: int = 0
+    passages: int = 0
 
     def counts(self) -> dict[str, Any]:
         """For a score's detail: how many are vital, okay or of no known importance, and what is missing."""
@@ -49,12 +51,9 @@ class NuggetSet:
             found["why_unweighed"] = self.unweighed
         if self.left_out:
             found["left_out"] = self.left_out
+        if self.passages:
+            found["passages"] = {"read": self.read, "of": self.passages}
         return found
-
-
-def same(text: str) -> str:
-    """What two nuggets have in common that say the same in the same words: case, blanks and final signs aside."""
-    return " ".join(text.casefold().split()).rstrip(_ENDS)
 
 
 def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
@@ -68,7 +67,7 @@ def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
         (written,) = yield from ask(
             Write("nuggetize", "nugget", record.question or "", sentences, known=known, most=most)
         )
-        fresh = {key: unit for unit in written.units if (key := same(unit.text)) and key not in found}
+        fresh = {key: unit for unit in written.units if (key := folded(unit.text)) and key not in found}
         room = most - len(found)
         found.update(islice(fresh.items(), room))
         left_out = max(0, len(fresh) - room)
@@ -82,32 +81,36 @@ def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: fl
     """Write a bank from the contexts: windows in order, each of which returns the whole updated list.
 
     Passages whose ``judgment`` is below ``min_judgment`` are left out, those without one stay. It ends early
-    when two windows in a row change nothing. A window that fails leaves the list as it was, and is told of.
+    when two windows in a row change nothing of a list that holds something. A window that fails leaves the list
+    as it was, and is told of.
     """
     passages = _judged_relevant(record, min_judgment)
     found: tuple[str, ...] = ()
+    cut: dict[str, None] = {}
     failures: dict[str, None] = {}
-    rounds = idle = left_out = 0
+    rounds = idle = read = 0
     for start in range(0, len(passages), window):
         if idle == 2:
             break
         rounds += 1
+        part = passages[start : start + window]
         (written,) = yield from ask(
-            Write(
-                "nuggetize", "nugget", record.question or "",
-                passages=passages[start : start + window], known=found, most=most,
-            )
-        )  # fmt: skip
+            Write("nuggetize", "nugget", record.question or "", passages=part, known=found, most=most)
+        )
+        read += len(part)
         if written.failure:
             failures[written.failure] = None
+            idle = 0
             continue
-        listed = {key: unit.text for unit in written.units if (key := same(unit.text))}
-        left_out = max(0, len(listed) - most)
+        listed = {key: unit.text for unit in written.units if (key := folded(unit.text))}
+        cut.update(dict.fromkeys(islice(listed, most, None)))
         updated = tuple(islice(listed.values(), most)) or found  # an empty list takes nothing back
-        idle = idle + 1 if {*map(same, updated)} == {*map(same, found)} else 0
+        unchanged = [*map(folded, updated)] == [*map(folded, found)]
+        idle = idle + 1 if found and unchanged else 0
         found = updated
     units = _numbered(record, "bank", (Unit("", "nugget", text) for text in found))
-    return NuggetSet(units, "; ".join(failures), "", left_out, rounds)
+    left_out = len(cut.keys() - set(map(folded, found)))
+    return NuggetSet(units, "; ".join(failures), "", left_out, rounds, read, len(record.passages))
 
 
 def created_bank(record: Record, window: int, most: int, min_judgment: float, keep: int) -> Flow[NuggetSet]:
@@ -241,6 +244,19 @@ def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: boo
         question="" if support else record.question or "", passages=record.passages if support else (),
         reasons=reasons, evidence=support,
     )  # fmt: skip
+
+
+def check_bank_parameters(metric: Any) -> None:
+    """Refuse what cannot be meant of the parameters by which a bank is created."""
+    for name, least in (("window", 1), ("max_nuggets", 1), ("keep", 0)):
+        whole_number(metric, name, least)
+    least_judgment = metric.min_judgment
+    if (
+        isinstance(least_judgment, bool)
+        or not isinstance(least_judgment, int | float)
+        or not math.isfinite(least_judgment)
+    ):
+        metric.refuse("min_judgment", least_judgment, "a number")
 
 
 def whole_number(metric: Metric, name: str, least: int) -> None:

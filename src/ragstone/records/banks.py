@@ -25,9 +25,11 @@ from ragstone.records.jsontext import excerpt
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import SetAside, Source, open_records, stem_of
 from ragstone.records.survey import Note
+from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
 NOT_IN_BANK: Final = "nuggets: the bank has none for this topic"
+OTHER_QUESTION: Final = "nuggets: the bank asks another question under this topic"
 EMPTY: Final = "nuggets: an empty list"
 NONE_HERE: Final = "nuggets: a record without any, passed over"
 REWORDED: Final = "question: worded otherwise than in the first record of its topic, which stays"
@@ -53,12 +55,23 @@ class Bank:
     notes: tuple[Note, ...] = ()
 
     def given_to(self, record: Record) -> Record:
-        """The record with the nuggets of its topic in place of its own; None and a note where there are none."""
-        found = self.nuggets.get(record.topic or record.id)
+        """The record with the nuggets of its topic in place of its own; None and a note where there are none.
+
+        A record without a question gets the bank's; where both have one and they differ, a note says so: topics
+        with the same number may be those of another year.
+        """
+        topic = record.topic or record.id
+        found = self.nuggets.get(topic)
         notes = [note for note in record.notes if note not in OF_NUGGETS and note != values.NO_ASSIGNMENT]
         if found is None:
             notes.append(NOT_IN_BANK)
-        return replace(record, nuggets=found, notes=tuple(notes))
+        question, asked = record.question, self.questions.get(topic, "")
+        if found is not None and asked:
+            if not (question or "").strip():
+                question = asked
+            elif folded(asked) != folded(question or ""):
+                notes.append(OTHER_QUESTION)
+        return replace(record, question=question, nuggets=found, notes=tuple(notes))
 
 
 def read_bank(source: Any) -> Bank:

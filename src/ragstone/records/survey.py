@@ -67,7 +67,10 @@ class Survey:
         lines = []
         if self.renamed:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
-            lines.append(f"{self.renamed} records have an id that came before: {shown}; the second is called 'id#2'")
+            verb = "has" if self.renamed == 1 else "have"
+            lines.append(
+                f"{_records(self.renamed)} {verb} an id that came before: {shown}; the second is called 'id#2'"
+            )
         lines += map(str, self.notes)
         return tuple(lines)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ragstone.records.jsontext import kind
 from ragstone.records.names import Names
+from ragstone.segment import folded
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
 PASSAGE_IDS: Final = ("id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id")
@@ -28,8 +29,6 @@ ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
 LONGEST_NUGGET: Final = 100
 """Words above which a text is hardly one fact."""
 
-ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
-"""Signs that may end a sentence, and blanks."""
 
 BLANK_NUGGET: Final = "nuggets: a blank one, left out"
 SAME_NUGGET: Final = "nuggets: one that says the same as an earlier one, left out"
@@ -51,15 +50,6 @@ class UnfitError(Exception):
         self.expected = expected
         self.field = field
         super().__init__(found)
-
-
-def folded(text: str) -> str:
-    """What two texts have in common that say the same in the same words: case, blanks and final signs aside.
-
-    A text of nothing but such signs is left as it is. Folding twice changes nothing more.
-    """
-    plain = " ".join(text.casefold().split())
-    return plain.rstrip(ENDS) or plain
 
 
 def identifier(value: Any, notes: list[str]) -> str:
@@ -171,10 +161,10 @@ def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
     found: dict[str, tuple[int, Nugget]] = {}
     for number, item in enumerate(value, 1):
         nugget = _nugget(item, number, notes)
-        if not nugget.text.strip():
+        key = folded(nugget.text)
+        if not key:
             notes.append(BLANK_NUGGET)
             continue
-        key = folded(nugget.text)
         if key in found:
             notes.append(SAME_NUGGET)
             found[key] = _one(*found[key], nugget, number, notes)

@@ -21,7 +21,7 @@ import orjson
 from ragstone import metrics
 from ragstone.errors import ConfigError, InputError
 from ragstone.records import FORMS, Form, Row, lines
-from ragstone.report.assignments import assignment
+from ragstone.report.assignments import assignment, run_of
 from ragstone.report.files import file_name
 from ragstone.report.leaderboard import Entry, Leaderboard, OnMissing
 from ragstone.report.run import Run
@@ -147,8 +147,7 @@ def board_of(run: Run) -> Leaderboard:
     for result in run.results():
         if "set_aside" in result:
             continue
-        system = result["meta"].get("run_id")
-        name = str(system) if isinstance(system, str | int) and str(system) else run.name
+        name = run_of(result["meta"], run.name)
         values = {score["metric"]: score["value"] for score in result["scores"]}
         try:
             board.add(Entry(name, result["topic"], values))

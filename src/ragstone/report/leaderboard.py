@@ -7,6 +7,7 @@ answered. A judge that failed is not a missing answer, and is never a zero.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -27,7 +28,10 @@ NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run on one topic: a value by measure, None where there is none. ``answered`` is False for a blank answer."""
+    """One run on one topic: a value by measure, None where there is none.
+
+    ``answered`` is False for a blank answer; ``possible`` are the measures that an answer to the topic could have.
+    """
 
     run: str
     topic: str
@@ -35,6 +39,7 @@ class Entry:
     answered: bool = True
     nuggets: int | None = None
     unjudged: int = 0
+    possible: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,71 +85,87 @@ class Leaderboard:
         return {run: lost for run, lost in found.items() if lost}
 
     def standings(self, on_missing: OnMissing = "warn") -> tuple[Standing, ...]:
-        """The means of each run.
+        """The means of each run over the values of ``counted``."""
+        missing = self.missing()
+        found = []
+        for run, topics in self.counted(on_missing).items():
+            columns: dict[str, list[float]] = {measure: [] for measure in self.measures}
+            for values in topics.values():
+                for measure, value in values.items():
+                    columns[measure].append(value)
+            means = {measure: mean(values) if values else None for measure, values in columns.items()}
+            counts = {measure: len(values) for measure, values in columns.items()}
+            found.append(Standing(run, means, counts, len(missing.get(run, ()))))
+        return tuple(found)
 
-        A topic that a run has not answered: ``error`` is an InputError; ``warn`` leaves it out of that run's means;
-        ``skip`` leaves it out of every run's; ``zero`` counts it as 0 in every measure that has a value for another
-        run on that topic.
+    def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, dict[str, float]]]:
+        """By run and topic the values that count.
+
+        A topic that a run has not answered: ``error`` is an InputError; ``warn`` leaves it out of that run; ``zero``
+        counts it as 0 in every measure that an answer to the topic could have; ``skip`` leaves it out of every run,
+        and so it does with a measure of a topic that any run has no value for, so that all runs are compared on the
+        same.
         """
         missing = self.missing()
         if missing and on_missing == "error":
             raise InputError(f"{missed(missing)}; --on-missing warn, skip or zero goes on")
-        skipped = {topic for lost in missing.values() for topic in lost} if on_missing == "skip" else set()
-        valued = {
+        found: dict[str, dict[str, dict[str, float]]] = {run: {} for run in self.runs}
+        for (run, topic), entry in self.entries.items():
+            if entry.answered:
+                found[run][topic] = {m: value for m, value in entry.values.items() if value is not None}
+        if on_missing == "zero":
+            possible = self._possible()
+            for run, topics in missing.items():
+                for topic in topics:
+                    found[run][topic] = {m: 0.0 for m in self.measures if (topic, m) in possible}
+        if on_missing == "skip":
+            for topic in self.topics():
+                shared = set.intersection(*(set(values.get(topic, ())) for values in found.values()))
+                for values in found.values():
+                    values[topic] = {m: value for m, value in values.get(topic, {}).items() if m in shared}
+        return found
+
+    def _possible(self) -> set[tuple[str, str]]:
+        """Each topic with the measures that an answer to it could have, as far as any run tells."""
+        return {
             (topic, measure)
             for (_, topic), entry in self.entries.items()
-            for measure, value in entry.values.items()
-            if value is not None
+            for measure in (*entry.possible, *(m for m, value in entry.values.items() if value is not None))
         }
-        by_run: dict[str, list[Entry]] = {}
-        for (run, _), entry in self.entries.items():
-            by_run.setdefault(run, []).append(entry)
-        zeroed = valued if on_missing == "zero" else set()
-        return tuple(
-            self._standing(run, entries, missing.get(run, []), skipped, zeroed) for run, entries in by_run.items()
-        )
 
-    def _standing(
-        self, run: str, entries: list[Entry], lost: list[str], skipped: set[str], zeroed: set[tuple[str, str]]
-    ) -> Standing:
-        left_out = skipped.union(lost)
-        counted: dict[str, list[float]] = {measure: [] for measure in self.measures}
-        for entry in entries:
-            if entry.topic not in left_out:
-                for measure, value in entry.values.items():
-                    if value is not None:
-                        counted[measure].append(value)
-        for topic in lost:
-            for measure in self.measures:
-                if (topic, measure) in zeroed:
-                    counted[measure].append(0.0)
-        return Standing(
-            run,
-            {measure: mean(values) if values else None for measure, values in counted.items()},
-            {measure: len(values) for measure, values in counted.items()},
-            len(lost),
-        )
+    def on_shared(self, other: Leaderboard) -> tuple[Leaderboard, Leaderboard]:
+        """Both with no more than the answers that both have scored."""
+        shared = self.entries.keys() & other.entries.keys()
+        return self._only(shared), other._only(shared)
+
+    def _only(self, keys: AbstractSet[tuple[str, str]]) -> Leaderboard:
+        return Leaderboard(self.measures, {key: entry for key, entry in self.entries.items() if key in keys})
 
     def rows(self, on_missing: OnMissing = "warn") -> Iterator[Row]:
-        """Every value by run, topic and measure, then the means under the topic ``all``; what is absent is left out."""
-        for entry in self.entries.values():
-            for measure, value in entry.values.items():
-                if value is not None:
-                    yield Row(entry.run, entry.topic, _written(measure), value)
+        """Every value that counts by run, topic and measure, then the means of just these under the topic ``all``."""
+        for run, topics in self.counted(on_missing).items():
+            for topic, values in topics.items():
+                for measure, value in values.items():
+                    yield Row(run, topic, _written(measure), value)
         for standing in self.standings(on_missing):
-            for measure, value in standing.means.items():
-                if value is not None:
-                    yield Row(standing.run, ALL, _written(measure), value)
+            for measure, mean_value in standing.means.items():
+                if mean_value is not None:
+                    yield Row(standing.run, ALL, _written(measure), mean_value)
 
     def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
-        """A row per run and topic, then one per run with the means, as nugget tools write them."""
-        for entry in self.entries.values():
-            scores = {_written(measure): entry.values.get(measure) for measure in self.measures}
-            yield {
-                "run_id": entry.run, "qid": entry.topic, **scores,
-                "nuggets": entry.nuggets, "unjudged": entry.unjudged,
-                **({} if entry.answered else {"status": "empty"}),
-            }  # fmt: skip
+        """A row per run and topic with the values that count, then one per run with the means of just these."""
+        counted = self.counted(on_missing)
+        for run, topics in counted.items():
+            for topic in self.topics():
+                entry = self.entries.get((run, topic))
+                if entry is None and topic not in topics:
+                    continue
+                scores = {_written(measure): topics.get(topic, {}).get(measure) for measure in self.measures}
+                yield {
+                    "run_id": run, "qid": topic, **scores,
+                    "nuggets": entry.nuggets if entry else None, "unjudged": entry.unjudged if entry else 0,
+                    **({} if entry and entry.answered else {"status": "empty" if entry else "missing"}),
+                }  # fmt: skip
         for standing in self.standings(on_missing):
             scores = {_written(measure): standing.means.get(measure) for measure in self.measures}
             yield {
@@ -174,15 +195,16 @@ def missed(missing: Mapping[str, list[str]]) -> str:
 
 
 def from_rows(rows: Iterable[Row]) -> Leaderboard:
-    """A leaderboard that was read; its own ``all`` rows are left out, since means are made of the topics.
+    """A leaderboard that was read; the ``all`` rows of a run are left out, since means are made of its topics.
 
-    Where there are only such rows they are the one topic.
+    Of a run that has only such rows they are the one topic.
     """
     listed = list(rows)
-    topics = [row for row in listed if row.topic != ALL] or listed
+    detailed = {row.run for row in listed if row.topic != ALL}
     values: dict[tuple[str, str], dict[str, float | None]] = {}
-    for row in topics:
-        values.setdefault((row.run, row.topic), {})[_read(row.measure)] = row.value
+    for row in listed:
+        if row.topic != ALL or row.run not in detailed:
+            values.setdefault((row.run, row.topic), {})[_read(row.measure)] = row.value
     board = Leaderboard()
     for (run, topic), found in values.items():
         board.add(Entry(run, topic, found))
@@ -200,24 +222,38 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
         )
         for nugget in listed
     ]
-    values = {column: recall.value for column, recall in recalls(held).items()}
-    return Entry(run, topic, values, answered, len(listed), sum(one.lenient is None for one in held))
+    found = recalls(held)
+    values = {column: recall.value for column, recall in found.items()}
+    possible = frozenset(column for column, recall in found.items() if recall.asked)
+    unjudged = sum(one.lenient is None for one in held) if answered else 0
+    return Entry(run, topic, values, answered, len(listed), unjudged, possible)
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two leaderboards rank the runs that both have: Kendall's tau-b of two measures, None if undefined."""
+    """How alike two leaderboards rank the runs that both have: Kendall's tau-b of two measures, None if undefined.
+
+    ``topics`` is how many topics the means stand on; None where each side stands on its own.
+    """
 
     measure: str
     other: str
     runs: int
     tau: float | None
+    topics: int | None = None
 
 
-def rank_agreement(ours: Iterable[Standing], theirs: Iterable[Standing]) -> list[Agreement]:
-    """Tau of each measure that both have by name; where they share none, of each with each."""
-    mine = {standing.run: standing.means for standing in ours}
-    other = {standing.run: standing.means for standing in theirs}
+def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[Agreement]:
+    """Tau of each measure that both have by name; where they share none, of each with each.
+
+    Means stand on the answers that both have scored. Where one of the two has only means, or they share no topic,
+    the means of each are compared as they are.
+    """
+    only_means = ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys()
+    if not only_means:
+        ours, theirs = ours.on_shared(theirs)
+    mine = {standing.run: standing.means for standing in ours.standings()}
+    other = {standing.run: standing.means for standing in theirs.standings()}
     shared = [run for run in mine if run in other]
     left = tuple(dict.fromkeys(measure for run in shared for measure in mine[run]))
     right = tuple(dict.fromkeys(measure for run in shared for measure in other[run]))
@@ -228,5 +264,5 @@ def rank_agreement(ours: Iterable[Standing], theirs: Iterable[Standing]) -> list
             (x, y) for run in shared if (x := mine[run].get(a)) is not None and (y := other[run].get(b)) is not None
         ]
         tau = kendall_tau([x for x, _ in values], [y for _, y in values]) if len(values) > 1 else None
-        found.append(Agreement(a, b, len(values), tau))
+        found.append(Agreement(a, b, len(values), tau, None if only_means else len(ours.topics())))
     return found

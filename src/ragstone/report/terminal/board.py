@@ -234,7 +234,9 @@ def _against(told: Board, look: Look) -> RenderableType:
         lines.append(Text(f"and {len(pairs) - MOST_PAIRS} more, with --json", style="quiet"))
     runs = sorted({one.runs for one in listed})
     counted = plural(runs[-1], "run") if len(runs) == 1 else f"{runs[0]} to {plural(runs[-1], 'run')}"
-    return section(title, indented(Group(*lines)), note=f"over {counted} that both have")
+    topics = next((one.topics for one in listed if one.topics is not None), None)
+    shared = f", on {plural(topics, 'topic')} that both scored" if topics is not None else ", each on its own topics"
+    return section(title, indented(Group(*lines)), note=f"over {counted} that both have{shared}")
 
 
 def _rank(measure: str) -> int:

@@ -15,7 +15,7 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.report.run import Run
 from ragstone.report.terminal.grounds import Grounds
 from ragstone.report.terminal.methods import comparable, exact, methods_block, signed
-from ragstone.report.terminal.nuggets import facts_of, importance, nugget_table
+from ragstone.report.terminal.nuggets import Fact, facts_of, importance, nugget_table
 from ragstone.report.terminal.outcome import Place, beside, facts_block, handle, missing_block, title_line
 from ragstone.report.terminal.screen import Look, Page, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import NBSP, flat, plural, shorten
@@ -111,20 +111,24 @@ def _record(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> Group
 
 
 def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> list[Text]:
-    """The vital nugget with the lowest value, or of all where none is vital; that all have the best, if they do."""
+    """The nugget that takes most from the value, by its weight and what it falls short of; that none does, if so."""
     metric = PAIRS[gap.aspect][1]
     facts = facts_of(result, (metric,))
     if not facts:
         return []
-    vital = [fact for fact in facts if fact.unit.get("importance") == "vital"]
-    judged = [fact for fact in vital or facts if fact.lowest is not None]
-    worst = min(judged, key=lambda fact: fact.lowest or 0.0, default=(vital or facts)[0])
+    judged = [fact for fact in facts if fact.lowest is not None]
+    worst = max(judged, key=lambda fact: _weight(fact) * (1 - (fact.lowest or 0.0)), default=facts[0])
     if judged and worst.lowest == 1:
         what = "supported" if gap.aspect == "groundedness" else "relevant"
-        which = plural(len(judged), "vital nugget" if vital else "nugget").replace(NBSP, " ")
+        which = plural(len(judged), "nugget").replace(NBSP, " ")
         return [Text(f"{which}, {what}" if len(judged) == 1 else f"{which}, all {what}", style="quiet")]
     verdict = worst.verdicts[metric]
     head = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), "  ")
     head.append(shorten(flat(worst.unit["text"]), room - head.cell_len, look.ellipsis))
     why = flat(verdict.get("failure") or verdict["reason"])
     return [head, *([Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet")] if why else [])]
+
+
+def _weight(fact: Fact) -> float:
+    """What a nugget weighs where the weights are the default ones: enough to rank by."""
+    return 2.0 if fact.unit.get("importance") == "vital" else 1.0
