@@ -89,7 +89,8 @@ class _Counting:
 
     def __call__(self, line: bytes) -> None:
         self.written(line)
-        self.grades.update(nugget["assignment"] for nugget in orjson.loads(line)["nuggets"])
+        # The nuggets of a blank answer are listed and not assigned.
+        self.grades.update(n["assignment"] for n in orjson.loads(line)["nuggets"] if "assignment" in n)
 
     def assigned(self) -> Assigned:
         """The counts."""
