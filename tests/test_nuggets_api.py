@@ -433,3 +433,12 @@ def test_a_panel_between_two_labels_is_never_stricter_than_it_is_lenient(tmp_pat
 def test_standard_input_is_one_thing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="standard input can be only one of the records and --nuggets"):
         assigned(tmp_path, "-", nuggets="-")
+
+
+def test_what_is_odd_in_a_bank_is_said(tmp_path: Path) -> None:
+    bank = lines(tmp_path / "b.jsonl", {"qid": "q1", "nuggets": [{"text": "a", "importance": "critical"}, "A."]})
+    run = evaluate([topic("q1", "x")], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
+    notes = " ".join(run.summary()["notes"])
+    run.store.close()
+    assert "b.jsonl: nuggets: an importance that is neither vital nor okay, taken as not given" in notes
+    assert "nuggets: one that says the same as an earlier one, left out" in notes

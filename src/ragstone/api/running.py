@@ -86,7 +86,8 @@ async def weigh(source: Any, options: Options) -> Run:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
         try:
-            return await _run(plan, records, store, options, judging_itself(plan.judges.values(), generators))
+            notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank)]
+            return await _run(plan, records, store, options, notes)
         except BaseException:
             store.close()
             raise
@@ -160,6 +161,11 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
     if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
         raise ConfigError("standard input can be only one of the records and --nuggets")
     return read_bank(spec.nuggets)
+
+
+def _odd(bank: Bank | None) -> list[str]:
+    """What is odd about a bank, for the user."""
+    return [f"{bank.name}: {note}" for note in bank.notes] if bank else []
 
 
 def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:

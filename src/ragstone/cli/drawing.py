@@ -17,7 +17,7 @@ from ragstone.cli.ending import say
 from ragstone.report.terminal.lists import messages, warnings
 from ragstone.report.terminal.live import Bar, Watch
 from ragstone.report.terminal.screen import Screen, screen
-from ragstone.report.terminal.text import flat
+from ragstone.report.terminal.text import NBSP, flat, plural
 
 EVERY: Final = 10.0
 """Seconds between two lines where nothing can be drawn over."""
@@ -50,7 +50,8 @@ class Drawn:
         else:
             judged = ", ".join(progress.judges)
             run = f"run {progress.run}: " if progress.run else ""
-            self._print(f"{run}{progress.total:,} records, {', '.join(progress.metrics)}, by {judged}")
+            counted = plural(progress.total, "record").replace(NBSP, " ")
+            self._print(f"{run}{counted}, {', '.join(progress.metrics)}, by {judged}")
 
     def going_on(self) -> AbstractContextManager[None]:
         """Draw for as long as this lasts: over and over on a terminal, else a line now and then."""
