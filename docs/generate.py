@@ -43,6 +43,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.timeout": "Seconds to wait for one reply.",
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts.",
+    "judges.NAME.context": "Tokens of material it takes at once, for what can be asked in pieces; 0: not known.",
     "judges.NAME.structured": "Whether to send a JSON schema for the answer.",
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
@@ -131,6 +132,7 @@ def judges_page() -> str:
         "| name | address | variable of the key |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | a recording; no network | none |",
+        "| `human:FILE` | labels that people gave, for the step `trace`; no network | none |",
     ]  # fmt: skip
     for name, preset in PRESETS.items():
         address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"

@@ -40,7 +40,7 @@ OnError = Literal["stop", "skip"]
 
 
 _HARMLESS: Final = frozenset(
-    ("model", "concurrency", "timeout", "temperature", "max_tokens", "structured", "seed", "price")
+    ("model", "concurrency", "timeout", "temperature", "max_tokens", "context", "structured", "seed", "price")
 )
 """Settings of a judge whose value a message may repeat."""
 
@@ -63,6 +63,7 @@ class _Judge(_Table):
     timeout: float | int = Field(default=120, gt=0)
     temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)
+    context: int = Field(default=0, ge=0)
     structured: bool = True
     seed: int | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -455,6 +456,7 @@ def _spec(name: str, file: _File) -> Spec:
             timeout=float(table.timeout),
             temperature=None if isinstance(table.temperature, str) else float(table.temperature),
             max_tokens=table.max_tokens,
+            context=table.context,
             structured=table.structured,
             extra=extra,
             price=(float(table.price.input), float(table.price.output)) if table.price else None,

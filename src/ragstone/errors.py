@@ -64,7 +64,7 @@ class BackendError(JudgeError):
 
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``hint``: what the user can do.
+    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes.
     """
 
     def __init__(
@@ -76,11 +76,13 @@ class BackendError(JudgeError):
         fatal: bool = False,
         retry_after: float | None = None,
         hint: str = "",
+        too_long: bool = False,
     ) -> None:
         self.retryable = retryable
         self.fatal = fatal
         self.retry_after = retry_after
         self.hint = hint
+        self.too_long = too_long
         super().__init__(message, judge=judge)
 
 

@@ -1,9 +1,9 @@
 """Every question that a metric can ask, and what an answer to it looks like.
 
 There are three shapes. ``Write``: list the units that this text holds. ``Rate``: put these units on a scale,
-held against this text. ``Trace``: mark, sentence by sentence, what is relevant, used and supported; it comes
-with the metric that asks it. A question says everything that a judge needs and nothing about judges: no
-model, no prompt, no format. Questions are values: two metrics that ask equal questions pay for one answer.
+held against this text. ``Trace``: mark, sentence by sentence, what is relevant, used and supported. A question
+says everything that a judge needs and nothing about judges: no model, no prompt, no format. Questions are values:
+two metrics that ask equal questions pay for one answer.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final, Generic, Literal, TypeVar, get_args
 
 from ragstone.types import Passage, Scale, Unit, Verdict
 
-Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance"]
+Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
 """The steps that can be routed to judges.
 
 ``claims``: write the claims of a part of a response. ``nuggetize``: write the nuggets of a response, or of
 passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
 or nuggets against the passages. ``assign``: rate nuggets by whether a response holds them.
 ``response_support``: rate a whole response against all passages joined. ``relevance``: rate passages, claims,
-nuggets or a response against the question.
+nuggets or a response against the question. ``trace``: mark the sentences of contexts and response.
 """
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -32,6 +32,17 @@ GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2
 SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
 IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
+
+
+Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
+"""What a response sentence may rest on that is no sentence of the contexts (RAGBench, arXiv 2407.11005)."""
+
+SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
+
+
+def key_of(unit: Unit) -> str:
+    """The key of a sentence that is traced: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
+    return unit.id.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,30 @@ class Written:
     failure: str = ""
 
 
-Answer = Rated | Written
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The answer to a ``Trace``.
+
+    ``relevant`` and ``utilized`` are keys of context sentences in their order, None where the judge did not say.
+    ``verdicts`` has one for each response sentence, in order, none missing: ``yes`` where it is fully supported.
+    ``support`` are the keys that each rests on, special ones among them, in the order of the verdicts. ``overall`` is
+    the judge's own word on the whole, where it gave one. ``dropped`` lists keys that it made up. ``parts`` is how
+    many pieces the contexts were asked about in; ``failure`` says what could not be read.
+    """
+
+    relevant: tuple[str, ...] | None
+    utilized: tuple[str, ...] | None
+    verdicts: tuple[Verdict, ...]
+    support: tuple[tuple[str, ...], ...]
+    relevance_reason: str = ""
+    support_reason: str = ""
+    overall: bool | None = None
+    dropped: tuple[str, ...] = ()
+    parts: int = 1
+    failure: str = ""
+
+
+Answer = Rated | Written | Traced
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 
@@ -105,3 +139,16 @@ class Rate(Question[Rated]):
     skippable: bool = False
     wording: int = 1
     temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(Question[Traced]):
+    """Mark, sentence by sentence, what of the contexts is relevant, what the response used, and what supports it.
+
+    ``sentences`` are those of all contexts, each with its passage as parent and its span there; ``response`` those of
+    the response. Their keys (see ``key_of``) are unique.
+    """
+
+    question: str
+    sentences: tuple[Unit, ...]
+    response: tuple[Unit, ...]

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from ragstone.cli import app
-from ragstone.questions import Question, Rate, Rated, Write, Written
+from ragstone.questions import YES_NO, Question, Rate, Rated, Trace, Traced, Write, Written, key_of
 from ragstone.types import Quote, Span, Unit, Verdict
 
 WRONG = ("986", "two hours between doses", "always larger", "Purple elephants", "бесплатно")
@@ -55,8 +55,10 @@ def ragstone(
     return Came(result.exit_code, result.stdout, result.stderr)
 
 
-def answers(question: Question[Any]) -> Rated | Written:
+def answers(question: Question[Any]) -> Rated | Traced | Written:
     """A judge that always says the same: what holds one of the words of ``WRONG`` is not supported."""
+    if isinstance(question, Trace):
+        return _traced(question)
     if isinstance(question, Write):
         units = [
             Unit(f"claim/{n}", question.level, sentence.text, sentence.span, sentence.id, 0.9, question.part)
@@ -83,6 +85,18 @@ def _verdict(question: Rate, unit: Unit) -> Verdict:
             evidence += (Quote("", None, "words that are nowhere", verbatim=False),)
     reason = "the contexts say otherwise" if wrong else "it stands there"
     return Verdict(unit, label, scale.value(label), "scripted", scale.raw(label), None, evidence, reason)
+
+
+def _traced(question: Trace) -> Traced:
+    """The first sentence of the contexts is relevant and used, the second relevant, the third used."""
+    keys = tuple(key_of(unit) for unit in question.sentences)
+    wrong = [any(word in unit.text for word in WRONG) for unit in question.response]
+    verdicts = tuple(
+        Verdict(unit, label, YES_NO.value(label), "scripted", YES_NO.raw(label), reason="so it is traced")
+        for unit, bad in zip(question.response, wrong, strict=True)
+        for label in ("no" if bad else "yes",)
+    )
+    return Traced(keys[:2], keys[:1] + keys[2:3], verdicts, tuple(() if bad else keys[:1] for bad in wrong))
 
 
 def write(path: str, *rows: Mapping[str, Any]) -> str:

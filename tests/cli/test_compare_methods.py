@@ -14,7 +14,7 @@ from terminal import TRACES, WIDTHS, ragstone, row, write
 from terminal import answers as usual
 
 from ragstone import api, evaluate
-from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Write, Written
+from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
 from ragstone.records import read_leaderboard
 from ragstone.report.terminal.nuggets import grade
 from ragstone.testing import FakeServer, ScriptedJudge
@@ -28,7 +28,7 @@ GRADES = {"support": ("3", "2", "0"), "relevance": ("3", "1", "0"), "assign": ("
 HOSTILE = "\x1b[31mred\x9b2J \u202e[bold]markup[/]"
 
 
-def nuggets_of_a_kettle(question: Question[Any]) -> Rated | Written:
+def nuggets_of_a_kettle(question: Question[Any]) -> Rated | Traced | Written:
     """Three facts: vital, okay, of unknown importance; graded, assigned and quoted as told above."""
     if isinstance(question, Write):
         if question.task != "nuggetize" or question.known:

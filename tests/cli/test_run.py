@@ -90,7 +90,7 @@ def test_what_auto_leaves_out_is_said() -> None:
     """With the reason."""
     lone = {"id": "1", "question": "What?", "response": "Steel is hard."}
     came = ragstone("run", write("a.jsonl", lone), "-q")
-    assert "response_groundedness: no record has contexts" in came.flat
+    assert "response_groundedness, trace: no record has contexts" in came.flat
 
 
 def test_options_reach_the_run() -> None:

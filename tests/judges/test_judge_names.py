@@ -53,7 +53,10 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("opnai:gpt", "no judge 'opnai:gpt'; did you mean 'openai'? known are embedded, replay:FILE, anthropic:MODEL"),
+        (
+            "opnai:gpt",
+            "no judge 'opnai:gpt'; did you mean 'openai'? known are embedded, replay:FILE, human:FILE, anthropic:MODEL",
+        ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),
         ("openai", "no judge 'openai'; did you mean 'openai'?"),
@@ -109,7 +112,7 @@ def test_a_judge_of_the_users_own_is_named_by_its_table_and_address() -> None:
 
 
 def test_a_judge_is_built_from_its_spec_to_the_last_setting() -> None:
-    spec = Spec("mine", "openai", "m", "http://host/v1/", "MY_KEY", 3, 7.5, 0.3, 99, False, {"seed": 1})
+    spec = Spec("mine", "openai", "m", "http://host/v1/", "MY_KEY", 3, 7.5, 0.3, 99, 8000, False, {"seed": 1})
     judge = build(spec)
     assert isinstance(judge, PromptedJudge)
     assert isinstance(judge.backend, OpenAIBackend)
@@ -118,7 +121,7 @@ def test_a_judge_is_built_from_its_spec_to_the_last_setting() -> None:
     assert (judge.backend.key_variable, judge.backend.key_header) == ("MY_KEY", "Authorization")
     assert (judge.backend.concurrency, judge.backend.timeout, judge.backend.free) == (3, 7.5, False)
     settings = judge.settings
-    assert (settings.temperature, settings.max_tokens, settings.structured) == (0.3, 99, False)
+    assert (settings.temperature, settings.max_tokens, settings.context, settings.structured) == (0.3, 99, 8000, False)
     assert settings.extra == {"seed": 1}
 
 

@@ -11,7 +11,7 @@ from material import columns, passages, record, weigh
 
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric
-from ragstone.questions import LIKERT, TASKS, Question, Rate, Rated, Write
+from ragstone.questions import LIKERT, TASKS, Question, Rate, Rated, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Unit, Verdict
 
 NAMES = st.sampled_from(sorted(catalogue()))
@@ -49,6 +49,10 @@ def test_any_record_and_any_verdicts_give_a_value_in_range(
     def answer(question: Question[Any]) -> Any:
         if isinstance(question, Write):
             return data.draw(st.lists(TEXTS, max_size=4))
+        if isinstance(question, Trace):
+            keys = st.none() | st.lists(st.sampled_from([*map(key_of, question.sentences), "made_up"]), max_size=4)
+            support = {key_of(unit): data.draw(keys) for unit in question.response}
+            return {"relevant": data.draw(keys), "utilized": data.draw(keys), "support": support}
         assert isinstance(question, Rate)
         labels = [*question.scale.labels, None, "nonsense", *([TRIVIAL] if question.skippable else [])]
         return [data.draw(st.sampled_from(labels)) for _ in question.units] or "0"
@@ -149,8 +153,8 @@ def test_equal_records_give_equal_questions(name: str, response: str, contexts: 
     """Nothing in a question depends on anything but the record and the parameters."""
 
     def asked() -> list[Question[Any]]:
-        script: dict[str, list[str | None]] = {task: [None] for task in TASKS}
-        script.update(claims=["One."], nuggetize=["One."])
+        script: dict[str, Any] = {task: [None] for task in TASKS}
+        script.update(claims=["One."], nuggetize=["One."], trace={})
         return columns(find(name)(), record(response, *(contexts or ["x"])), script)[1]
 
     first, second = asked(), asked()

@@ -18,6 +18,10 @@ BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids
 FINE = {
     "claims": ["One.", "Two."], "nuggetize": ["One.", "Two."], "importance": "vital", "support": "yes",
     "assign": "support", "relevance": "yes", "response_support": "2",
+    "trace": {
+        "relevant": ["doc_0_s0"], "utilized": ["doc_0_s0"],
+        "support": {f"resp_s{n}": ["doc_0_s0"] for n in range(3)},
+    },
 }  # fmt: skip
 GRADED = {**FINE, "support": "3", "relevance": "3"}
 

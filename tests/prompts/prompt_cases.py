@@ -14,6 +14,7 @@ from ragstone.questions import (
     YES_NO,
     Question,
     Rate,
+    Trace,
     Write,
 )
 from ragstone.types import Level, Passage, Span, Unit
@@ -39,6 +40,14 @@ PARTS = (
 NUGGETS = units("nugget", "Bern is the capital of Switzerland", "Bern lies on the Aare")
 ANSWER = (Passage("response", "Bern is the capital.\nIt lies on a river.", 1),)
 LISTED = ("Bern is the capital of Switzerland", "Zürich is the largest city")
+TRACED = (
+    Unit("r/doc_0_s0", "sentence", "Bern is the capital of Switzerland.", Span(0, 35), "doc-1"),
+    Unit("r/doc_0_s1", "sentence", "It lies\non the Aare.", Span(36, 56), "doc-1"),
+    Unit("r/doc_2_s0", "sentence", 'Zürich is "the largest city" {of Switzerland}.', Span(0, 46), "doc-3"),
+)
+ANSWERED = tuple(
+    Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(("Bern is the capital.", "It is on a river."))
+)
 
 CASES: dict[str, Question[Any]] = {
     "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
@@ -95,5 +104,6 @@ CASES: dict[str, Question[Any]] = {
     ),
     "assign-support3": Rate("assign", NUGGETS[:1], SUPPORT_3, "", ANSWER),
     "assign-support2-evidence": Rate("assign", NUGGETS, SUPPORT_2, QUESTION, ANSWER, evidence=True),
+    "trace": Trace("trace", QUESTION, TRACED, ANSWERED),
     "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
 }

@@ -50,8 +50,14 @@ def test_the_prompt_is_the_one_in_its_file(name: str) -> None:
     held(name, shown(first_call(name)))
 
 
-@pytest.mark.parametrize(("name", "reply"), [("support-yes_no-evidence", '{"verdicts": {"2": "maybe"}}'),
-                                             ("claims-first_part", "I see no claims.")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("support-yes_no-evidence", '{"verdicts": {"2": "maybe"}}'),
+        ("claims-first_part", "I see no claims."),
+        ("trace", '{"relevant": [], "utilized": [], "sentences": {}}'),
+    ],
+)
 def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
     dialogue = JUDGE.dialogue(CASES[name])
     next(dialogue)
@@ -60,7 +66,7 @@ def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
 
 
 def test_there_is_no_file_without_its_case() -> None:
-    cases = {*CASES, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part"))}
+    cases = {*CASES, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part", "trace"))}
     assert {path.stem for path in GOLDEN.iterdir()} == cases
 
 
@@ -114,4 +120,4 @@ def test_every_packaged_template_is_shown_in_some_file() -> None:
     shown_makers = {first_call(name).maker.partition("#")[0] for name in CASES}
     folder = Path(prompts.__file__).parent
     packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md")}
-    assert packaged - {"repair.default.v1"} == shown_makers
+    assert packaged - {"repair.default.v1", "repair.trace.v1"} == shown_makers

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
-from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Write
+from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Trace, Write
 from ragstone.signature import signature
 from ragstone.types import Passage
 
-WRITING: Final[frozenset[Task]] = frozenset({"claims", "nuggetize"})
-"""The steps whose answer is a list of units, which no two judges would write alike."""
+ALONE: Final[Mapping[Task, str]] = MappingProxyType({"claims": "write", "nuggetize": "write", "trace": "trace"})
+"""The steps whose answers cannot be put together, since no two judges would write or mark alike; what they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class Routes:
             for judge in route.judges:
                 if not judge.can(task):
                     return f"the judge '{judge.name}' cannot answer the step '{task}'"
-            if task in WRITING and len(route.judges) > 1:
-                return f"a panel can rate but not write: give the step '{task}' one judge"
+            if task in ALONE and len(route.judges) > 1:
+                return f"a panel can rate but not {ALONE[task]}: give the step '{task}' one judge"
         return ""
 
     def check(self, metric: Metric, given: Collection[Task] = ()) -> None:
@@ -100,5 +101,7 @@ def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
     if task == "nuggetize":
         passages = (Passage("", "", 1),) if task in metric.brings else ()  # a bank is written from passages
         return [Write("nuggetize", "nugget", "", passages=passages)]
+    if task == "trace":
+        return [Trace("trace", "", (), ())]
     temperature = getattr(metric, "temperature", None)
     return [Rate(task, (), GRADE_0_3, wording=wording, temperature=temperature) for wording in metric.wordings]

@@ -389,7 +389,7 @@ class Engine:
                 hint = error.hint or "what was done is kept; the same command goes on from there"
                 return self._lose(judge, BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
-        return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""))
+        return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""

@@ -94,9 +94,10 @@ def reply_from_json(data: bytes) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No reply: ``reason`` is one line for the reader of a result."""
+    """No reply: ``reason`` is one line for the reader of a result; ``too_long``: the model takes no request so long."""
 
     reason: str
+    too_long: bool = False
 
 
 Replies = Sequence[Reply | Failed]

@@ -16,6 +16,10 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.replay import ReplayJudge  # noqa: PLC0415 - only when asked for
 
         return ReplayJudge(spec.name, spec.path, build)
+    if spec.provider == "human":
+        from ragstone.judges.human import HumanJudge  # noqa: PLC0415 - only when asked for
+
+        return HumanJudge(spec.name, spec.path)
     from ragstone.judges.openai import OpenAIBackend  # noqa: PLC0415 - the network only when asked for
     from ragstone.judges.prompted import PromptedJudge, Settings  # noqa: PLC0415 - see above
 
@@ -28,5 +32,5 @@ def build(spec: Spec) -> Judge:
         concurrency=spec.concurrency,
         timeout=spec.timeout,
     )
-    settings = Settings(spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.extra)
+    settings = Settings(spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra)
     return PromptedJudge(spec.name, spec.id, spec.provider, settings, backend)

@@ -210,7 +210,7 @@ class OpenAIBackend:
         said = " ".join(self._without_key(whole).split())[:300]
         code = str(error.get("code") or error.get("type") or "")
         hint = ""
-        fatal = False
+        fatal = too_long = False
         retryable = status in RETRYABLE
         if status in (401, 403) and not _MODERATED.search(said):
             fatal, hint = (
@@ -224,6 +224,7 @@ class OpenAIBackend:
         elif status == 400 and _WRONG_KEY.search(said):
             fatal, hint = True, f"check the key in {self.key_variable}"
         elif "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
+            too_long = True
             hint = "the record is too long for this model; use one with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
@@ -234,6 +235,7 @@ class OpenAIBackend:
             fatal=fatal,
             retry_after=_retry_after(headers) if retryable else None,
             hint=hint,
+            too_long=too_long,
         )
 
     def _without_key(self, text: str) -> str:

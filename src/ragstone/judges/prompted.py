@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Final, cast
 
 import orjson
@@ -18,7 +19,8 @@ import orjson
 from ragstone import prompts
 from ragstone.judges.base import Backend, Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.readings import Reading, read_rate, read_units
-from ragstone.questions import TASKS, Question, Rate, Rated, Task, Write, Written
+from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
+from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Write, Written, key_of
 from ragstone.types import NOTHING, TRIVIAL, Passage, Scale, Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
@@ -33,12 +35,15 @@ class Settings:
     ``temperature`` is used where the question wants none of its own; None sends none at all, so that the
     endpoint's own default holds. ``extra`` goes into the request as is
     (seed, reasoning effort, a provider's own fields). ``structured`` asks for the JSON schema to be enforced.
+    ``context`` is how many tokens of material the model takes at once (0: not known), for what can be asked in
+    pieces.
     """
 
     model: str
     temperature: float | None = 0.0
     max_tokens: int = MAX_TOKENS
     structured: bool = True
+    context: int = 0
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
 
 
@@ -80,6 +85,8 @@ class PromptedJudge:
         """Ask in batches, read the replies, ask once more for what is missing."""
         if isinstance(question, Rate):
             return (yield from self._rate(question, repeat))
+        if isinstance(question, Trace):
+            return (yield from self._trace(question, repeat))
         assert isinstance(question, Write)
         return (yield from self._write(question, repeat))
 
@@ -164,6 +171,71 @@ class PromptedJudge:
             }
         )  # fmt: skip
 
+    # ---- tracing
+
+    def _trace(self, question: Trace, repeat: int) -> Dialogue:
+        """Label in as few pieces as the model takes, halving what is too long; ask once more for what is missing."""
+        waiting = pieces(question, self.settings.context)
+        done: list[tuple[Call, Labelling]] = []
+        while waiting:
+            calls = [self._call(part, self._labelling(part), self._trace_schema(part), repeat, 1) for part in waiting]
+            replies = yield calls
+            shorter: list[Trace] = []
+            for part, call, reply in zip(waiting, calls, replies, strict=True):
+                halves = halved(part) if isinstance(reply, Failed) and reply.too_long else None
+                if halves:
+                    shorter += halves
+                else:
+                    done.append((call, read_trace(part, reply)))
+            waiting = shorter
+        again = [(labelling, self._label_again(call, labelling, repeat)) for call, labelling in done]
+        asked = [(labelling, call) for labelling, call in again if call is not None]
+        if asked:
+            replies = yield [call for _, call in asked]
+            for (labelling, _), reply in zip(asked, replies, strict=True):
+                only = labelling.missing if _only_sentences(labelling) else ()
+                labelling.add(read_trace(labelling.part, reply, only))
+        order = {unit.id: place for place, unit in enumerate(question.sentences)}
+        labellings = sorted((labelling for _, labelling in done), key=lambda one: order[one.part.sentences[0].id])
+        return traced(question, labellings, self.id)
+
+    def _labelling(self, part: Trace) -> list[dict[str, str]]:
+        documents = [
+            (number, [(key_of(unit), " ".join(unit.text.split())) for unit in units])
+            for number, units in groupby(part.sentences, key=lambda unit: key_of(unit).split("_")[1])
+        ]
+        response = [(key_of(unit), " ".join(unit.text.split())) for unit in part.response]
+        return prompts.load(part.task).render(
+            {"question": part.question, "documents": documents, "response": response, "nonce": _nonce(part)}
+        )
+
+    def _label_again(self, call: Call, labelling: Labelling, repeat: int) -> Call | None:
+        if labelling.whole or labelling.unreachable:
+            return None
+        part = labelling.part
+        if labelling.cut_off:
+            return self._call(part, _messages(call), self._trace_schema(part), repeat, 1, twice=True)
+        only = labelling.missing if _only_sentences(labelling) else []
+        turn = prompts.load("repair", "trace").render({"problem": labelling.problem, "missing": only})[1]
+        messages = [*_messages(call), {"role": "assistant", "content": labelling.reply[:20_000]}, turn]
+        return self._call(part, messages, self._trace_schema(part, only), repeat, 1)
+
+    def _trace_schema(self, part: Trace, only: Sequence[str] = ()) -> orjson.Fragment | None:
+        """One required entry per response sentence; where only some are asked about again, nothing but those."""
+        if not self.settings.structured:
+            return None
+        keys: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+        text, truth = {"type": "string"}, {"type": "boolean"}
+        entry = _object({"support": keys, "explanation": text, "fully_supported": truth})
+        entries = _object(dict.fromkeys(only or map(key_of, part.response), entry))
+        if only:
+            return _format("trace", _object({"sentences": entries}))
+        fields = {
+            "relevance_explanation": text, "relevant": keys, "support_explanation": text, "sentences": entries,
+            "utilized": keys, "overall_supported": truth,
+        }  # fmt: skip
+        return _format("trace", _object(fields))
+
     # ---- calls
 
     def _call(
@@ -231,13 +303,20 @@ def _repair(
     return [*messages, {"role": "assistant", "content": reply[:20_000]}, turn]
 
 
-def _nonce(question: Rate | Write) -> str:
+def _only_sentences(labelling: Labelling) -> bool:
+    return labelling.relevant is not None and labelling.utilized is not None
+
+
+def _nonce(question: Rate | Write | Trace) -> str:
     """A code that the material cannot hold: it would have to contain a keyed hash of itself."""
     digest = hashlib.blake2b(key=b"ragstone", digest_size=6)
     if isinstance(question, Rate):
         for passage in question.passages:
             digest.update(passage.text.encode("utf-8", "replace"))
         for unit in question.units:
+            digest.update(unit.text.encode("utf-8", "replace"))
+    elif isinstance(question, Trace):
+        for unit in (*question.sentences, *question.response):
             digest.update(unit.text.encode("utf-8", "replace"))
     else:
         for item in (*question.sentences, *question.passages):

@@ -1,4 +1,4 @@
-"""Judges by name: ``provider:model``, ``provider:model@base_url``, ``embedded``, ``replay:FILE``.
+"""Judges by name: ``provider:model@base_url``, ``embedded``, ``replay:FILE``, ``human:FILE``.
 
 Everything that speaks the OpenAI dialect is one backend; a provider here is no more than an address and the
 name of the variable that holds its key. Nothing is looked up in the environment before a call is made.
@@ -47,7 +47,8 @@ class Spec:
     """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
-    per million tokens where the user gave it. ``path`` is the file of a replay.
+    per million tokens where the user gave it. ``context`` is how many tokens of material the model takes at once,
+    0 where nobody said. ``path`` is the file of a replay or of labels.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Spec:
     timeout: float = 120.0
     temperature: float | None = 0.0
     max_tokens: int = 4096
+    context: int = 0
     structured: bool = True
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, float] | None = None
@@ -103,9 +105,13 @@ def parse(name: str) -> Spec:
         if not rest:
             raise ConfigError("judge 'replay:' names no file; write replay:calls.jsonl")
         return Spec(name, provider="replay", path=rest)
+    if colon and provider == "human":
+        if not rest:
+            raise ConfigError("judge 'human:' names no file; write human:labels.jsonl")
+        return Spec(name, provider="human", path=rest)
     if not colon or provider not in PRESETS:
-        known = ["embedded", "replay:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
-        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", *PRESETS], 1)
+        known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
+        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{shown}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")

@@ -5,7 +5,10 @@ Both take answers in the same short forms:
 - to a ``Rate``: a label for every unit; a sequence of labels, in the order of the units, begun again where it
   is shorter; a mapping from the unit's text to its label (a unit that it lacks stays unjudged);
 - to a ``Write``: a text, or a sequence of texts, one per unit;
-- to either: a ready ``Rated`` or ``Written``, or ``Failed(reason)`` for a judge that did not answer.
+- to a ``Trace``: a mapping with ``relevant`` and ``utilized`` (keys of context sentences; None for not said) and
+  ``support``, from the key of a response sentence to the keys that it rests on; it is supported where there are any,
+  and unjudged where the mapping lacks it;
+- to any: a ready ``Rated``, ``Written`` or ``Traced``, or ``Failed(reason)`` for a judge that did not answer.
 
 None in the place of a label leaves that unit unjudged, and so does a label that the scale does not have.
 """
@@ -19,11 +22,24 @@ from typing import Any, Final, TypeVar
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Call, Dialogue, Failed, Reply, Usage
-from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Task, Write, Written
+from ragstone.questions import (
+    TASKS,
+    YES_NO,
+    Answer,
+    Question,
+    Rate,
+    Rated,
+    Task,
+    Trace,
+    Traced,
+    Write,
+    Written,
+    key_of,
+)
 from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 R = TypeVar("R")
-Labels = str | Sequence[str | None] | Mapping[str, str | None]
+Labels = str | Sequence[str | None] | Mapping[str, Any]
 Script = Callable[[Question[Any]], Answer | Labels | Failed] | Mapping[Task, Answer | Labels | Failed]
 """What to answer: a function of the question, or a mapping from its task."""
 
@@ -140,10 +156,12 @@ def _look_up(question: Question[Any], script: Script) -> Answer | Labels | Faile
 
 
 def _answer(question: Question[Any], found: Answer | Labels | Failed, judge: str) -> Answer:
-    if isinstance(found, Rated | Written):
+    if isinstance(found, Rated | Written | Traced):
         if isinstance(found, Rated) and isinstance(question, Rate) and len(found.verdicts) != len(question.units):
             raise ValueError(f"the script has {len(found.verdicts)} verdicts for {len(question.units)} units")
         return found
+    if isinstance(question, Trace):
+        return _traced(question, found, judge)
     if isinstance(question, Write):
         if isinstance(found, Failed):
             return Written((), found.reason)
@@ -151,6 +169,23 @@ def _answer(question: Question[Any], found: Answer | Labels | Failed, judge: str
         return Written(tuple(_written(text, n, question) for n, text in enumerate(texts, 1)))
     assert isinstance(question, Rate), f"no answer is known to a {type(question).__name__}"
     return Rated(tuple(_verdict(unit, n, found, question.scale, judge) for n, unit in enumerate(question.units)))
+
+
+def _traced(question: Trace, found: Labels | Failed, judge: str) -> Traced:
+    if isinstance(found, Failed):
+        verdicts = tuple(Verdict(unit, None, None, judge, failure=found.reason) for unit in question.response)
+        return Traced(None, None, verdicts, ((),) * len(verdicts), failure=found.reason)
+    assert isinstance(found, Mapping), "a trace is a mapping with relevant, utilized and support"
+    support = found.get("support", {})
+    rows = [(unit, support.get(key_of(unit))) for unit in question.response]
+    return Traced(
+        relevant=None if found.get("relevant") is None else tuple(found["relevant"]),
+        utilized=None if found.get("utilized") is None else tuple(found["utilized"]),
+        verdicts=tuple(
+            _verdict(unit, 0, None if keys is None else "yes" if keys else "no", YES_NO, judge) for unit, keys in rows
+        ),
+        support=tuple(tuple(keys or ()) for _, keys in rows),
+    )
 
 
 def _written(text: str, number: int, question: Write) -> Unit:
@@ -168,12 +203,12 @@ def _written(text: str, number: int, question: Write) -> Unit:
     )  # fmt: skip
 
 
-def _verdict(unit: Unit, number: int, found: Labels | Failed, scale: Scale, judge: str) -> Verdict:
+def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scale, judge: str) -> Verdict:
     if isinstance(found, Failed):
         return Verdict(unit, None, None, judge, failure=found.reason)
     if isinstance(found, Mapping):
         label = found.get(unit.text)
-    elif isinstance(found, str):
+    elif found is None or isinstance(found, str):
         label = found
     else:
         label = found[number % len(found)] if found else None
@@ -193,6 +228,13 @@ def _read(question: Question[Any], text: str, judge: str) -> Answer:
     if isinstance(question, Rate):
         verdicts = zip(question.units, plain["verdicts"], strict=True)
         return Rated(tuple(_verdict_read(unit, verdict, judge) for unit, verdict in verdicts), plain["reason"])
+    if isinstance(question, Trace):
+        pairs = zip(question.response, plain["verdicts"], strict=True)
+        lists = {name: plain[name] if plain[name] is None else tuple(plain[name]) for name in ("relevant", "utilized")}
+        return Traced(**{
+            **plain, **lists, "verdicts": tuple(_verdict_read(unit, verdict, judge) for unit, verdict in pairs),
+            "support": tuple(map(tuple, plain["support"])), "dropped": tuple(plain["dropped"]),
+        })  # fmt: skip
     return Written(tuple(_unit_read(unit) for unit in plain["units"]), plain["failure"])
 
 

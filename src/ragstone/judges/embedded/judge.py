@@ -31,6 +31,7 @@ from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
 VERSION: Final = "embedded-1"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+ANSWERS: Final[frozenset[Task]] = frozenset(TASKS) - {"trace"}
 NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
 """The tasks that use the numbers and word lists of nuggets."""
 
@@ -70,7 +71,7 @@ class EmbeddedBackend:
 
 
 class EmbeddedJudge:
-    """Answers every task from the words alone; see the module."""
+    """Answers from the words alone; see the module."""
 
     name: str = "embedded"
     id: str = "embedded"
@@ -81,8 +82,8 @@ class EmbeddedJudge:
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
-        """Every task there is."""
-        return task in TASKS
+        """Every task but tracing."""
+        return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:
         """The version and the hash of the numbers and word lists that the task uses."""

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.run import Run
+from ragstone.report.terminal.columns import RECALL, columns_of, columns_of_run
 from ragstone.report.terminal.outcome import Place, bill_rows, facts_block, judge_rows, lead, missing_block, title_line
 from ragstone.report.terminal.outcome import next_command as worst_record
-from ragstone.report.terminal.recall import is_column, recall_of_run
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, flat, middle, number, percent, plural
 
@@ -97,12 +97,12 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
     if assigned.unjudged:
         said += f", {number(assigned.unjudged)} unjudged"
-    columns = {name: entry for name, entry in summary["metrics"].items() if is_column(name)}
+    columns = {name: entry for name, entry in summary["metrics"].items() if columns_of(name) is RECALL}
     return page(
         title_line(run, summary, look),
         prose(f"{said}.", look),
         _grades(assigned, look) if count else None,
-        recall_of_run(columns, look) if count else None,
+        columns_of_run(RECALL, columns, look) if count else None,
         missing_block(summary, look),
         facts_block(run, summary, place, _next(run, summary, assigned, place), look),
     )

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.run import unit_text
+from ragstone.report.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
 from ragstone.report.terminal.excerpt import merged, pieces, squeezed
-from ragstone.report.terminal.grounds import Grounds, margin
+from ragstone.report.terminal.grounds import QUOTES, Grounds, margin
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
-from ragstone.report.terminal.recall import NAME, is_column, recall_of_record
 from ragstone.report.terminal.screen import (
     ORDER,
     RELEVANCE,
@@ -27,6 +27,7 @@ from ragstone.report.terminal.screen import (
     page,
     section,
 )
+from ragstone.report.terminal.sentence_map import VERDICTS, Resting, SentenceMap
 from ragstone.report.terminal.text import (
     NBSP,
     between,
@@ -37,10 +38,11 @@ from ragstone.report.terminal.text import (
     number,
     percent,
     plural,
+    shorten,
     tokens,
 )
 
-SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, *GRADED)
+SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
 """The metrics whose verdicts stand with the response, the nuggets or the passages."""
 LIMITS: Final[Mapping[str, str]] = {
     BANK: "left out by keep and max_nuggets",
@@ -51,19 +53,20 @@ LIMITS: Final[Mapping[str, str]] = {
 
 @dataclass(slots=True)
 class Marked:
-    """A stretch of the response with what was said of it: its own verdict, and those of its claims."""
+    """A stretch of the response with what was said of it: its own verdict, its trace, the verdicts of its claims."""
 
     start: int
     end: int
     own: Mapping[str, Any] | None = None
     claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    traced: list[Resting] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
-        """Its own verdict if it has one, else the worst of its claims."""
+        """Its own verdict if it has one, else that of its trace, else the worst of its claims."""
         if self.own is not None:
             return kind_of(self.own)
-        kinds = {kind_of(verdict) for _, verdict in self.claims}
+        kinds = {resting.kind for resting in self.traced} or {kind_of(verdict) for _, verdict in self.claims}
         return next((kind for kind in ORDER if kind in kinds), "none")
 
 
@@ -77,6 +80,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
         _title(result, total, run, look),
         drawing.text("Question", result["question"]),
         drawing.response(),
+        *(drawing.map.standing_out() if drawing.map else ()),
         drawing.off_topic(),
         response_nuggets(result, drawing.grounds),
         bank_nuggets(result, drawing.grounds),
@@ -104,6 +108,7 @@ class _Drawing:
         self.units: dict[str, Mapping[str, Any]] = {unit["id"]: unit for unit in result["units"]}
         self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]})
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
+        self.map = SentenceMap.of(result, self.grounds)
 
     # ---- texts
 
@@ -135,7 +140,11 @@ class _Drawing:
         if text[at:].strip():
             table.add_row("", self.grounds.piece(text[at:]))
         kinds = [kind for kind in ("yes", "partly", "no", "unjudged", "trivial") if kind in self._kinds(marked)]
-        return section("Response", table, indented(self.grounds.legend(kinds, WORDS)), note=self._asked())
+        traced = all(part.own is None and not part.claims for part in marked)
+        below: list[RenderableType] = [self.grounds.legend(kinds, VERDICTS if traced else WORDS)]
+        if self.map:
+            below += [block for block in (self.map.support_reason(), self.map.aside()) if block is not None]
+        return section("Response", table, *map(indented, below), note=self._asked())
 
     def _marked(self) -> list[Marked]:
         """The sentences in their order: those that were judged, and those that claims were taken from."""
@@ -149,15 +158,22 @@ class _Drawing:
             if unit["start"] is not None:
                 place = (unit["start"], unit["end"])
                 found.setdefault(place, Marked(*place)).claims.append((unit, verdict))
+        for resting in self.map.response if self.map else ():
+            place = (resting.start, resting.end)
+            if place not in found:  # divided in another way: it goes with the last that it has a part in
+                place = max((other for other in found if _overlap(other, place)), default=place)
+            found.setdefault(place, Marked(*place)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
     def _kinds(self, marked: Iterable[Marked]) -> set[str]:
-        return {part.kind for part in marked} | {kind_of(v) for part in marked for _, v in part.claims}
+        below = {kind_of(v) for part in marked for _, v in part.claims}
+        return {part.kind for part in marked} | below | {resting.kind for part in marked for resting in part.traced}
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
         """What is said of a sentence: its own reason, then its claims; what is supported is left out."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self.grounds.because(part.own)
+        yield from self._traced(part)
         for unit, verdict in part.claims:
             kind = kind_of(verdict)
             if kind in ("yes", "trivial") and not self.full:
@@ -178,10 +194,29 @@ class _Drawing:
                     inner.add_row("", block)
             yield inner
 
+    def _traced(self, part: Marked) -> Iterable[RenderableType]:
+        """What a sentence rests on; with a sign of its own where the one in the margin is not that of its trace."""
+        if self.map is None:
+            return
+        shown: Sequence[Mapping[str, Any]] = ()
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
+            shown = part.own["evidence"][: None if self.full else QUOTES]
+        for resting in part.traced:
+            same = (resting.start, resting.end) == (part.start, part.end)
+            if part.own is None and same:
+                yield from self.map.under(resting, ())
+                continue
+            inner = margin(0)
+            blocks = self.map.under(resting, shown, named="trace" if same else f"trace of {resting.key}")
+            inner.add_row(self.look.mark(resting.kind), Group(*blocks))
+            yield inner
+
     def _asked(self) -> str:
         parts = []
         if self._verdicts("groundedness"):
             parts.append("sentences by groundedness")
+        if self.map:
+            parts.append("support by trace" if parts else "sentences by trace")
         if self._verdicts("grounding"):
             parts.append("claims by grounding")
         return ", ".join(parts)
@@ -209,27 +244,31 @@ class _Drawing:
 
     def scores(self) -> RenderableType:
         """Every metric with its value or its status, and what stands behind it."""
-        scores = [score for score in self.result["scores"] if not is_column(score["metric"]) or score["metric"] == BANK]
-        names = {score["metric"]: NAME if score["metric"] == BANK else flat(score["metric"]) for score in scores}
+        holders = {columns.first: columns for columns in EVERY.values()}
+        scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
+        names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
         widest = max(map(len, names.values()), default=0)
         blocks: list[RenderableType] = []
         for score in scores:
+            columns = holders.get(score["metric"])
+            own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
+            in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
             table = Table.grid(padding=(0, 2, 0, 0))
             table.add_column(no_wrap=True, width=widest)
             table.add_column(no_wrap=True, justify="right", width=5)
             table.add_column(overflow="fold")
-            in_columns = score["metric"] == BANK and score["asked"] > 0
             value = "" if in_columns else percent(score["value"]).replace(NBSP, " ")
             facts = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
             table.add_row(Text(names[score["metric"]]), Text(value, style="head"), Text(facts))
-            blocks += [table, *(indented(block) for block in self._behind(score))]
-            if in_columns:
-                blocks.append(indented(recall_of_record(self.by_metric, self.look)))
+            blocks += [table, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
+            if columns is not None and in_columns:
+                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
         return section("Scores", indented(Group(*blocks)))
 
     def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
         """What a score is besides its value, in a few words; what differs by column is told with the columns."""
-        facts = [] if score["status"] == "scored" else [score["status"]]
+        elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
+        facts = [] if elsewhere else [score["status"]]
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
             facts.append(f"could be {ends} % with what is unjudged")
@@ -256,9 +295,9 @@ class _Drawing:
             facts.append(f"spread {detail['spread']:g}")
         return facts
 
-    def _behind(self, score: Mapping[str, Any]) -> Iterable[RenderableType]:
+    def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:
         """Why: what the score says itself, then the verdicts that are shown nowhere else."""
-        if score["reason"]:
+        if score["reason"] and not (in_columns and score["value"] is None):
             yield Text(self.grounds.shown(score["reason"]), style="quiet", overflow="fold")
         if score["metric"] in SHOWN_ELSEWHERE:
             return
@@ -281,13 +320,13 @@ class _Drawing:
         for context in contexts:
             spans = quoted.get(context["id"], [])
             head = self._head(context, grades.get(context["id"]))
-            if head is not None:
-                table.add_row(str(context["rank"]), head)
-            body = self._passage(context["text"], spans)
-            table.add_row("" if head is not None else str(context["rank"]), body)
+            rows = [*([head] if head is not None else []), *self._body(context, spans)]
+            for number_, row in enumerate(rows):
+                table.add_row("" if number_ else str(context["rank"]), row)
         opened, closed = self.look.brackets
         note = f"{opened}evidence{closed}" if quoted else ""
-        return section("Contexts", indented(table), note=note)
+        below = [self.map.legend(), self.map.reason()] if self.map else []
+        return section("Contexts", *(indented(block) for block in (table, *below) if block is not None), note=note)
 
     def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> Text | None:
         parts = []
@@ -297,7 +336,20 @@ class _Drawing:
             kind = RELEVANCE[kind_of(grade)] if grade["label"] is not None else "unjudged"
             value = f" ({percent(grade['value'])})" if kind == "partly relevant" else ""
             parts.append(f"{kind}{value}".replace(NBSP, " "))
+        if self.map and context["text"].strip():
+            parts.append(self.map.counts(context["id"]))
         return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None
+
+    def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
+        """The passage itself; where it was traced a sign or, in full, a line for each of its sentences."""
+        text = context["text"]
+        if self.map is not None and self.full and text.strip():
+            return [self.map.sentences(context["id"], spans)]
+        if self.map is None or self.map.silent or not text.strip():
+            return [self._passage(text, spans)]
+        opening = Text(shorten(flat(text), self.look.width - 10, self.look.ellipsis), style="quiet")
+        strip = self.map.strip(context["id"])
+        return [*([strip] if strip else []), self._passage(text, spans) if spans else opening]
 
     def _quoted(self) -> dict[str, list[tuple[int, int]]]:
         """By passage the stretches that any verdict of support leans on, merged."""
@@ -361,6 +413,10 @@ class _Drawing:
     def _verdicts(self, metric: str) -> Sequence[Mapping[str, Any]]:
         score = self.by_metric.get(metric)
         return score["verdicts"] if score else ()
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def _folded(text: str) -> str:

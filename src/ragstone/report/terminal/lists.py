@@ -15,13 +15,13 @@ from ragstone.metrics.base import Metric
 from ragstone.records import Survey
 from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
+from ragstone.report.terminal.columns import RECALL
 from ragstone.report.terminal.outcome import judged_by, lead
-from ragstone.report.terminal.recall import NAME
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 
 MOST_NOTES: Final = 12
-RECALL: Final = f"{NAME}."
+SHORT: Final = RECALL.score("")
 """What is left out of the names of the columns of nugget recall: a table of runs has no room for it."""
 
 
@@ -58,7 +58,7 @@ def _run_row(run: Run, look: Look) -> tuple[Text, ...]:
         Text(number(summary["records"])),
         Text(shorten(flat(judge), 20, look.ellipsis), style="quiet"),
         Text(run.status, style="quiet" if run.status == "done" else "partly"),
-        Text(f"{mean:>5} {name.removeprefix(RECALL)}"),
+        Text(f"{mean:>5} {name.removeprefix(SHORT)}"),
     )
 
 

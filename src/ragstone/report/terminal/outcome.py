@@ -15,8 +15,16 @@ from rich.text import Text
 
 from ragstone import metrics
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.columns import (
+    ADHERENCE,
+    LEADING,
+    RECALL,
+    TRACE,
+    columns_of,
+    columns_of_run,
+    folded,
+)
 from ragstone.report.terminal.methods import comparable, methods_block
-from ragstone.report.terminal.recall import LEADING, folded, is_column, recall_of_run
 from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import (
     NBSP,
@@ -33,8 +41,10 @@ from ragstone.report.terminal.text import (
     tokens,
 )
 
-LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", *LEADING)
+LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
+RANKED: Final[Mapping[str, str]] = {ADHERENCE: TRACE.score("adherence_share")}
+"""By what the worst records are found where the metric itself is all or none."""
 MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
@@ -55,15 +65,15 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole result of a run."""
     summary = run.summary()
     place = place or Place()
-    leading = lead(summary)
+    lowest = ranked_by(lead(summary), summary)
     return page(
         title_line(run, summary, look),
         prose(headline(run, summary, look), look),
         *_tables(summary["metrics"], look),
         methods_block(summary["methods"], look) if comparable(summary) else None,
         missing_block(summary, look),
-        _worst(run, leading, look) if leading else None,
-        facts_block(run, summary, place, [next_command(run, leading, place)], look),
+        _worst(run, lowest, look) if lowest else None,
+        facts_block(run, summary, place, [next_command(run, lowest, place)], look),
     )
 
 
@@ -71,6 +81,12 @@ def lead(summary: Mapping[str, Any]) -> str:
     """The metric that the run is told by: the first of ``LEADS`` that has a mean, else any that has."""
     scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
     return next((name for name in LEADS if name in scored), scored[0] if scored else "")
+
+
+def ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
+    """The metric by which the worst records are found, for the one that the run is told by."""
+    finer = RANKED.get(leading, leading)
+    return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading
 
 
 def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
@@ -98,6 +114,10 @@ def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     if name == "nugget_groundedness":
         said = f"The contexts support {value} of what a response states, nugget by nugget: {plural(judged, 'nugget')}"
         return f"{said} in {plural(scored, 'response')}, {_lower(lower, 'nugget', 'fully ')}."
+    if name == ADHERENCE:
+        said = f"The contexts support every sentence of {value} of the responses: "
+        counted = f"{plural(judged, 'sentence')} in " if judged else ""
+        return f"{said}{counted}{plural(scored, 'response')}, {_lower(lower, 'sentence', 'fully ')}."
     if name in LEADING:
         vital = "vital " if name == LEADING[0] else ""
         rest = f"{number(lower)} of them without at least one" if lower else "none without one of them"
@@ -127,11 +147,20 @@ def title_line(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
 
 
 def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[RenderableType]:
-    """The table of all metrics; the columns of nugget recall have one of their own, which repeats less."""
-    plain = {name: entry for name, entry in entries.items() if not is_column(name)}
-    columns = {name: entry for name, entry in entries.items() if is_column(name)}
-    tables: list[RenderableType] = [metric_table(plain, look)] if plain else []
-    return [*tables, recall_of_run(columns, look)] if columns else tables
+    """The table of all metrics; one of several columns has a table of its own, unless it has no value at all."""
+    plain: dict[str, Mapping[str, Any]] = {}
+    tables: list[RenderableType] = []
+    for name, entry in entries.items():
+        columns = columns_of(name)
+        if columns is None:
+            plain[name] = entry
+        elif name == columns.first:
+            found = {other: entries[other] for other in entries if columns_of(other) is columns}
+            if all(one["mean"] is None for one in found.values()):
+                plain[columns.name] = entry
+            else:
+                tables.append(columns_of_run(columns, found, look))
+    return [metric_table(plain, look), *tables] if plain else tables
 
 
 def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
@@ -285,6 +314,8 @@ def _with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mappi
     if score["metric"] == LEADING[0]:
         vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
         verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
+    if columns_of(score["metric"]) is TRACE and not score["metric"].startswith(ADHERENCE):
+        verdicts = []  # they are of the response, and the score is of the contexts
     return {**score, "verdicts": verdicts}
 
 
@@ -293,7 +324,9 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     wanting = [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
     tally = ""
     level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
-    if level not in ("", "response"):
+    if score["metric"] == ADHERENCE and not wanting:
+        tally = "not supported, as a whole"
+    elif level not in ("", "response"):
         counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
         kind = f"vital {level}" if score["metric"] == LEADING[0] else level
         tally = f"{len(wanting)} of {plural(counted, kind)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
@@ -323,8 +356,10 @@ def _rank(unit: Mapping[str, Any]) -> int:
 
 def _lacking(metric: str, wanting: Iterable[Mapping[str, Any]]) -> str:
     fully = "" if all(verdict["value"] <= 0 for verdict in wanting) else "fully "
-    if is_column(metric):
+    if columns_of(metric) is RECALL:
         return f"not {fully}in the response"
+    if columns_of(metric) is TRACE:
+        return "not fully supported"
     return f"not {fully}{'relevant' if metric.endswith('relevance') else 'supported'}"
 
 

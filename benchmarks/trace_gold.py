@@ -1,0 +1,111 @@
+"""RAGBench's own labels through Ragstone's arithmetic: do its stored scores come out?
+
+    python benchmarks/trace_gold.py RAGBENCH.jsonl
+
+Takes rows of RAGBench (arXiv 2407.11005): ``documents_sentences``, ``response_sentences``, the relevant and utilized
+keys, and the scores that were published with them. Each row becomes a record with RAGBench's division in sentences
+and a line of labels; ``human:FILE`` answers from those, and the ``_share`` columns, completeness and adherence are
+held against the stored scores, to 1e-6. Every row that differs is explained by kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ragstone import evaluate
+
+CLOSE = 1e-6
+COLUMNS = {
+    "relevance": "trace.relevance_share",
+    "utilization": "trace.utilization_share",
+    "completeness": "trace.completeness",
+    "adherence": "trace.adherence",
+}
+"""RAGBench's name of a score, and the column that is the same."""
+
+
+def keys_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """RAGBench's keys of context sentences to Ragstone's."""
+    return {
+        key: f"doc_{d}_s{s}"
+        for d, document in enumerate(row["labels"]["documents_sentences"])
+        for s, (key, _) in enumerate(document)
+    }
+
+
+def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row as a record that brings its own division in sentences."""
+    labels = row["labels"]
+    contexts = [[text for _, text in document] for document in labels["documents_sentences"]]
+    return {
+        "id": row["id"],
+        "question": row["question"] or "-",
+        "contexts": [{"text": "\n".join(texts), "sentences": texts} for texts in contexts],
+        "response": [{"text": text, "citations": []} for _, text in labels["response_sentences"]],
+    }
+
+
+def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row's labels as a line for ``human:FILE``; keys that no sentence has stay as they are, to be dropped."""
+    labels, keys = row["labels"], keys_of(row)
+    return {
+        "id": row["id"],
+        "relevant": [keys.get(key, key) for key in labels["all_relevant_sentence_keys"]],
+        "utilized": [keys.get(key, key) for key in labels["all_utilized_sentence_keys"]],
+        "supported": labels["adherence"],
+    }
+
+
+def cause(row: Mapping[str, Any], name: str, ours: float | None) -> str:
+    """Why a score differs from the stored one."""
+    labels = row["labels"]
+    relevant, used = labels["all_relevant_sentence_keys"], labels["all_utilized_sentence_keys"]
+    if not relevant and ours is None:
+        return "no sentence is relevant: completeness is absent here, 1 there"
+    if len(set(relevant)) < len(relevant) or (name == "utilization" and len(set(used)) < len(used)):
+        return "a key is listed twice, and counted twice there"
+    if set(relevant) - set(keys_of(row)) or set(used) - set(keys_of(row)):
+        return "a key that no sentence has, dropped here"
+    return "not explained"
+
+
+def main() -> None:
+    """Weigh, compare, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("rows", type=Path)
+    rows = [json.loads(line) for line in parser.parse_args().rows.read_text(encoding="utf-8").splitlines()]
+    with tempfile.TemporaryDirectory() as folder:
+        labels = Path(folder) / "labels.jsonl"
+        labels.write_text("".join(json.dumps(labels_of(row)) + "\n" for row in rows), encoding="utf-8")
+        run = evaluate([record_of(row) for row in rows], "trace", f"human:{labels}", store=Path(folder) / "store.db")
+        found = {result["id"]: {s["metric"]: s["value"] for s in result["scores"]} for result in run.results()}
+        dropped = sum("dropped" in result["scores"][0]["detail"] for result in run.results())
+        run.store.close()
+    same: Counter[str] = Counter()
+    causes: Counter[tuple[str, str]] = Counter()
+    differing: set[str] = set()
+    for row in rows:
+        for name, column in COLUMNS.items():
+            ours, theirs = found[row["id"]][column], float(row["labels"][name])
+            if ours is not None and abs(ours - theirs) <= CLOSE:
+                same[name] += 1
+            else:
+                causes[name, cause(row, name, ours)] += 1
+                differing.add(row["id"])
+    print(f"{len(rows) - len(differing)} of {len(rows)} rows agree in all four scores to {CLOSE:g}\n")
+    for name in COLUMNS:
+        print(f"  {name:<14}{same[name]:>5} of {len(rows)}")
+    print()
+    for (name, why), count in causes.most_common():
+        print(f"  {count:>3}  {name}: {why}")
+    print(f"\n  {dropped} rows hold keys that no sentence has")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""TRACe by a language model: what can be read of its labelling, in pieces where the contexts are long.
+
+Pure. Keys are checked against the sentences that were shown: one that does not exist is dropped and counted. A
+response sentence is supported only where the reply says so and names what supports it; one that the reply leaves
+out is missing, never supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Final
+
+from ragstone.errors import ParseError
+from ragstone.judges.base import Failed, Reply
+from ragstone.parsing import read_object
+from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
+from ragstone.types import Quote, Unit, Verdict
+
+_AROUND: Final = " \t\r\n.,;:()[]{}<>\"'`*"
+BYTES_PER_TOKEN: Final = 3
+"""A careful guess: what is cut too early costs a call, what is sent too long costs one and says nothing."""
+PROMPT_TOKENS: Final = 1000
+"""What the instructions take."""
+NOTHING_NAMED: Final = "said to be fully supported, with nothing named that supports it"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a reply says of one response sentence."""
+
+    keys: tuple[str, ...]
+    supported: bool
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Labelling:
+    """What could be read of the replies about one piece of the contexts."""
+
+    part: Trace
+    labels: dict[str, Label] = field(default_factory=dict)
+    relevant: set[str] | None = None
+    utilized: set[str] | None = None
+    overall: bool | None = None
+    relevance_reason: str = ""
+    support_reason: str = ""
+    dropped: dict[str, None] = field(default_factory=dict)
+    problem: str = ""
+    reply: str = ""
+    cut_off: bool = False
+    unreachable: bool = False
+
+    @property
+    def missing(self) -> list[str]:
+        """The response sentences that have no label."""
+        return [key for unit in self.part.response if (key := key_of(unit)) not in self.labels]
+
+    @property
+    def whole(self) -> bool:
+        """Nothing needs to be asked again."""
+        return self.relevant is not None and self.utilized is not None and not self.missing
+
+    def add(self, later: Labelling) -> None:
+        """Take from a second reply what the first did not give, and its reason for what is missing still."""
+        for key, label in later.labels.items():
+            self.labels.setdefault(key, label)
+        self.relevant = later.relevant if self.relevant is None else self.relevant
+        self.utilized = later.utilized if self.utilized is None else self.utilized
+        self.overall = later.overall if self.overall is None else self.overall
+        self.relevance_reason = self.relevance_reason or later.relevance_reason
+        self.support_reason = self.support_reason or later.support_reason
+        self.dropped.update(later.dropped)
+        self.problem = "" if self.whole else later.problem or self.problem
+
+
+def read_trace(part: Trace, reply: Reply | Failed, asked: Sequence[str] = ()) -> Labelling:
+    """One reply about a piece; ``asked`` are the response sentences that were asked about again, if only those."""
+    found = Labelling(part)
+    if isinstance(reply, Failed):
+        found.problem, found.unreachable = reply.reason, True
+        return found
+    found.reply, found.cut_off = reply.text, reply.finish == "length"
+    if reply.finish == "content_filter":
+        found.problem, found.unreachable = "the endpoint's content filter withheld the reply", True
+        return found
+    if found.cut_off:
+        found.problem = "the reply was cut off at its length limit"
+        return found
+    try:
+        answer = read_object(reply.text, "sentences")
+    except ParseError as error:
+        found.problem = str(error)
+        return found
+    known = {key_of(unit) for unit in part.sentences}
+    found.relevant = _keys(answer.get("relevant"), known, found.dropped)
+    found.utilized = _keys(answer.get("utilized"), known, found.dropped)
+    found.overall = _truth(answer.get("overall_supported"))
+    found.relevance_reason, found.support_reason = _said(answer, "relevance"), _said(answer, "support")
+    wanted = {key_of(unit) for unit in part.response}
+    for key, entry in _entries(answer["sentences"]):
+        if key in wanted and key not in found.labels:
+            label = _label(entry, known, found.dropped)
+            if label is not None:
+                found.labels[key] = label
+    found.problem = _problem(found, asked)
+    return found
+
+
+def _problem(found: Labelling, asked: Sequence[str]) -> str:
+    problems = []
+    if not asked:
+        problems += [f"no usable list '{name}'" for name in ("relevant", "utilized") if getattr(found, name) is None]
+    if missing := [key for key in found.missing if not asked or key in asked]:
+        shown = ", ".join(missing[:20]) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
+        problems.append(f"no usable entry for {shown}")
+    return "; ".join(problems)
+
+
+def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Entries by the key of their response sentence; one that is given twice with two labels is given to nobody."""
+    pairs: list[tuple[object, object]] = []
+    if isinstance(given, dict):
+        pairs = list(given.items())
+    elif isinstance(given, list):
+        pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in given if isinstance(entry, dict)]
+    found: dict[str, Mapping[str, Any]] = {}
+    contested: set[str] = set()
+    for key, entry in pairs:
+        name = _key(key)
+        if not isinstance(entry, dict):
+            continue
+        if name in found and found[name].get("fully_supported") != entry.get("fully_supported"):
+            contested.add(name)
+        found.setdefault(name, entry)
+    return [(key, entry) for key, entry in found.items() if key not in contested]
+
+
+def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None]) -> Label | None:
+    supported = _truth(entry.get("fully_supported"))
+    keys = _keys(entry.get("support"), known | set(SPECIAL), dropped)
+    if supported is None or keys is None:
+        return None
+    ordered = tuple(key for item in entry["support"] if (key := _key(item)) in keys)
+    explanation = entry.get("explanation")
+    reason = explanation.strip() if isinstance(explanation, str) else ""
+    if supported and not keys:
+        return Label((), False, "; ".join(text for text in (reason, NOTHING_NAMED) if text))
+    return Label(tuple(dict.fromkeys(ordered)), supported, reason)
+
+
+def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
+    """The keys of a list that exist; None where there is no list."""
+    if not isinstance(given, list):
+        return None
+    found = set()
+    for item in given:
+        key = _key(item)
+        if key in known:
+            found.add(key)
+        else:
+            dropped[key[:40]] = None
+    return found
+
+
+def _key(given: object) -> str:
+    return str(given).strip(_AROUND).casefold()
+
+
+def _truth(given: object) -> bool | None:
+    if isinstance(given, bool):
+        return given
+    return {"true": True, "false": False}.get(given.strip().casefold()) if isinstance(given, str) else None
+
+
+def _said(answer: Mapping[str, Any], what: str) -> str:
+    said = answer.get(f"{what}_explanation")
+    return said.strip() if isinstance(said, str) else ""
+
+
+# ---- pieces
+
+
+def pieces(question: Trace, tokens: int) -> list[Trace]:
+    """The question in pieces of about so many tokens each (0: no limit), halved as often as needed."""
+    if not tokens or _tokens(question) <= tokens:
+        return [question]
+    halves = halved(question)
+    return [piece for half in halves for piece in pieces(half, tokens)] if halves else [question]
+
+
+def halved(question: Trace) -> tuple[Trace, Trace] | None:
+    """The question of the first and of the second half of the documents; of the sentences where there is but one."""
+    groups = [tuple(units) for _, units in groupby(question.sentences, key=lambda unit: unit.parent)]
+    if len(groups) == 1:
+        groups = [(unit,) for unit in question.sentences]
+    if len(groups) < 2:
+        return None
+    sizes = [sum(len(unit.text) for unit in group) for group in groups]
+    half, at, cut = sum(sizes) / 2, 0.0, 0
+    while cut < len(groups) - 1 and (cut == 0 or at + sizes[cut] / 2 <= half):
+        at += sizes[cut]
+        cut += 1
+    first, second = groups[:cut], groups[cut:]
+    return (
+        replace(question, sentences=tuple(unit for group in first for unit in group)),
+        replace(question, sentences=tuple(unit for group in second for unit in group)),
+    )
+
+
+def _tokens(question: Trace) -> int:
+    texts = (unit.text for unit in (*question.sentences, *question.response))
+    size = sum(len(text.encode("utf-8", "replace")) + 12 for text in texts) + len(question.question)
+    return PROMPT_TOKENS + size // BYTES_PER_TOKEN
+
+
+def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Traced:
+    """The pieces as one answer: relevance and use united, the support of each sentence taken from its best piece."""
+    order = [key_of(unit) for unit in question.sentences]
+    relevant = _united(order, [labelling.relevant for labelling in labellings])
+    utilized = _united(order, [labelling.utilized for labelling in labellings])
+    places = {key_of(unit): unit for unit in question.sentences}
+    verdicts, support = [], []
+    for unit in question.response:
+        verdict, keys = _best(unit, [labelling.labels.get(key_of(unit)) for labelling in labellings], places, judge)
+        if verdict.unjudged:
+            verdict = replace(verdict, failure=_first(labelling.problem for labelling in labellings) or "not labelled")
+        verdicts.append(verdict)
+        support.append(keys)
+    lost = relevant is None or utilized is None
+    only = labellings[0] if len(labellings) == 1 else None
+    return Traced(
+        relevant=relevant,
+        utilized=utilized,
+        verdicts=tuple(verdicts),
+        support=tuple(support),
+        relevance_reason=" ".join(dict.fromkeys(one.relevance_reason for one in labellings if one.relevance_reason)),
+        support_reason=" ".join(dict.fromkeys(one.support_reason for one in labellings if one.support_reason)),
+        overall=only.overall if only else None,
+        dropped=tuple(dict.fromkeys(key for one in labellings for key in one.dropped)),
+        parts=len(labellings),
+        failure=_first(one.problem for one in labellings) if lost else "",
+    )
+
+
+def _united(order: Sequence[str], sets: Sequence[set[str] | None]) -> tuple[str, ...] | None:
+    if any(found is None for found in sets):
+        return None
+    every = set().union(*(found for found in sets if found is not None))
+    return tuple(key for key in order if key in every)
+
+
+def _best(
+    unit: Unit, labels: Sequence[Label | None], places: Mapping[str, Unit], judge: str
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Supported where any piece supports it; not where every piece was read and none does; else unjudged."""
+    found = [label for label in labels if label is not None]
+    supporting = [label for label in found if label.supported]
+    if not supporting and len(found) < len(labels):
+        return Verdict(unit, None, None, judge), ()
+    best = max(supporting or found, key=lambda label: len(label.keys))
+    label = "yes" if best.supported else "no"
+    evidence = tuple(
+        Quote(place.parent or "", place.span, place.text, verbatim=True)
+        for key in best.keys
+        if (place := places.get(key)) is not None and place.span is not None
+    )
+    verdict = Verdict(
+        unit, label, YES_NO.value(label), judge, raw=YES_NO.raw(label), evidence=evidence, reason=best.reason
+    )
+    return verdict, best.keys
+
+
+def _first(texts: Iterable[str]) -> str:
+    return next((text for text in texts if text), "")

@@ -1,0 +1,269 @@
+"""TRACe: relevance, utilization, completeness and adherence from one labelling of sentences.
+
+Contexts and response are taken apart in sentences, each with a key; one question asks which of the contexts'
+are relevant and used, and what supports each of the response's. The rest is arithmetic, so that another length or
+normaliser needs no further call. Source: RAGBench (arXiv 2407.11005).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, cast
+
+from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask
+from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
+from ragstone.segment import sentences
+from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
+
+COLUMNS: Final = (
+    "adherence", "relevance", "utilization", "completeness", "average",
+    "relevance_share", "utilization_share", "adherence_share",
+)  # fmt: skip
+LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
+    "sentences": lambda _text: 1,
+    "characters": len,
+    "tokens": lambda text: len(text.split()),
+}
+"""What a sentence counts in the shares: one, its characters, or its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A value with its bounds, or why there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    status: Status = "scored"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMetric(Metric):
+    """RAGBench's four measures in eight columns, from one call.
+
+    ``normaliser`` is the number of relevant sentences that counts as all relevant in ``relevance``. ``length`` is
+    what the ``_share`` columns count sentences by: ``sentences``, ``characters`` or ``tokens`` (words).
+    """
+
+    name: ClassVar[str] = "trace"
+    title: ClassVar[str] = "what of the contexts is relevant and used, and whether they support the response"
+    needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("trace",)
+    suites: ClassVar[tuple[str, ...]] = ("trace",)
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    calls: ClassVar[int] = 1
+    source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
+
+    normaliser: int = 20
+    length: str = "sentences"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        super(TraceMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
+        if (
+            isinstance(self.normaliser, bool)
+            or not isinstance(cast("object", self.normaliser), int)
+            or self.normaliser < 1
+        ):
+            self.refuse("normaliser", self.normaliser, "a whole number from 1")
+        if self.length not in tuple(LENGTHS):
+            self.refuse("length", self.length, ", ".join(LENGTHS))
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Take apart, ask once, count."""
+        contexts = tuple(context_sentences(record))
+        response = tuple(response_units(record))
+        if not contexts:
+            return self.nothing(record, "empty", "the contexts hold no sentence")
+        if not response:
+            return self.nothing(record, "empty", "the response holds no sentence")
+        (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
+        traced = _checked(answer, {key_of(unit) for unit in contexts})
+        first = f"{self.name}.{COLUMNS[0]}"
+        found = self._columns(traced, contexts)
+        unjudged = sum(verdict.unjudged for verdict in traced.verdicts)
+        scores = []
+        for name, column in found.items():
+            about = name.startswith("adherence") or name == "average"
+            lead = name == COLUMNS[0]
+            scores.append(
+                Score(
+                    metric=f"{self.name}.{name}", record=record.id, value=column.value, status=column.status,
+                    asked=len(response) if about else 0, unjudged=unjudged if about else 0,
+                    low=column.low, high=column.high, outcome=self.outcome(column.value), reason=column.reason,
+                    verdicts=traced.verdicts if lead else (), verdicts_in="" if lead else first,
+                    detail=sentence_map(traced, contexts) if lead else {},
+                )
+            )  # fmt: skip
+        return tuple(scores)
+
+    def _columns(self, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Column]:
+        weigh = LENGTHS[self.length]
+        lengths = {key_of(unit): weigh(unit.text) for unit in contexts}
+        total = sum(lengths.values())
+        found = {**_support(traced, weigh)}
+        lost = Column(None, 0.0, 1.0, "judge_failed", traced.failure or "the judge did not say")
+        relevant = None if traced.relevant is None else set(traced.relevant)
+        utilized = None if traced.utilized is None else set(traced.utilized)
+        value = EMPTY_VALUE[self.on_empty]
+        nothing = Column(value, value, value, "empty", "no sentence is relevant")
+        if relevant is None:
+            found |= dict.fromkeys(("relevance", "relevance_share", "utilization", "completeness"), lost)
+        else:
+            found["relevance"] = _exact(min(1.0, len(relevant) / self.normaliser))
+            found["relevance_share"] = _exact(_share(relevant, lengths, total))
+            if not relevant:
+                found |= dict.fromkeys(("utilization", "completeness"), nothing)
+            elif utilized is None:
+                found |= dict.fromkeys(("utilization", "completeness"), lost)
+            else:
+                found["utilization"] = _exact(min(1.0, len(utilized) / len(relevant)))
+                found["completeness"] = _exact(len(relevant & utilized) / len(relevant))
+        found["utilization_share"] = lost if utilized is None else _exact(_share(utilized, lengths, total))
+        found["average"] = _average([found[name] for name in ("relevance", "utilization", "completeness", "adherence")])
+        return {name: found[name] for name in COLUMNS}
+
+
+def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
+    """The answer without keys that no sentence has: a judge of the user's own may not look."""
+
+    def of(keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for key in keys if key in known))
+
+    listed = (*(traced.relevant or ()), *(traced.utilized or ()))
+    made_up = dict.fromkeys((*traced.dropped, *(key for key in listed if key not in known)))
+    return replace(
+        traced,
+        relevant=None if traced.relevant is None else of(traced.relevant),
+        utilized=None if traced.utilized is None else of(traced.utilized),
+        support=tuple(tuple(key for key in keys if key in known or key in SPECIAL) for keys in traced.support),
+        dropped=tuple(made_up),
+    )
+
+
+def _exact(value: float) -> Column:
+    return Column(value, value, value)
+
+
+def _share(keys: set[str], lengths: Mapping[str, int], total: int) -> float:
+    return sum(lengths[key] for key in keys) / total if total else 0.0
+
+
+def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, Column]:
+    """Adherence, and its share; what is unjudged is in neither and widens the bounds."""
+    weights = [(weigh(v.unit.text), v.value) for v in traced.verdicts]
+    judged = [(weight, value) for weight, value in weights if value is not None]
+    unjudged = len(weights) - len(judged)
+    why = "; ".join(dict.fromkeys(v.failure for v in traced.verdicts if v.failure))
+    reason = f"{unjudged} of {len(weights)} unjudged: {why}" if unjudged else ""
+    if not judged and traced.overall is not None:  # people may say it of the whole alone
+        whole = _exact(float(traced.overall))
+        return {"adherence": whole, "adherence_share": Column(None, 0.0, 1.0, "judge_failed", reason)}
+    if not judged:
+        lost = Column(None, 0.0, 1.0, "judge_failed", reason)
+        return {"adherence": lost, "adherence_share": lost}
+    status: Status = "partial" if unjudged else "scored"
+    every = all(value >= 1 for _, value in judged)
+    total, known = sum(weight for weight, _ in weights), sum(weight for weight, _ in judged)
+    gained = math.fsum(weight * value for weight, value in judged)
+    return {
+        "adherence": Column(float(every), float(every and not unjudged), float(every), status, reason),
+        "adherence_share": Column(gained / known, gained / total, (gained + total - known) / total, status, reason),
+    }
+
+
+def _average(parts: list[Column]) -> Column:
+    absent = next((part for part in parts if part.value is None), None)
+    if absent is not None:
+        return Column(None, absent.low, absent.high, absent.status, absent.reason)
+
+    def mean(of: str) -> float:
+        return math.fsum(getattr(part, of) for part in parts) / len(parts)
+
+    partial = next((part for part in parts if part.status == "partial"), None)
+    return Column(
+        mean("value"),
+        mean("low"),
+        mean("high"),
+        partial.status if partial else "scored",
+        partial.reason if partial else "",
+    )
+
+
+def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
+    """Which sentence supports which, what was relevant and used: plain JSON."""
+    relevant = None if traced.relevant is None else set(traced.relevant)
+    utilized = None if traced.utilized is None else set(traced.utilized)
+    rows = []
+    for unit in contexts:
+        key = key_of(unit)
+        span = unit.span or Span(0, 0)
+        rows.append(
+            {
+                "key": key, "passage": unit.parent, "start": span.start, "end": span.end,
+                "relevant": None if relevant is None else key in relevant,
+                "utilized": None if utilized is None else key in utilized,
+            }
+        )  # fmt: skip
+    response = [
+        {
+            "key": key_of(verdict.unit),
+            "support": [key for key in keys if key not in SPECIAL],
+            "special": [key for key in keys if key in SPECIAL],
+            "supported": None if verdict.value is None else verdict.value >= 1,
+        }
+        for verdict, keys in zip(traced.verdicts, traced.support, strict=True)
+    ]
+    found: dict[str, Any] = {"contexts": rows, "response": response}
+    for name in ("relevance_reason", "support_reason", "failure"):
+        if getattr(traced, name):
+            found[name] = getattr(traced, name)
+    if traced.overall is not None:
+        found["overall"] = traced.overall
+    if traced.dropped:
+        found["dropped"] = list(traced.dropped)
+    if traced.parts > 1:
+        found["parts"] = traced.parts
+    return found
+
+
+def context_sentences(record: Record) -> Iterator[Unit]:
+    """The sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it."""
+    details = record.meta.get(DETAILS, NOTHING)
+    for passage in record.contexts or ():
+        detail = details.get(passage.id) if isinstance(details, Mapping) else None
+        own = detail.get("sentences") if isinstance(detail, Mapping) else None
+        spans = _located(passage.text, own) or sentences(passage.text)
+        yield from _keyed(f"{record.id}/doc_{passage.rank - 1}_s", passage.text, spans, passage.id)
+
+
+def response_units(record: Record) -> Iterator[Unit]:
+    """The sentences of the response, keyed ``resp_sj`` from 0; a TREC answer's are those it came in."""
+    text = record.response or ""
+    cited = [citation.span for citation in record.citations]
+    yield from _keyed(f"{record.id}/resp_s", text, cited or sentences(text))
+
+
+def _keyed(stem: str, text: str, spans: Iterable[Span], parent: str | None = None) -> Iterator[Unit]:
+    for number, span in enumerate(spans):
+        yield Unit(f"{stem}{number}", "sentence", text[span.start : span.end], span, parent)
+
+
+def _located(text: str, given: object) -> list[Span]:
+    """Where the sentences that a passage came with stand in it; empty unless all do, in their order."""
+    found: list[Span] = []
+    at = 0
+    for sentence in given if isinstance(given, list) else ():
+        start = text.find(sentence, at) if isinstance(sentence, str) and sentence.strip() else -1
+        if start < 0:
+            return []
+        at = start + len(sentence)
+        found.append(Span(start, at))
+    return found
+
+
+METRIC = TraceMetric

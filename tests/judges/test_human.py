@@ -1,0 +1,97 @@
+"""The judge that answers from people's labels: a lookup, with no certainty beyond what they said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import ConfigError, evaluate
+
+RECORDS = [
+    {"id": "a", "question": "What?", "response": "It boils. It is hot.", "contexts": ["It boils. It is cold."]},
+    {"id": "b", "question": "What?", "response": "It boils.", "contexts": ["It boils."]},
+]
+LABELS = {
+    "id": "a", "relevant": ["doc_0_s0"], "utilized": ["doc_0_s0", "doc_0_s1"],
+    "support": {"resp_s0": ["doc_0_s0"], "resp_s1": []}, "supported": False,
+}  # fmt: skip
+
+
+def file(tmp_path: Path, *rows: Any) -> str:
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), "utf-8")
+    return f"human:{path}"
+
+
+def scores(tmp_path: Path, judge: str) -> dict[str, dict[str, Any]]:
+    run = evaluate(RECORDS, "trace", judge, store=tmp_path / "store.db")
+    found = {
+        result["id"]: {score["metric"].removeprefix("trace."): score for score in result["scores"]}
+        for result in run.results()
+    }
+    run.store.close()
+    return found
+
+
+def test_labels_are_looked_up_by_record(tmp_path: Path) -> None:
+    found = scores(tmp_path, file(tmp_path, LABELS))
+    assert {name: score["value"] for name, score in found["a"].items()} == {
+        "adherence": 0.0, "relevance": 0.05, "utilization": 1.0, "completeness": 1.0, "average": 0.5125,
+        "relevance_share": 0.5, "utilization_share": 1.0, "adherence_share": 0.5,
+    }  # fmt: skip
+    assert "|trace:human+labels#" in found["a"]["adherence"]["signature"]
+
+
+def test_a_record_that_nobody_labelled_is_unjudged(tmp_path: Path) -> None:
+    found = scores(tmp_path, file(tmp_path, LABELS))["b"]
+    assert {score["status"] for score in found.values()} == {"judge_failed"}
+    assert "nobody labelled this record" in found["relevance"]["reason"]
+
+
+def test_what_was_not_said_is_unjudged(tmp_path: Path) -> None:
+    found = scores(tmp_path, file(tmp_path, {"id": "a", "supported": True}))["a"]
+    assert (found["adherence"]["value"], found["adherence"]["status"]) == (1.0, "scored")
+    assert (found["adherence_share"]["status"], found["relevance"]["status"]) == ("judge_failed", "judge_failed")
+
+
+def test_a_key_that_no_sentence_has_is_dropped_and_named(tmp_path: Path) -> None:
+    found = scores(tmp_path, file(tmp_path, {**LABELS, "relevant": ["doc_0_s0", "doc_7_s0"]}))["a"]
+    assert found["relevance"]["value"] == 0.05
+    assert found["adherence"]["detail"]["dropped"] == ["doc_7_s0"]
+
+
+def test_other_labels_are_other_calls(tmp_path: Path) -> None:
+    assert scores(tmp_path, file(tmp_path, LABELS))["a"]["relevance"]["value"] == 0.05
+    changed = scores(tmp_path, file(tmp_path, {**LABELS, "relevant": ["doc_0_s0", "doc_0_s1"]}))
+    assert changed["a"]["relevance"]["value"] == 0.1
+
+
+def test_labels_answer_one_step_and_no_other(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot answer the step 'support'"):
+        evaluate(RECORDS, "groundedness", file(tmp_path, LABELS), store=tmp_path / "s.db")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["{"], r"labels.jsonl:1: not JSON"),
+        (["[]"], r"labels.jsonl:1: no id; expected \{id, relevant"),
+        ([LABELS, {"relevant": []}], r"labels.jsonl:2: no id"),
+        ([{"id": "a", "relevant": "doc_0_s0"}], r"labels.jsonl:1: field 'relevant' is a str; expected"),
+        ([LABELS, LABELS], r"labels.jsonl:2: the record 'a' was labelled before"),
+        ([""], r"labels.jsonl: there are no labels in it"),
+    ],
+)
+def test_a_file_that_holds_no_labels_is_refused_by_line(tmp_path: Path, rows: list[Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        evaluate(RECORDS, "trace", file(tmp_path, *rows), store=tmp_path / "s.db")
+
+
+def test_a_file_must_be_named_and_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"write human:labels\.jsonl"):
+        evaluate(RECORDS, "trace", "human:", store=tmp_path / "s.db")
+    with pytest.raises(ConfigError, match="human: cannot read"):
+        evaluate(RECORDS, "trace", f"human:{tmp_path / 'none.jsonl'}", store=tmp_path / "s.db")

@@ -1,0 +1,225 @@
+"""TRACe: eight columns from one labelling, the sentence map, and what is absent where nothing is relevant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from material import DOWN, columns, nobody, record
+
+from ragstone.errors import ConfigError
+from ragstone.metrics import find
+from ragstone.questions import Trace, Traced, key_of
+from ragstone.types import Citation, Record, Score, Span
+
+FIRST, SECOND = "doc_0_s0", "doc_0_s1"
+CONTEXTS = ("Steel is hard. It rusts.", "Water boils.")
+RESPONSE = "Steel rusts. It is hard."
+
+
+def about(**more: Any) -> Record:
+    return record(more.pop("response", RESPONSE), *more.pop("contexts", CONTEXTS), **more)
+
+
+def trace(relevant: Any, utilized: Any, support: Any, of: Record | None = None, **parameters: Any) -> dict[str, Score]:
+    script = {"trace": {"relevant": relevant, "utilized": utilized, "support": support}}
+    scores, asked = columns(find("trace")().with_parameters(parameters), of or about(), script)
+    assert len(asked) == 1
+    return scores
+
+
+def values(scores: dict[str, Score]) -> dict[str, float | None]:
+    return {name: None if score.value is None else round(score.value, 4) for name, score in scores.items()}
+
+
+def test_the_first_worked_numbers() -> None:
+    """R {d0s0, d0s1, d1s0}, U {d0s0, d0s1}, both sentences supported: .15, .667, .667, 1."""
+    scores = trace(
+        ["doc_0_s0", "doc_0_s1", "doc_1_s0"], ["doc_0_s0", "doc_0_s1"], {"resp_s0": [FIRST], "resp_s1": [SECOND]}
+    )
+    found = values(scores)
+    assert (found["relevance"], found["utilization"], found["completeness"], found["adherence"]) == (
+        0.15, 0.6667, 0.6667, 1.0,
+    )  # fmt: skip
+    assert (found["relevance_share"], found["utilization_share"], found["adherence_share"]) == (1.0, 0.6667, 1.0)
+
+
+def test_the_second_worked_numbers() -> None:
+    """R = U = {d0s0, d0s1}, two supported sentences: .10, 1, 1, 1, average .775."""
+    found = values(trace([FIRST, SECOND], [FIRST, SECOND], {"resp_s0": [FIRST], "resp_s1": [SECOND]}))
+    assert (found["relevance"], found["utilization"], found["completeness"], found["adherence"]) == (0.1, 1.0, 1.0, 1.0)
+    assert found["average"] == 0.775
+
+
+def test_nothing_relevant_leaves_use_and_completeness_absent() -> None:
+    scores = trace([], [FIRST], {"resp_s0": [FIRST], "resp_s1": []})
+    assert (scores["relevance"].value, scores["relevance_share"].value) == (0.0, 0.0)
+    for name in ("utilization", "completeness", "average"):
+        assert (scores[name].value, scores[name].status) == (None, "empty")
+        assert scores[name].reason == "no sentence is relevant"
+    assert scores["utilization_share"].value == pytest.approx(1 / 3)
+    assert (scores["adherence"].value, scores["adherence_share"].value) == (0.0, 0.5)
+
+
+def test_use_of_more_than_is_relevant_is_all_of_it() -> None:
+    found = values(trace([FIRST], ["doc_0_s0", "doc_0_s1", "doc_1_s0"], {"resp_s0": [FIRST], "resp_s1": [FIRST]}))
+    assert (found["utilization"], found["completeness"], found["utilization_share"]) == (1.0, 1.0, 1.0)
+
+
+def test_the_normaliser_and_its_limit() -> None:
+    support = {"resp_s0": [FIRST], "resp_s1": [FIRST]}
+    keys = ["doc_0_s0", "doc_0_s1", "doc_1_s0"]
+    assert values(trace(keys, keys, support, normaliser=2))["relevance"] == 1.0
+    assert values(trace(keys, keys, support, normaliser=6))["relevance"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("length", "relevance", "adherence"),
+    [("sentences", 1 / 3, 1 / 2), ("characters", 14 / 35, 12 / 23), ("tokens", 3 / 7, 2 / 5)],
+)
+def test_shares_by_sentences_characters_or_tokens(length: str, relevance: float, adherence: float) -> None:
+    """Only the shares change with the length."""
+    support: dict[str, list[str]] = {"resp_s0": [FIRST], "resp_s1": []}
+    scores = trace([FIRST], [FIRST], support, length=length)
+    assert scores["relevance_share"].value == pytest.approx(relevance)
+    assert scores["adherence_share"].value == pytest.approx(adherence)
+    assert scores["relevance"].value == 1 / 20
+
+
+def test_an_unjudged_sentence_leaves_the_share_and_widens_adherence() -> None:
+    scores = trace([FIRST], [FIRST], {"resp_s0": [FIRST]})
+    one = scores["adherence"]
+    assert (one.value, one.low, one.high, one.status, one.unjudged) == (1.0, 0.0, 1.0, "partial", 1)
+    share = scores["adherence_share"]
+    assert (share.value, share.low, share.high) == (1.0, 0.5, 1.0)
+    worst = trace([FIRST], [FIRST], {"resp_s0": []})["adherence"]
+    assert (worst.value, worst.low, worst.high) == (0.0, 0.0, 0.0)
+
+
+def test_what_the_judge_did_not_say_is_a_failure_of_its_columns_alone() -> None:
+    scores = trace(None, [FIRST], {"resp_s0": [FIRST], "resp_s1": [FIRST]})
+    failed = {name for name, score in scores.items() if score.status == "judge_failed"}
+    assert failed == {"relevance", "relevance_share", "utilization", "completeness", "average"}
+    assert scores["adherence"].value == 1.0
+    scores = trace([FIRST], None, {"resp_s0": [FIRST], "resp_s1": [FIRST]})
+    assert {name for name, score in scores.items() if score.status == "judge_failed"} == {
+        "utilization", "completeness", "utilization_share", "average",
+    }  # fmt: skip
+
+
+def test_a_judge_that_is_down_is_no_zero() -> None:
+    scores, _ = columns(find("trace")(), about(), {"trace": DOWN})
+    assert {(s.value, s.status, s.low, s.high) for s in scores.values()} == {(None, "judge_failed", 0.0, 1.0)}
+
+
+def test_a_word_on_the_whole_counts_where_no_sentence_was_judged() -> None:
+    """People may say of a response only whether all of it is supported."""
+
+    def people(question: Any) -> Traced:
+        answer = Traced((FIRST,), (FIRST,), (), ((), ()), overall=False)
+        verdicts = trace([FIRST], [FIRST], {}, about())["adherence"].verdicts
+        assert isinstance(question, Trace)
+        return Traced(answer.relevant, answer.utilized, verdicts, answer.support, overall=False)
+
+    scores, _ = columns(find("trace")(), about(), people)
+    assert (scores["adherence"].value, scores["adherence"].status) == (0.0, "scored")
+    assert (scores["adherence_share"].value, scores["adherence_share"].status) == (None, "judge_failed")
+
+
+def asked(of: Record) -> Trace:
+    _, questions = columns(find("trace")(), of, {"trace": DOWN})
+    (question,) = questions
+    assert isinstance(question, Trace)
+    return question
+
+
+def test_sentences_are_keyed_from_zero_and_keep_their_place() -> None:
+    question = asked(about())
+    assert [key_of(unit) for unit in question.sentences] == ["doc_0_s0", "doc_0_s1", "doc_1_s0"]
+    assert [unit.parent for unit in question.sentences] == ["p1", "p1", "p2"]
+    assert [key_of(unit) for unit in question.response] == ["resp_s0", "resp_s1"]
+    for unit in question.sentences:
+        assert unit.span is not None
+        text = CONTEXTS[0] if unit.parent == "p1" else CONTEXTS[1]
+        assert text[unit.span.start : unit.span.end] == unit.text
+
+
+def test_a_blank_passage_keeps_its_number() -> None:
+    assert [key_of(unit) for unit in asked(about(contexts=("One.", " ", "Two."))).sentences] == ["doc_0_s0", "doc_2_s0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("One. Two!\r\nThree?", 3),
+        ("# Heading\n\n- an item\n- another item\n", 3),
+        ("Dr. Smith paid 3.5 million. He left.", 2),
+        ("```\nx = 1\ny = 2\n```\nThat is code.", None),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n", None),
+        ("Это первое. Это второе.", 2),
+        ("これは一つ目です。これは二つ目です。", 2),
+    ],
+)
+def test_any_text_is_taken_apart_without_loss(text: str, count: int | None) -> None:
+    """Whatever the language and form, sentences stand in their order where they say, and nothing readable is lost."""
+    units = asked(about(contexts=(text,))).sentences
+    assert count is None or len(units) == count
+    covered = "".join(unit.text for unit in units)
+    assert [c for c in covered if not c.isspace()] == [c for c in text if not c.isspace()]
+
+
+def test_a_division_that_came_with_the_record_is_kept() -> None:
+    details = {"p1": {"sentences": ["Steel is", "hard. It rusts."]}, "p2": {"sentences": ["not there"]}}
+    question = asked(about(meta={"context_details": details}, citations=(Citation(Span(0, 24), ()),)))
+    assert [unit.text for unit in question.sentences] == ["Steel is", "hard. It rusts.", "Water boils."]
+    assert [unit.text for unit in question.response] == [RESPONSE]
+
+
+def test_three_hundred_sentences() -> None:
+    text = " ".join(f"Sentence number {n} is here." for n in range(300))
+    question = asked(about(contexts=(text,), response=text))
+    assert (len(question.sentences), len(question.response)) == (300, 300)
+    every = [key_of(unit) for unit in question.sentences]
+    support = {key_of(unit): [FIRST] for unit in question.response}
+    assert values(trace(every, every, support, about(contexts=(text,), response=text)))["average"] == 1.0
+
+
+def test_the_map_says_what_supports_what_and_what_was_left_unused() -> None:
+    scores = trace(["doc_0_s0", "doc_1_s0"], ["doc_0_s0", "doc_0_s1"], {"resp_s0": [FIRST, "general"], "resp_s1": []})
+    detail = scores["adherence"].detail
+    assert [(row["key"], row["relevant"], row["utilized"]) for row in detail["contexts"]] == [
+        ("doc_0_s0", True, True), ("doc_0_s1", False, True), ("doc_1_s0", True, False),
+    ]  # fmt: skip
+    assert [(row["support"], row["special"], row["supported"]) for row in detail["response"]] == [
+        ([FIRST], ["general"], True), ([], [], False),
+    ]  # fmt: skip
+    assert all(not score.detail for name, score in scores.items() if name != "adherence")
+
+
+@pytest.mark.parametrize("lacking", [{"question": None}, {"response": None}, {"no_contexts": True}])
+def test_all_three_fields_are_needed(lacking: dict[str, Any]) -> None:
+    scores, _ = columns(find("trace")(), record(**{"response": "x", **lacking}), nobody)
+    assert {score.status for score in scores.values()} == {"missing_field"}
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("normaliser", 0), ("normaliser", 1.5), ("normaliser", True),
+                                                  ("length", "words"), ("length", ["tokens"])])  # fmt: skip
+def test_parameters_that_mean_nothing_are_refused(parameter: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"trace.{parameter}: "):
+        find("trace")().with_parameters({parameter: value})
+
+
+KEYS = st.sets(st.sampled_from(["doc_0_s0", "doc_0_s1", "doc_1_s0"]))
+
+
+@given(KEYS, KEYS, st.lists(st.sampled_from([[FIRST], [], None]), min_size=2, max_size=2))
+def test_every_column_is_in_range(relevant: set[str], utilized: set[str], support: Sequence[list[str] | None]) -> None:
+    given_support = {f"resp_s{n}": keys for n, keys in enumerate(support) if keys is not None}
+    for score in trace(sorted(relevant), sorted(utilized), given_support).values():
+        if score.value is not None:
+            assert score.low is not None
+            assert score.high is not None
+            assert 0 <= score.low <= score.value + 1e-12 <= score.high + 2e-12 <= 1 + 3e-12
