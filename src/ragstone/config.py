@@ -379,6 +379,8 @@ def _unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     absent = [needed for needed in (*metric.needs, *metric.wants) if not present.get(needed)]
     if absent:
         return f"no record has {' or '.join(absent)}"
+    if not metric.in_auto:
+        return "has every sentence labelled; ask for it by name"
     if metric.calls > AUTO_CALLS:
         return f"takes about {metric.calls} calls a record; ask for it by name"
     return ""

@@ -328,7 +328,7 @@ def test_relevance_to_a_blank_question_is_unjudged() -> None:
 
 
 def test_it_is_a_judge() -> None:
-    """It has what the engine asks of judges and backends, and answers every task but tracing."""
+    """It has what the engine asks of judges and backends, and answers every task."""
     judge: Judge = JUDGE
     assert isinstance(judge.backend, Backend)
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
@@ -338,7 +338,7 @@ def test_it_is_a_judge() -> None:
         "",
         True,
     )
-    assert [task for task in TASKS if not judge.can(task)] == ["trace"]
+    assert all(judge.can(task) for task in TASKS)
 
 
 def test_its_maker_names_the_version_and_the_model() -> None:

@@ -48,6 +48,8 @@ class Metric:
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
+    in_auto: ClassVar[bool] = True
+    """Whether ``auto`` may choose it; one that asks much in its few calls is asked for by name."""
     blocks: ClassVar[tuple[str, ...]] = ()
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()

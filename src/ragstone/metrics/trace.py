@@ -56,6 +56,7 @@ class TraceMetric(Metric):
     suites: ClassVar[tuple[str, ...]] = ("trace",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     calls: ClassVar[int] = 1
+    in_auto: ClassVar[bool] = False
     source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
 
     normaliser: int = 20

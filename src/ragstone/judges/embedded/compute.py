@@ -21,6 +21,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.nuggets import of_answer
 from ragstone.judges.embedded.relevance import relevance
+from ragstone.judges.embedded.tracing import trace
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.segment import language_of, sentences
 
@@ -49,6 +50,8 @@ def reply_to(body: bytes) -> str:
     elif task == "response_support":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [_response(text, library) for text in asked["units"]]}
+    elif task == "trace":
+        found = trace(asked["question"], asked["passages"], asked["response"])
     else:
         found = {
             "units": [_relevance(asked["question"], text, passage=asked["passage"]) for text in asked["units"]],

@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.judges.embedded.marks import grouped, trace_digest, traced
 from ragstone.judges.embedded.model import (
     Logistic,
     assignment_cuts,
@@ -26,12 +27,11 @@ from ragstone.judges.embedded.model import (
     model,
     probability,
 )
-from ragstone.questions import TASKS, Question, Rate, Rated, Task, Write, Written
+from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
 VERSION: Final = "embedded-1"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-ANSWERS: Final[frozenset[Task]] = frozenset(TASKS) - {"trace"}
 NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
 """The tasks that use the numbers and word lists of nuggets."""
 
@@ -71,7 +71,7 @@ class EmbeddedBackend:
 
 
 class EmbeddedJudge:
-    """Answers from the words alone; see the module."""
+    """Answers every task from the words alone; see the module."""
 
     name: str = "embedded"
     id: str = "embedded"
@@ -82,17 +82,21 @@ class EmbeddedJudge:
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
-        """Every task but tracing."""
-        return task in ANSWERS
+        """Every task there is."""
+        return task in TASKS
 
     def maker(self, question: Question[Any]) -> str:
-        """The version and the hash of the numbers and word lists that the task uses."""
+        """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""
+        if question.task == "trace":
+            return f"{VERSION}#{digest(nuggets=True)}.{trace_digest()}"
         return f"{VERSION}#{digest(nuggets=question.task in NUGGET_TASKS)}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
         if isinstance(question, Rate):
             return (yield from self._rate(question, repeat))
+        if isinstance(question, Trace):
+            return (yield from self._trace(question, repeat))
         assert isinstance(question, Write)
         return (yield from self._write(question, repeat))
 
@@ -164,6 +168,19 @@ class EmbeddedJudge:
             return Written((), rows)
         units = (Unit(f"nugget/{number}", "nugget", text) for number, text in enumerate(rows, 1))
         return Written(tuple(units), "" if question.question.strip() else "the question is blank")
+
+    def _trace(self, question: Trace, repeat: int) -> Dialogue:
+        """One call for all sentences; the marks are made from the raw scores when they are read."""
+        if not question.sentences and not question.response:
+            return Traced((), (), (), ())
+        order, passages = grouped(question.sentences)
+        body = {
+            "question": question.question,
+            "passages": [[unit.text for unit in passage] for passage in passages],
+            "response": [unit.text for unit in question.response],
+        }
+        (reply,) = yield (self._call(question, body, 1, repeat),)
+        return traced(question, order, reply, self.id)
 
     # ---- reading one row
 

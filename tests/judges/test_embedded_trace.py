@@ -1,0 +1,152 @@
+"""TRACe by the embedded judge: marks from the words alone, the same for the same words, whatever their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import evaluate
+from ragstone.judges.base import Failed, Reply
+from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded.compute import reply_to
+from ragstone.questions import SPECIAL, Trace, Traced, key_of
+from ragstone.types import Span, Unit
+
+JUDGE = EmbeddedJudge()
+KETTLE = (
+    "The Orla kettle is made of steel. It boils a litre in two minutes.",
+    "The shop opens at nine. Parking is free.",
+)
+QUESTION = "What is the Orla kettle made of?"
+RESPONSE = ("The Orla kettle is made of steel.", "It was built on Mars by 900 robots.")
+
+
+def units(texts: tuple[str, ...], stem: str, parent: str | None = None) -> tuple[Unit, ...]:
+    made, at = [], 0
+    for number, text in enumerate(texts):
+        made.append(Unit(f"r/{stem}{number}", "sentence", text, Span(at, at + len(text)), parent))
+        at += len(text) + 1
+    return tuple(made)
+
+
+def question(
+    passages: tuple[tuple[str, ...], ...], response: tuple[str, ...] = RESPONSE, asked: str = QUESTION
+) -> Trace:
+    contexts = tuple(unit for d, texts in enumerate(passages) for unit in units(texts, f"doc_{d}_s", f"p{d}"))
+    return Trace("trace", asked, contexts, units(response, "resp_s"))
+
+
+PASSAGES = (
+    ("The Orla kettle is made of steel.", "It boils a litre in two minutes."),
+    ("The shop opens at nine.", "Parking is free."),
+)
+
+
+def traced(asked: Trace) -> Traced:
+    dialogue = JUDGE.dialogue(asked)
+    (call,) = next(dialogue)
+    try:
+        dialogue.send([Reply(reply_to(call.body))])
+    except StopIteration as stop:
+        found: Traced = stop.value
+        return found
+    raise AssertionError("it asks twice")
+
+
+def test_it_marks_what_answers_what_was_used_and_what_supports() -> None:
+    found = traced(question(PASSAGES))
+    assert "doc_0_s0" in (found.relevant or ())
+    assert not {"doc_1_s0", "doc_1_s1"} & {*(found.relevant or ()), *(found.utilized or ())}
+    assert "doc_0_s0" in (found.utilized or ())
+    assert [verdict.label for verdict in found.verdicts] == ["yes", "no"]
+    assert found.support[0][0] == "doc_0_s0"
+    quote = found.verdicts[0].evidence[0]
+    assert (quote.passage, quote.verbatim) == ("p0", True)
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    assert traced(question(PASSAGES)) == traced(question(PASSAGES))
+
+
+def test_the_order_of_passages_does_not_matter() -> None:
+    """The same sentences are marked, by their texts."""
+
+    def marked(passages: tuple[tuple[str, ...], ...]) -> tuple[Any, ...]:
+        asked = question(passages)
+        texts = {key_of(unit): unit.text for unit in asked.sentences}
+        found = traced(asked)
+        support = [sorted(texts.get(key, key) for key in keys) for keys in found.support]
+        lists = [sorted(texts[key] for key in keys or ()) for keys in (found.relevant, found.utilized)]
+        return lists, support, [verdict.label for verdict in found.verdicts]
+
+    assert marked(PASSAGES) == marked(tuple(reversed(PASSAGES)))
+
+
+def test_a_sentence_that_states_nothing_rests_on_nothing() -> None:
+    found = traced(question(PASSAGES, ("Sure, happy to help!", RESPONSE[0])))
+    assert found.support[0] == ("general",)
+    assert found.verdicts[0].label == "yes"
+
+
+def test_a_blank_question_leaves_relevance_open() -> None:
+    found = traced(question(PASSAGES, asked="  "))
+    assert found.relevant is None
+    assert found.failure
+    assert [verdict.label for verdict in found.verdicts] == ["yes", "no"]
+
+
+def test_a_reply_that_never_came_is_no_label() -> None:
+    dialogue = JUDGE.dialogue(question(PASSAGES))
+    next(dialogue)
+    with pytest.raises(StopIteration) as stop:
+        dialogue.send([Failed("gone")])
+    found = stop.value.value
+    assert (found.relevant, found.utilized) == (None, None)
+    assert all(verdict.unjudged for verdict in found.verdicts)
+
+
+TEXTS = st.lists(st.text(alphabet="abc 1.!?\néя世", min_size=1, max_size=30), min_size=1, max_size=4).map(tuple)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), TEXTS, st.text(max_size=20))
+def test_any_texts_are_labelled_with_keys_that_exist(passages: Any, response: Any, asked: str) -> None:
+    about = question(passages, response, asked)
+    found = traced(about)
+    known = {key_of(unit) for unit in about.sentences}
+    assert known >= {*(found.relevant or ()), *(found.utilized or ())}
+    assert len(found.verdicts) == len(found.support) == len(response)
+    for verdict, keys in zip(found.verdicts, found.support, strict=True):
+        assert set(keys) <= known | set(SPECIAL)
+        assert verdict.label in ("yes", "no", None)
+        assert verdict.label != "yes" or keys  # nothing named supports nothing
+
+
+@pytest.mark.parametrize("text", ["a, a, " * 100_000, "(" * 500_000, "1" * 500_000, "\u202e" * 200_000])
+def test_hostile_texts_are_labelled(text: str) -> None:
+    assert len(traced(question(((text,), PASSAGES[0]))).verdicts) == 2
+
+
+def test_three_hundred_sentences() -> None:
+    texts = tuple(f"Fact number {n} of the Orla kettle is here." for n in range(300))
+    found = traced(question((texts,), texts[:30]))
+    assert [verdict.label for verdict in found.verdicts] == ["yes"] * 30
+
+
+def test_russian_is_labelled() -> None:
+    passages = (("Чайник сделан из стали.", "Он стоит десять рублей."), ("Магазин открыт с девяти.",))
+    found = traced(question(passages, ("Чайник сделан из стали.",), "Из чего сделан чайник?"))
+    assert "doc_0_s0" in (found.relevant or ())
+    assert [verdict.label for verdict in found.verdicts] == ["yes"]
+
+
+def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
+    record = {"id": "a", "question": QUESTION, "contexts": list(KETTLE), "response": " ".join(RESPONSE)}
+    run = evaluate([record], "trace", store=tmp_path / "store.db")
+    scores = {score["metric"]: score for score in run["a"]["scores"]}
+    run.store.close()
+    assert len(scores) == 8
+    assert (scores["trace.adherence"]["value"], scores["trace.adherence_share"]["value"]) == (0.0, 0.5)
+    assert "|trace:embedded+embedded-1#" in scores["trace.adherence"]["signature"]
