@@ -22,10 +22,20 @@ from ragstone.cli import app
 from ragstone.config import _File
 from ragstone.judges.spec import PRESETS
 from ragstone.metrics.base import Metric
+from ragstone.questions import TASKS
 from ragstone.records import ALIASES, READERS
 
 FOLDER: Final = Path(__file__).parent / "reference"
 NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
+
+_PROMPTS: Final[Mapping[str, str]] = {
+    "style": "The prompt style of every step that has it; unless set, `default`. `ragstone prompts list` has them.",
+    "format": "How labels are given: `json`, `keyed`, `yaml`, … or `adaptive`; unless set, the prompt's own.",
+    "structured": "Whether a JSON schema is sent: `auto`, `schema` or `off`; unless set, `auto`.",
+    "case_sensitive": "Whether only the exact words of a scale are labels; unless set, they are not.",
+    **{task: f"The style of the step `{task}`, or the path of a prompt of your own." for task in TASKS},
+}
+"""What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
     "run.metrics": "Metrics and suites, or `auto`: those whose fields the records have and whose calls are few.",
@@ -44,7 +54,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts.",
     "judges.NAME.context": "Tokens of material it takes at once, for what can be asked in pieces; 0: not known.",
-    "judges.NAME.structured": "Whether to send a JSON schema for the answer.",
+    **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
@@ -52,6 +62,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "steps": "A step to its judge, or to a list of judges, which is a panel.",
     "panel.aggregate": "How a panel's verdicts become one: `mean`, `median`, `majority`, `min` or `max`.",
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
+    **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
 }  # fmt: skip
 """What each setting means."""
@@ -157,7 +168,11 @@ def configuration_page() -> str:
     ]  # fmt: skip
     for name, field, _ in settings():
         lines.append(f"| `{name}` | {_type(field)} | {_setting_default(field)} | {MEANINGS.get(name, '')} |")
-    lines += ["", "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose."]
+    lines += [
+        "",
+        "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose.",
+        "[Prompts and formats](../tasks/prompts-and-formats.md) says more of `prompts`.",
+    ]
     return _page(lines)
 
 
@@ -200,7 +215,7 @@ def cli_page() -> str:
             "| | |",
             "|---|---|",
         ]
-        lines += [f"| `{parameter.metavar}` | {_cell(parameter.help)} |" for parameter in arguments]
+        lines += [f"| `{_cell(parameter.metavar)}` | {_cell(parameter.help)} |" for parameter in arguments]
         lines += [f"| {_option(parameter)} | {_cell(parameter.help)} |" for parameter in options]
         lines += ["", "```sh", *_examples(command.epilog), "```"]
     return _page(lines)

@@ -146,6 +146,12 @@ def test_a_byte_order_mark_is_no_error() -> None:
         ("[judges.a]\nmodl = 'm'\nmodel = 'm'", "no setting 'judges.a.modl'; did you mean 'model'?"),
         ("[panel]\naggregates = 'mean'", "no setting 'panel.aggregates'; did you mean 'aggregate'?"),
         ("[run]\nzzz = 1", "no setting 'run.zzz'; known: "),
+        ("[prompts]\nsuport = 'short_cot'", "no setting 'prompts.suport'; did you mean 'support'?"),
+        ("[judges.a]\nmodel = 'm'\nstructured = true", "no setting 'judges.a.structured'"),
+        (
+            "[judges.a]\nmodel = 'm'\nprompts = {formt = 'csv'}",
+            "no setting 'judges.a.prompts.formt'; did you mean 'format'?",
+        ),
         ("[judges.a]\nmodel = 'm'\nprice = {in = 1, input = 1, output = 1}", "no setting 'judges.a.price.in'"),
     ],
 )
@@ -172,7 +178,11 @@ def test_an_unknown_key_is_refused_with_the_closest(text: str, message: str) -> 
         ("[judges.a]\nmodel = 'm'\ntemperature = 3.5", ["judges.a.temperature"]),
         ("[judges.a]\nmodel = 'm'\ntemperature = nan", ["judges.a.temperature"]),
         ("[judges.a]\nmodel = 'm'\nmax_tokens = 1", ["judges.a.max_tokens"]),
-        ("[judges.a]\nmodel = 'm'\nstructured = 'yes'", ["judges.a.structured = 'yes'"]),
+        ("[judges.a.prompts]\nstructured = true\n[judges.a]\nmodel = 'm'", ["judges.a.prompts.structured = True"]),
+        ("[prompts]\nstructured = false", ["prompts.structured = False"]),
+        ("[prompts]\ncase_sensitive = 'yes'", ["prompts.case_sensitive = 'yes'"]),
+        ("[prompts]\nsupport = ['short_cot']", ["prompts.support = ['short_cot']"]),
+        ("prompts = 'short_cot'", ["prompts = 'short_cot'"]),
         ("[judges.a]\nmodel = 'm'\nprice = {input = -1, output = 1}", ["judges.a.price.input"]),
         ("[judges.a]\nmodel = 'm'\nprice = {input = 1}", ["judges.a.price.output", "field required"]),
         ("[panel.weights]\nembedded = 'much'", ["panel.weights.embedded"]),
@@ -216,10 +226,10 @@ concurrency = 8
 timeout = 30
 temperature = 0.2
 max_tokens = 100
-structured = false
 seed = 7
 extra_body = {reasoning_effort = "low"}
 price = {input = 1, output = 2.5}
+prompts = {structured = "off"}
 """
 
 
@@ -230,7 +240,7 @@ def test_a_table_makes_a_judge() -> None:
         "mine", "qwen", "http://127.0.0.1:9/v1", "MY_KEY",
     )  # fmt: skip
     assert (judge.concurrency, judge.timeout, judge.temperature, judge.max_tokens) == (8, 30.0, 0.2, 100)
-    assert (judge.structured, judge.price) == (False, (1.0, 2.5))
+    assert (judge.structured, judge.price) == ("off", (1.0, 2.5))
     assert dict(judge.extra) == {"reasoning_effort": "low", "seed": 7}
     assert judge.id == "mine/qwen@http://127.0.0.1:9/v1"
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ragstone import metrics
 from ragstone.engine import Settings
 from ragstone.errors import ConfigError
+from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
@@ -40,7 +41,7 @@ OnError = Literal["stop", "skip"]
 
 
 _HARMLESS: Final = frozenset(
-    ("model", "concurrency", "timeout", "temperature", "max_tokens", "context", "structured", "seed", "price")
+    ("model", "concurrency", "timeout", "temperature", "max_tokens", "context", "seed", "price", "prompts")
 )
 """Settings of a judge whose value a message may repeat."""
 
@@ -54,6 +55,21 @@ class _Price(_Table):
     output: float | int = Field(ge=0)
 
 
+class _Prompts(_Table):
+    style: str | None = None
+    format: str | None = None
+    structured: str | None = None
+    case_sensitive: bool | None = None
+    claims: str | None = None
+    nuggetize: str | None = None
+    importance: str | None = None
+    support: str | None = None
+    assign: str | None = None
+    response_support: str | None = None
+    relevance: str | None = None
+    trace: str | None = None
+
+
 class _Judge(_Table):
     model: str = Field(min_length=1)
     provider: str = ""
@@ -64,7 +80,7 @@ class _Judge(_Table):
     temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)
     context: int = Field(default=0, ge=0)
-    structured: bool = True
+    prompts: _Prompts = Field(default_factory=_Prompts)
     seed: int | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
     price: _Price | None = None
@@ -90,6 +106,7 @@ class _File(_Table):
     judges: dict[str, _Judge] = Field(default_factory=dict)
     steps: dict[str, list[str] | str] = Field(default_factory=dict)
     panel: _Panel = Field(default_factory=_Panel)
+    prompts: _Prompts = Field(default_factory=_Prompts)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
@@ -151,6 +168,9 @@ class Flags:
     store: Path | str | None = None
     config: Path | str | None = None
     nuggets: Path | str | None = None
+    prompts: Sequence[str] | None = None
+    format: str | None = None
+    structured: str | None = None
     given: frozenset[str] = frozenset()
     """Names of judges that the caller brings as objects."""
 
@@ -187,6 +207,9 @@ def resolve(flags: Flags) -> RunSpec:
         if name not in used:
             raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
     specs = {name: Spec(name, provider=GIVEN) if name in flags.given else _spec(name, file) for name in used}
+    for name, spec in specs.items():
+        if spec.provider not in (GIVEN, DEFAULT_JUDGE, "human"):
+            specs[name] = prompting.prompted(spec, flags, *_prompt_tables(file, name, origin))
     if flags.concurrency is not None:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")
@@ -263,7 +286,8 @@ def choose(
 
 def spec_as_json(spec: Spec) -> dict[str, Any]:
     """A judge's spec as plain JSON."""
-    return {**{name: getattr(spec, name) for name in Spec.__dataclass_fields__}, "extra": dict(spec.extra)}
+    plain = {name: getattr(spec, name) for name in Spec.__dataclass_fields__}
+    return {**plain, "extra": dict(spec.extra), "choice": spec.choice.as_json()}
 
 
 def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -335,7 +359,13 @@ def _place(loc: tuple[int | str, ...], table: Any) -> str:
 
 
 def _known(parent: tuple[int | str, ...]) -> list[str]:
-    tables: dict[str, type[BaseModel]] = {"run": _Run, "panel": _Panel, "judges": _Judge, "price": _Price}
+    tables: dict[str, type[BaseModel]] = {
+        "run": _Run,
+        "panel": _Panel,
+        "judges": _Judge,
+        "price": _Price,
+        "prompts": _Prompts,
+    }
     model: type[BaseModel] = _File
     for part in parent:
         model = tables.get(str(part), model)
@@ -459,11 +489,18 @@ def _spec(name: str, file: _File) -> Spec:
             temperature=None if isinstance(table.temperature, str) else float(table.temperature),
             max_tokens=table.max_tokens,
             context=table.context,
-            structured=table.structured,
             extra=extra,
             price=(float(table.price.input), float(table.price.output)) if table.price else None,
         )
     )
+
+
+def _prompt_tables(file: _File, name: str, origin: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """What the file says of a judge's prompts: its own table, then that of all judges."""
+    tables = [(f"{origin}: prompts", file.prompts)]
+    if name in file.judges:
+        tables.insert(0, (f"{origin}: judges.{name}.prompts", file.judges[name].prompts))
+    return [(where, table.model_dump(exclude_none=True)) for where, table in tables]
 
 
 def _priced(spec: Spec) -> Spec:

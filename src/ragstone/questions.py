@@ -8,7 +8,7 @@ two metrics that ask equal questions pay for one answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 from ragstone.types import Passage, Scale, Unit, Verdict
@@ -46,11 +46,32 @@ def key_of(unit: Unit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Readout:
+    """How one reply was read: by which reader, what came of it, and whether it was asked for to mend another.
+
+    ``key`` is the call's. ``status`` is ``ok``, ``unknown_label``, ``truncation`` (entries are missing),
+    ``count_mismatch``, ``format_error``, ``cut_off`` (at its length limit) or ``withheld`` (by a content filter);
+    ``read`` of ``asked`` entries could be used. ``error`` says in one line what was wrong.
+    """
+
+    key: str
+    style: str
+    format: str
+    reader: str
+    status: str
+    read: int
+    asked: int
+    repair: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """The answer to a ``Rate``: one verdict for each unit, in the order of the units, none missing."""
 
     verdicts: tuple[Verdict, ...]
     reason: str = ""
+    readouts: tuple[Readout, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,7 @@ class Written:
 
     units: tuple[Unit, ...]
     failure: str = ""
+    readouts: tuple[Readout, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +104,7 @@ class Traced:
     dropped: tuple[str, ...] = ()
     parts: int = 1
     failure: str = ""
+    readouts: tuple[Readout, ...] = field(default=(), compare=False)
 
 
 Answer = Rated | Written | Traced

@@ -74,7 +74,7 @@ def test_every_command_has_help_with_an_example() -> None:
         came = ragstone(*name.split(), "--help")
         assert came.code == 0
         assert f"ragstone {name}" in came.out.partition("Example")[2], name
-        assert "--json" in came.out, name
+        assert "--json" in came.out or name in ("prompts show", "prompts diff"), name  # these print a text as it is
         assert came.widest <= 100
 
 

@@ -143,7 +143,7 @@ def test_every_setting_stands_in_the_file_with_its_default() -> None:
     assert (shown["metrics"], shown["judge"], shown["store"]) == ("auto", config.DEFAULT_JUDGE, str(config.STORE))
     assert (shown["on_error"], shown["on_empty"]) == (config._Run().on_error, config._Run().on_empty)
     assert full["panel"]["aggregate"] == config._Panel().aggregate
-    for name in ("concurrency", "timeout", "temperature", "max_tokens", "structured"):
+    for name in ("concurrency", "timeout", "temperature", "max_tokens"):
         assert full["judges"]["mine"][name] == config._Judge.model_fields[name].default
     assert set(full["metrics"]) == set(catalogue())
     for name, metric in catalogue().items():

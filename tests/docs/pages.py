@@ -2,13 +2,14 @@
 
 Blocks of a page run from top to bottom and share names, a folder and an environment. A block with
 ``title="NAME"`` is written to a file of that name. A block with ``exit=N`` leaves with N. An endpoint on loopback
-stands behind the addresses that pages name.
+stands behind the addresses that pages name; it gives labels where a prompt asks for labels.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import sys
@@ -91,6 +92,16 @@ def _lines(text: str) -> list[str]:
 
 def _line(line: str) -> str:
     return ".*?".join(re.escape(piece) for piece in line.split("…"))
+
+
+def labelled(request: dict[str, Any]) -> str | None:
+    """Labels for a prompt without a schema: the first that it explains, under each number. None for other prompts."""
+    system = request["messages"][0]["content"]
+    label = re.search(r'^- "(\w+)":', system, re.MULTILINE)
+    count = re.search(r"(?:from 1 to|exactly) (\d+)", system)
+    if "response_format" in request or not label or not count:
+        return None
+    return json.dumps({str(number): label[1] for number in range(1, int(count[1]) + 1)})
 
 
 @dataclass

@@ -11,13 +11,23 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, matches, pages, run
+from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
 
 from ragstone import metrics
+from ragstone.cli.prompts import PURPOSES
 from ragstone.judges import spec
+from ragstone.judges.spec import STRUCTURED
 from ragstone.metrics import catalogue
+from ragstone.parsing import LABEL_FORMATS, Status
+from ragstone.parsing.words import ALONE, SYNONYMS
+from ragstone.prompts import FORMS, parse
+from ragstone.prompts.check import SCALES, problems, samples
+from ragstone.prompts.material import variables_of
+from ragstone.prompts.templates import KEYS
+from ragstone.questions import TASKS
 from ragstone.testing import FakeServer
 
 KEY = "OPENAI_API_KEY"
@@ -38,7 +48,7 @@ def generate() -> types.ModuleType:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FakeServer]:
-    with FakeServer() as running:
+    with FakeServer(answer=labelled) as running:
         yield running
 
 
@@ -151,6 +161,37 @@ def test_every_key_of_the_files_is_explained(reader: Reader) -> None:
     ]  # fmt: skip
     text = (DOCS / "tasks" / "read-the-results.md").read_text(encoding="utf-8")
     assert sorted({key for part in parts for key in part if f"`{key}`" not in text}) == []
+
+
+def test_the_prompt_of_the_guide_fits() -> None:
+    """It passes the check that prompts of users pass before a run, and is shown in one by its name."""
+    text = (DOCS / "tasks" / "prompts-and-formats.md").read_text(encoding="utf-8")
+    (block,) = [block for block in blocks(DOCS / "tasks" / "prompts-and-formats.md") if block.title.endswith(".md")]
+    assert problems(parse(block.text, block.title)) == []
+    assert f"--prompt assign={block.title}" in text
+
+
+def test_what_prompts_are_made_of_is_explained() -> None:
+    """Every line of a header, every name that a prompt sees, every format, style, step and scale is on the page."""
+    text = (DOCS / "tasks" / "prompts-and-formats.md").read_text(encoding="utf-8")
+    questions = [one for task in TASKS for form in FORMS.get(task, ("",)) for one in samples(task, form)]
+    names = {name for question in questions for name in variables_of(question, "json", "")}
+    scales = {scale.name for of_step in SCALES.values() for scale in of_step}
+    wanted = {*KEYS, *names, *LABEL_FORMATS, *PURPOSES, *TASKS, *scales, *STRUCTURED, *get_args(Status)}
+    assert sorted(word for word in wanted if f"`{word}`" not in text) == []
+
+
+def test_the_words_for_a_label_are_those_that_are_read() -> None:
+    """The table of the guide has every spelling, and no other."""
+    text = (DOCS / "tasks" / "prompts-and-formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|`]*)\| ?([^|`]*)\|$", text[text.index("### Other words") :], re.MULTILINE)
+    told = {label: ({*_words(strong)}, {*_words(weak)}) for label, strong, weak in rows}
+    known = {label: ({*SYNONYMS.get(label, ())}, {*ALONE.get(label, ())}) for label in {**SYNONYMS, **ALONE}}
+    assert told == known
+
+
+def _words(cell: str) -> list[str]:
+    return [word.strip().replace(" ", "_") for word in cell.split(",") if word.strip()]
 
 
 def test_every_command_is_in_the_guide() -> None:

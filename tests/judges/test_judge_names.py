@@ -14,6 +14,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.prompted import PromptedJudge
 from ragstone.judges.spec import PRESETS, Spec, parse
+from ragstone.prompts.choice import Choice
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "azure"])
@@ -112,7 +113,11 @@ def test_a_judge_of_the_users_own_is_named_by_its_table_and_address() -> None:
 
 
 def test_a_judge_is_built_from_its_spec_to_the_last_setting() -> None:
-    spec = Spec("mine", "openai", "m", "http://host/v1/", "MY_KEY", 3, 7.5, 0.3, 99, 8000, False, {"seed": 1})
+    choice = Choice("short_cot", format="yaml")
+    spec = Spec(
+        "mine", "openai", "m", "http://host/v1/", "MY_KEY", 3, 7.5, 0.3, 99, 8000, choice, "off", case_sensitive=True,
+        extra={"seed": 1},
+    )  # fmt: skip
     judge = build(spec)
     assert isinstance(judge, PromptedJudge)
     assert isinstance(judge.backend, OpenAIBackend)
@@ -121,8 +126,8 @@ def test_a_judge_is_built_from_its_spec_to_the_last_setting() -> None:
     assert (judge.backend.key_variable, judge.backend.key_header) == ("MY_KEY", "Authorization")
     assert (judge.backend.concurrency, judge.backend.timeout, judge.backend.free) == (3, 7.5, False)
     settings = judge.settings
-    assert (settings.temperature, settings.max_tokens, settings.context, settings.structured) == (0.3, 99, 8000, False)
-    assert settings.extra == {"seed": 1}
+    assert (settings.temperature, settings.max_tokens, settings.context, settings.structured) == (0.3, 99, 8000, "off")
+    assert (settings.extra, settings.choice, settings.case_sensitive) == ({"seed": 1}, choice, True)
 
 
 def test_a_preset_brings_its_address_and_the_name_of_its_key() -> None:

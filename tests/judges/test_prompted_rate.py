@@ -93,11 +93,11 @@ def test_case_quotation_marks_and_blanks_around_a_label_do_not_matter(given_labe
 
 
 def test_a_whole_number_is_the_label_of_that_name() -> None:
-    assert labels(rated(graded(2), [verdicts(n1=2, n2="2")])) == ["2", "2"]
+    assert labels(rated(graded(5), [verdicts(n1=2, n2="2", n3=2.0, n4="2/3", n5="2 out of 3")])) == ["2"] * 5
 
 
 @pytest.mark.parametrize(
-    "wrong", [True, False, None, 1.5, 2.0, 4, -1, "4", "maybe", "yes no", "", [], {}, ["2"], "2/3"]
+    "wrong", [True, False, None, 1.5, 4, -1, "-1", "4", "2/4", "maybe", "yes no", "2?", "", [], {}, ["2"]]
 )
 def test_what_is_no_label_of_the_scale_is_no_label(wrong: Any) -> None:
     answer = rated(graded(1), [verdicts(n1=wrong)], [verdicts(n1=wrong)])
@@ -401,7 +401,7 @@ def test_extra_fields_go_into_the_request_as_they_are() -> None:
 
 
 def test_without_structured_output_no_schema_is_sent_at_any_turn() -> None:
-    _, rounds = drive(support(1), ["?"], [verdicts(n1="yes")], by=judge(structured=False))
+    _, rounds = drive(support(1), ["?"], [verdicts(n1="yes")], by=judge(structured="off"))
     assert not any("response_format" in body(call) for calls in rounds for call in calls)
 
 
@@ -454,7 +454,7 @@ def test_another_repeat_or_setting_is_another_call() -> None:
     keys = [
         next(judge().dialogue(asked))[0].key,
         next(judge().dialogue(asked, repeat=1))[0].key,
-        next(judge(structured=False).dialogue(asked))[0].key,
+        next(judge(structured="off").dialogue(asked))[0].key,
         next(judge(max_tokens=99).dialogue(asked))[0].key,
         next(judge(extra={"seed": 1}).dialogue(asked))[0].key,
     ]

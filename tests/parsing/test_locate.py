@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.parsing import locate
-from ragstone.parsing.quotes import _fold, _traced
+from ragstone.parsing.quotes import _fold, _traced, nearest
 from ragstone.types import Passage, Span
 
 LETTERS = st.text(
@@ -132,3 +132,64 @@ def test_the_folded_text_and_its_trace_agree_to_the_letter(text: str) -> None:
     assert folded == _fold(text)
     assert len(offsets) == len(folded)
     assert offsets == sorted(offsets)
+
+
+# ---- nearly
+
+
+def apart(one: str, other: str) -> int:
+    """The edit distance of two texts, the plain way."""
+    row = list(range(len(other) + 1))
+    for number, char in enumerate(one, 1):
+        above, row = row, [number]
+        for place, against in enumerate(other, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (char != against)))
+    return row[-1]
+
+
+FEW = st.text("abc ", max_size=40)
+
+
+@given(st.text("abcx", min_size=3, max_size=14), FEW, st.integers(0, 3))
+def test_the_nearest_stretch_is_as_near_as_any_is(wanted: str, text: str, most: int) -> None:
+    stretches = [text[start:end] for start in range(len(text) + 1) for end in range(start, len(text) + 1)]
+    least = min(apart(wanted, stretch) for stretch in stretches if abs(len(stretch) - len(wanted)) <= len(wanted))
+    found = nearest(wanted, text, most)
+    if least > most or most >= len(wanted):
+        assert found is None or found[0] <= most
+    else:
+        assert found is not None
+        distance, start, end = found
+        assert distance == least == apart(wanted, text[start:end])
+
+
+BRIDGE = "The bridge, opened in 1932 by the governor, carries eight lanes of traffic across the harbour."
+
+
+def test_a_quote_with_slips_is_found_and_marked_as_near() -> None:
+    found = locate("The bridge opened in 1932 by the governer carries eight lanes", passages("Nothing here.", BRIDGE))
+    assert (found.passage, found.verbatim) == ("p2", False)
+    assert found.text == "The bridge, opened in 1932 by the governor, carries eight lanes"
+    assert found.span is not None
+    assert BRIDGE[found.span.start : found.span.end] == found.text
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "The bridge, opened in 1933 by the governor, carries eight lanes",  # another number
+        "The bridge was built by the governor and has eight lanes of traffic",  # too far
+        "opened in 1923",  # too short for slips
+        "",
+    ],
+)
+def test_what_is_not_near_enough_or_has_another_number_is_nowhere(quote: str) -> None:
+    found = locate(quote, passages(BRIDGE))
+    assert (found.span, found.verbatim, found.text) == (None, False, quote)
+
+
+def test_a_near_quote_in_a_long_text_is_looked_for_only_where_a_piece_of_it_stands() -> None:
+    text = "the and of to in a " * 20_000 + BRIDGE
+    found = locate("The bridge, opened in 1932 by the governer, carries eight lanes", passages(text))
+    assert found.span is not None
+    assert found.span.start == len(text) - len(BRIDGE)

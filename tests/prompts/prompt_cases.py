@@ -107,3 +107,14 @@ CASES: dict[str, Question[Any]] = {
     "trace": Trace("trace", QUESTION, TRACED, ANSWERED),
     "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
 }
+
+ASSIGNED = Rate("assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True)
+"""What is asked in every style and format of assignment."""
+STYLED: dict[str, Question[Any]] = {
+    "support": Rate("support", SENTENCES, YES_NO, passages=PASSAGES, evidence=True, skippable=True),
+    "relevance": Rate("relevance", CLAIMS, GRADE_0_3, QUESTION),
+    "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
+    "response_support": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES),
+    "response_support-second": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, wording=2),
+}
+"""What is asked in the other styles that a step has."""

@@ -11,13 +11,15 @@ from typing import Any
 
 import orjson
 import pytest
-from prompt_cases import CASES
+from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone import prompts
 from ragstone.judges.base import Call, Reply
 from ragstone.judges.prompted import PromptedJudge, Settings
 from ragstone.judges.replay import ReplayBackend
-from ragstone.questions import Rate
+from ragstone.parsing import LABEL_FORMATS, Format
+from ragstone.prompts.choice import Choice
+from ragstone.questions import Question, Rate
 from ragstone.types import TRIVIAL
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,6 +43,7 @@ def shown(call: Call) -> str:
 def held(name: str, text: str) -> None:
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("RAGSTONE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text
 
@@ -65,9 +68,83 @@ def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
     held(f"repair-{name}", shown(call))
 
 
+def styled() -> dict[str, tuple[Question[Any], Choice]]:
+    """Every style of assignment in every format, and the other packaged templates in one: by the file's name."""
+    found: dict[str, tuple[Question[Any], Choice]] = {}
+    for style in ("no_reasoning", "short_cot", "long_cot", "legacy", "optimized"):
+        for fmt in LABEL_FORMATS:
+            found[f"styles/assign-{style}-{fmt}"] = ASSIGNED, Choice(style, format=fmt)
+        found[f"styles/assign-{style}.ru-yaml"] = ASSIGNED, Choice(f"{style}.ru", format="yaml")
+    for name, question in STYLED.items():
+        for style in ("no_reasoning", "short_cot", "long_cot"):
+            if prompts.stem(style, "") in {e.name for e in prompts.entries() if e.task == question.task}:
+                for language in ("", ".ru"):
+                    found[f"styles/{name}-{style}{language}"] = question, Choice(style + language)
+    for name in RUSSIAN:
+        found[f"styles/{name}.ru"] = CASES[name], Choice("default.ru")
+    return found
+
+
+RUSSIAN = (
+    "claims-later_part", "nuggetize-answer-later_round", "nuggetize-passages-later_window", "importance-reasons",
+    "support-yes_no-evidence-reasons", "assign-support3-evidence-reasons",
+    "response_support-grade_0_2-evidence-reasons", "response_support-grade_0_2-second-evidence-reasons",
+    "relevance-passage-grade_0_3-evidence-reasons", "trace",
+)  # fmt: skip
+STYLES = styled()
+
+
+def asked(name: str) -> Call:
+    question, choice = STYLES[name]
+    judge = PromptedJudge("judge", "judge", "", Settings("m", choice=choice), ReplayBackend(""))
+    return next(judge.dialogue(question))[0]
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_the_prompt_of_each_style_and_format_is_the_one_in_its_file(name: str) -> None:
+    held(name, shown(asked(name)))
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_style_leaves_nothing_of_its_template_and_sets_off_every_text(name: str) -> None:
+    call = asked(name)
+    for mark in ("{%", "%}", "{{", "}}}}", "None", "Undefined", "\n\n\n"):
+        assert mark not in shown(call)
+    user = body(call)["messages"][1]["content"].splitlines()
+    nonce = user[0].split()[0][1:]
+    assert nonce in user[-1]
+    assert nonce in body(call)["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("missing", [[2], [1, 2]])
+@pytest.mark.parametrize("language", ["", ".ru"])
+@pytest.mark.parametrize("fmt", ["json", "yaml"])
+def test_the_repair_turn_for_labels_is_the_one_in_its_file(fmt: Format, language: str, missing: list[int]) -> None:
+    judge = PromptedJudge(
+        "judge", "judge", "", Settings("m", choice=Choice(f"no_reasoning{language}", format=fmt)), ReplayBackend("")
+    )
+    dialogue = judge.dialogue(ASSIGNED)
+    next(dialogue)
+    labels = ["unclear" if n in missing else "support" for n in (1, 2)]
+    replies = {
+        "json": str(labels).replace("'", '"'),
+        "yaml": "\n".join(f"{n}: {label}" for n, label in enumerate(labels, 1)),
+    }
+    reply = replies[fmt] if missing == [2] else "I cannot say."
+    (call,) = dialogue.send([Reply(reply)])
+    held(f"styles/repair-{fmt}{language}-{'one' if missing == [2] else 'all'}", shown(call))
+
+
 def test_there_is_no_file_without_its_case() -> None:
     cases = {*CASES, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part", "trace"))}
-    assert {path.stem for path in GOLDEN.iterdir()} == cases
+    repairs = {
+        f"styles/repair-{fmt}{language}-{which}"
+        for fmt in ("json", "yaml")
+        for language in ("", ".ru")
+        for which in ("one", "all")
+    }
+    files = {path.relative_to(GOLDEN).with_suffix("").as_posix() for path in GOLDEN.rglob("*.txt")}
+    assert files == {*cases, *STYLES, *repairs}
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
@@ -117,7 +194,8 @@ def test_no_line_of_material_stands_outside_the_marks(name: str) -> None:
 
 
 def test_every_packaged_template_is_shown_in_some_file() -> None:
-    shown_makers = {first_call(name).maker.partition("#")[0] for name in CASES}
+    made = [first_call(name).maker for name in CASES] + [asked(name).maker for name in STYLES]
+    shown_makers = {maker.partition("#")[0] for maker in made}
     folder = Path(prompts.__file__).parent
-    packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md")}
-    assert packaged - {"repair.default.v1", "repair.trace.v1"} == shown_makers
+    packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md") if path.parent.name != "formats"}
+    assert {name for name in packaged if not name.startswith("repair.")} == shown_makers

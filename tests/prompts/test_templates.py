@@ -15,11 +15,21 @@ from hypothesis import strategies as st
 
 from ragstone import prompts
 from ragstone.errors import TemplateError
+from ragstone.parsing import FORMATS, LABEL_FORMATS
+from ragstone.prompts.check import problems
+from ragstone.prompts.templates import KEYS
 from ragstone.questions import TASKS
 
 FOLDER = Path(prompts.__file__).parent
 PACKAGED = sorted(FOLDER.glob("*/*.md"))
+QUESTIONS = [path for path in PACKAGED if path.parent.name not in ("formats", "repair")]
+REPAIRS = ("default", "labels", "trace")
 GOOD = "---\ntask: t\nstyle: s\nversion: 1\nbatch: 3\nsource: own\n---\n=== system ===\nS {{ a }}\n=== user ===\nU\n"
+
+
+def header_of(path: Path) -> dict[str, str]:
+    lines = path.read_text(encoding="utf-8").split("---\n")[1].splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def locked() -> dict[str, str]:
@@ -43,10 +53,46 @@ def test_every_template_that_was_released_is_still_there_and_the_lock_is_in_orde
 
 @pytest.mark.parametrize("path", PACKAGED, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_head_of_a_template_says_what_its_name_says(path: Path) -> None:
-    header, _ = prompts._split(path.read_text(encoding="utf-8"), path.name)
-    assert set(header) == {"task", "style", "version", "batch", "source"}
-    assert f"{header['task']}/{header['style']}.v{header['version']}.md" == f"{path.parent.name}/{path.name}"
+    header = header_of(path)
+    language = f".{header['language']}" if "language" in header else ""
+    assert {"task", "style", "version", "source"} <= set(header) <= set(KEYS)
+    name = f"{header['task']}/{header['style']}{language}.v{header['version']}.md"
+    assert name == f"{path.parent.name}/{path.name}"
     assert header["source"]
+
+
+@pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_packaged_template_is_as_users_files_must_be(path: Path) -> None:
+    template = prompts.load(path.parent.name, path.name.rpartition(".v")[0])
+    assert problems(template) == []
+
+
+def test_the_russian_pack_has_what_the_english_one_has() -> None:
+    def names(language: str) -> set[tuple[str, str]]:
+        return {
+            (entry.task, entry.name.partition(".")[0])
+            for entry in prompts.entries()
+            if entry.name.partition(".")[2] == language
+        }
+
+    assert names("ru") == names("")
+    for task, style in names("ru") - {("formats", fmt) for fmt in FORMATS} - {("repair", n) for n in REPAIRS}:
+        english, russian = prompts.load(task, style), prompts.load(task, f"{style}.ru")
+        assert (russian.formats, russian.batch, russian.gives) == (english.formats, english.batch, english.gives)
+
+
+@pytest.mark.parametrize("style", ["no_reasoning", "short_cot", "long_cot", "legacy", "optimized"])
+def test_every_style_of_assignment_takes_every_format(style: str) -> None:
+    for language in ("", ".ru"):
+        assert set(prompts.load("assign", style + language).formats) == set(LABEL_FORMATS)
+
+
+def test_what_was_changed_is_named_beside_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert prompts.changed() == {}
+    monkeypatch.setattr(
+        prompts, "digest", lambda text: "other" if "task: trace" in text else prompts.templates.digest(text)
+    )
+    assert prompts.changed() == {"trace/default.ru.v1.md": "was changed", "trace/default.v1.md": "was changed"}
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -80,10 +126,15 @@ def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "t" / "s.v11.md~").write_text("an editor's copy")
     (tmp_path / "t" / "other.v12.md").write_text(GOOD)
     monkeypatch.setattr(resources, "files", lambda name: tmp_path)
+    prompts.entries.cache_clear()
     prompts.load.cache_clear()
     try:
         assert prompts.load("t", "s").id.startswith("t.s.v10#")
+        assert prompts.load("t", "s", 9).id.startswith("t.s.v9#")
+        with pytest.raises(TemplateError, match="no version 3 of the prompt 's' for the step 't'"):
+            prompts.load("t", "s", 3)
     finally:
+        prompts.entries.cache_clear()
         prompts.load.cache_clear()
 
 
@@ -93,6 +144,12 @@ def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pyte
         ("", "two '---' lines at the top"),
         ("task: t\n", "two '---' lines at the top"),
         (GOOD.replace("---\n", "", 1), "two '---' lines at the top"),
+        (GOOD.replace("style: s", "style: My Style"), "names the style 'My Style'"),
+        (GOOD.replace("task: t\n", ""), "names no task"),
+        (GOOD.replace("batch: 3", "formats: json, toml"), "no 'toml' among formats; known are object, json"),
+        (GOOD.replace("batch: 3", "gives: proofs"), "no 'proofs' among gives; known are evidence, reasons"),
+        (GOOD.replace("batch: 3", "language: Russian"), "language is 'Russian'; expected a code such as 'ru'"),
+        (GOOD.replace("batch: 3", "colour: red"), "no header line 'colour'; known are task, style"),
         (GOOD.replace("style: s", "style"), "'style' is not 'key: value'"),
         (GOOD.replace("=== user ===", "=== reader ==="), "one '=== user ===' part"),
         (GOOD + "=== user ===\nagain\n", "one '=== user ===' part"),
@@ -114,7 +171,7 @@ def test_what_is_wrong_with_a_template_is_said_by_name(text: str, what: str) -> 
 def test_a_field_that_the_question_does_not_have_is_an_error_and_never_a_blank() -> None:
     template = prompts.parse(GOOD, "mine")
     assert template.render({"a": "x"}) == [{"role": "system", "content": "S x"}, {"role": "user", "content": "U"}]
-    with pytest.raises(TemplateError, match=r"prompt mine#.*'a' is undefined"):
+    with pytest.raises(TemplateError, match="prompt mine: 'a' is undefined"):
         template.render({})
 
 

@@ -27,7 +27,7 @@ def test_the_guide_names_every_knob() -> None:
     assert [name for name in Knobs.__annotations__ if f"`{name}`" not in text and f"{name}=" not in text] == []
 
 
-def test_the_public_names_are_sorted_and_there() -> None:
-    """What the kit exports exists, in order, without repetition."""
-    assert testing.__all__ == sorted(set(testing.__all__))
+def test_the_public_names_are_there() -> None:
+    """What the kit exports exists, without repetition."""
+    assert len(testing.__all__) == len(set(testing.__all__))
     assert all(hasattr(testing, name) for name in testing.__all__)

@@ -42,7 +42,9 @@ class Options:
     ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
     not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
     progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
-    ``nuggets`` is a bank of nuggets by topic, which goes before the records' own.
+    ``nuggets`` is a bank of nuggets by topic, which goes before the records' own. ``prompts`` are styles, for all
+    steps (``short_cot``) or one (``assign=optimized``), and files of the user's own (``support=mine.md``); ``format``
+    is how labels are to be given; ``structured`` (auto, schema, off) whether a JSON schema is sent along.
     """
 
     metrics: Sequence[str] | None = None
@@ -58,6 +60,9 @@ class Options:
     out: Path | str | None = None
     cases: bool = False
     nuggets: Path | str | None = None
+    prompts: Sequence[str] | None = None
+    format: str | None = None
+    structured: str | None = None
     name: str = ""
     generator: str = ""
     on_start: Callable[[Progress], None] | None = None
@@ -103,4 +108,7 @@ class Options:
             store=self.store,
             config=self.config,
             nuggets=self.nuggets,
+            prompts=self.prompts,
+            format=self.format,
+            structured=self.structured,
         )

@@ -21,6 +21,7 @@ from ragstone.prices import PriceBook
 from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
 from ragstone.report.causes import Causes
 from ragstone.report.files import Folder
+from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
@@ -126,7 +127,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         plan.survey,
         [*store.notes, *notes],
     )
-    causes = Causes()
+    causes, quotes = Causes(), Quotes()
     status = "interrupted"
     try:
         if options.on_start is not None:
@@ -136,6 +137,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
+                    quotes.add(weighed.scores)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
                     if options.on_result is not None:
@@ -150,7 +152,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         if status != "done" and not engine.tally.anything:
             store.forget(number)
         else:
-            _close(store, plan, status, progress, folder, causes)
+            _close(store, plan, status, progress, folder, {"missing": causes.as_json(), "quotes": quotes.as_json()})
     return find_run(store, number)
 
 
@@ -173,12 +175,14 @@ def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
     return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
 
 
-def _close(store: Store, plan: Plan, status: str, progress: Progress, folder: Folder | None, causes: Causes) -> None:
+def _close(
+    store: Store, plan: Plan, status: str, progress: Progress, folder: Folder | None, counted: Mapping[str, Any]
+) -> None:
     summary = {
         **summarize(store, progress.run, plan.signatures, status),
         "bill": progress.tally.as_json(),
         "left_out": dict(plan.left_out),
-        "missing": causes.as_json(),
+        **counted,
         "notes": list(progress.notes),
         "seconds": round(time.monotonic() - progress.started, 3),
     }

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import nugget_commands
+from ragstone.cli import nugget_commands, prompt_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
@@ -20,14 +20,17 @@ from ragstone.cli.options import (
     File,
     Generator,
     Judges,
+    LabelFormat,
     Name,
     OnEmpty,
     OnError,
     OutFolder,
     Panel,
+    Prompts,
     Quiet,
     Sets,
     StorePath,
+    StructuredAnswers,
     Which,
     examples,
 )
@@ -41,6 +44,7 @@ app = typer.Typer(
     epilog="Start with: ragstone run examples/traces.jsonl",
 )
 app.add_typer(nugget_commands.nuggets, name="nuggets")
+app.add_typer(prompt_commands.prompts, name="prompts")
 
 
 def _version(wanted: bool) -> None:
@@ -68,6 +72,7 @@ def ragstone(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
+        "ragstone run traces.jsonl -j ollama:qwen3 --prompt support=short_cot --format yaml",
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
     )
 )
@@ -81,6 +86,9 @@ def run(
     nuggets: Bank = None,
     judge: Judges = None,
     panel: Panel = None,
+    prompt: Prompts = None,
+    label_format: LabelFormat = None,
+    structured: StructuredAnswers = None,
     sets: Sets = None,
     fields: Fields = None,
     on_error: OnError = None,
@@ -110,6 +118,9 @@ def run(
         metrics=metrics,
         judges=judge,
         aggregate=panel,
+        prompts=prompt,
+        format=label_format,
+        structured=structured,
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
@@ -131,6 +142,9 @@ def compare_methods(
     *,
     judge: Judges = None,
     panel: Panel = None,
+    prompt: Prompts = None,
+    label_format: LabelFormat = None,
+    structured: StructuredAnswers = None,
     sets: Sets = None,
     fields: Fields = None,
     on_error: OnError = None,
@@ -159,6 +173,9 @@ def compare_methods(
         fields=fields or [],
         judges=judge,
         aggregate=panel,
+        prompts=prompt,
+        format=label_format,
+        structured=structured,
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
@@ -222,6 +239,34 @@ def show(
     from ragstone.cli import reading  # noqa: PLC0415 - see the module
 
     reading.show_run(which, record, full=full, store=store, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone formats",
+        "ragstone formats 3 --samples 10",
+    )
+)
+def formats(
+    which: Which = "last",
+    *,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples", metavar="N", min=0, show_default=False, help="Replies shown that could not be read, a row; 3."
+        ),
+    ] = 3,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how a run's replies were read.
+
+    By judge, step, style and format: what was read whole and by which reader, what went wrong, what asking again
+    cost, and samples of what could not be read. Nobody is asked anything.
+    """
+    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+
+    reading.formats(which, samples, store, as_json=as_json)
 
 
 @app.command(

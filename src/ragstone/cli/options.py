@@ -48,6 +48,19 @@ OnEmpty: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[
     int | None, typer.Option("--concurrency", metavar="N", min=1, help="The most calls at a time to each judge.")
 ]
+Prompts: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompt", metavar="[STEP=]STYLE|FILE", help="How judges are asked: a style, or your own file. Repeatable."
+    ),
+]
+LabelFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--format", metavar="FORMAT", help="How judges give labels: json, keyed, yaml, adaptive …")
+]
+StructuredAnswers: TypeAlias = Annotated[
+    Literal["auto", "schema", "off"] | None,
+    typer.Option("--structured", metavar="auto|schema|off", help="Whether a JSON schema is sent along."),
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

@@ -12,8 +12,10 @@ import typer
 from ragstone import api
 from ragstone.cli.ending import USAGE
 from ragstone.cli.output import binary_output, show, show_json
+from ragstone.report.formats import how_read
 from ragstone.report.run import Run
 from ragstone.report.terminal.case import case
+from ragstone.report.terminal.formats import formats_page
 from ragstone.report.terminal.lists import run_table, survey_page
 from ragstone.report.terminal.outcome import Place, judges_of, outcome
 
@@ -46,7 +48,7 @@ def show_run(which: str, record: str | None, *, full: bool, store: Path | None, 
     with closing(opened.store):
         if record is None:
             if as_json:
-                show_json(opened.summary())
+                show_json({**opened.summary(), "quotes": opened.quotes()})
             else:
                 place = Place(options=("--store", str(store)) if store else ())
                 show(lambda look: outcome(opened, look, place))
@@ -56,6 +58,18 @@ def show_run(which: str, record: str | None, *, full: bool, store: Path | None, 
             show_json(result)
         else:
             show(lambda look: case(result, len(opened), opened.id, look, full=full))
+
+
+def formats(which: str, samples: int, store: Path | None, *, as_json: bool) -> None:
+    """Show how a run's replies were read."""
+    opened = api.open_run(which, store)
+    with closing(opened.store):
+        told = how_read(opened, samples)
+        if as_json:
+            show_json(told)
+        else:
+            place = Place(options=("--store", str(store)) if store else ())
+            show(lambda look: formats_page(opened, told, look, place))
 
 
 def export(which: str, form: str, rows: str, out: str | None, store: Path | None) -> None:

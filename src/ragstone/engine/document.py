@@ -15,6 +15,7 @@ import orjson
 
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
+from ragstone.questions import Readout
 from ragstone.types import Quote, Record, Score, Unit, Verdict
 
 
@@ -30,6 +31,7 @@ class CallNote:
     finish: str
     dollars: float | None
     error: str = ""
+    readout: Readout | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON; ``key`` finds the raw call in the store."""
@@ -43,7 +45,21 @@ class CallNote:
             "dollars": _money(self.dollars),
             "finish": self.finish,
             **({"error": self.error} if self.error else {}),
+            **({"reading": _reading(self.readout)} if self.readout and not self.error else {}),
         }
+
+
+def _reading(readout: Readout) -> dict[str, Any]:
+    """How the reply was read; what is as it should be is left out."""
+    found: dict[str, Any] = {
+        "style": readout.style, "format": readout.format, "reader": readout.reader, "status": readout.status,
+        "read": readout.read, "asked": readout.asked,
+    }  # fmt: skip
+    if readout.repair:
+        found["repair"] = True
+    if readout.error:
+        found["problem"] = readout.error
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,7 +267,9 @@ class Engine:
                 notes += [self._note(judge, call, reply) for call, reply in zip(calls, replies, strict=True)]
                 calls = dialogue.send(replies)
         except StopIteration as stop:
-            return _Answered(stop.value, tuple(notes))
+            answer: Answer = stop.value
+            told = {readout.key: readout for readout in answer.readouts}
+            return _Answered(answer, tuple(replace(note, readout=told.get(note.key)) for note in notes))
 
     def _note(self, judge: Judge, call: Call, reply: Reply | Failed) -> CallNote:
         key = call.key.hex()

@@ -31,6 +31,10 @@ def build(spec: Spec) -> Judge:
         key_header=preset.key_header,
         concurrency=spec.concurrency,
         timeout=spec.timeout,
+        required=("response_format",) if spec.structured == "schema" else (),
     )
-    settings = Settings(spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra)
+    settings = Settings(
+        spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra, spec.choice,
+        spec.case_sensitive,
+    )  # fmt: skip
     return PromptedJudge(spec.name, spec.id, spec.provider, settings, backend)

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -40,7 +40,7 @@ _WRONG_KEY: Final = re.compile(
 
 
 class OpenAIBackend:
-    """One endpoint with one key."""
+    """One endpoint with one key. Of ``required`` parameters none is left out: a refusal of one ends the run."""
 
     free: bool = False
 
@@ -54,6 +54,7 @@ class OpenAIBackend:
         key_header: str = "Authorization",
         concurrency: int = 64,
         timeout: float = 120.0,
+        required: Sequence[str] = (),
     ) -> None:
         self.url = base_url.rstrip("/") + "/chat/completions"
         self.judge = judge
@@ -62,6 +63,7 @@ class OpenAIBackend:
         self.concurrency = concurrency
         self.timeout: float | None = timeout
         self._headers = dict(headers or {})
+        self._required = frozenset(required)
         self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
@@ -170,6 +172,11 @@ class OpenAIBackend:
             )
             if not blamed or (name.startswith("max_") and "context" in message):
                 continue
+            if name in self._required:
+                raise BackendError(
+                    f"{self.judge}: the endpoint does not take {name}: {self._without_key(message)[:200]}",
+                    judge=self.judge, fatal=True, hint="structured = auto goes on without a schema",
+                )  # fmt: skip
             if name == "max_tokens" and "max_completion_tokens" in message:
                 return {name: "max_completion_tokens"}
             return {name: ""}

@@ -5,22 +5,32 @@ Pure. A label is given to the unit whose number it stands under or to none; what
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.parsing import locate, read_object
+from ragstone.parsing import Format, Thought, Words, locate, read_block, read_labels, read_object
+from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
 
 QUOTES: Final = 4
 """The most quotes that are looked for per verdict, whatever the reply holds."""
 
-SPELLINGS: Final[Mapping[str, str]] = {"ok": "okay"}
-"""Other spellings of labels that mean nothing else."""
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a judge was asked for labels.
+
+    ``block``: with a reasoning block before them. ``exact``: only the exact words of the scale are labels.
+    """
+
+    judge: str
+    format: Format = "object"
+    block: bool = False
+    exact: bool = False
 
 
 @dataclass(slots=True)
@@ -34,6 +44,8 @@ class Reading:
     summary: str = ""
     cut_off: bool = False
     unreachable: bool = False
+    status: str = "ok"
+    reader: str = ""
 
     def add(self, later: Reading) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
@@ -52,47 +64,83 @@ class Reading:
 
 
 def read_rate(
-    question: Rate, units: Sequence[Unit], reply: Reply | Failed, judge: str, asked: Sequence[int] = ()
+    question: Rate, units: Sequence[Unit], reply: Reply | Failed, manner: Manner, asked: Sequence[int] = ()
 ) -> Reading:
     """The verdicts on a batch of units, of which those with the numbers ``asked`` were asked about, or all."""
     numbers = list(asked or range(1, len(units) + 1))
     if isinstance(reply, Failed):
-        return Reading({}, numbers, problem=reply.reason, unreachable=True)
+        return Reading({}, numbers, problem=reply.reason, unreachable=True, status="failed")
     reading = Reading({}, numbers, reply=reply.text, cut_off=reply.finish == "length")
     if reply.finish == "content_filter":
-        reading.problem = "the endpoint's content filter withheld the reply"
+        reading.problem, reading.status = "the endpoint's content filter withheld the reply", "withheld"
         reading.unreachable = True
-        return reading
-    if reading.cut_off:
-        reading.problem = "the reply was cut off at its length limit"
-        return reading
+    elif reading.cut_off:
+        reading.problem, reading.status = "the reply was cut off at its length limit", "cut_off"
+    else:
+        words = Words(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
+        read = _read_entries if manner.format == "object" else _read_labels
+        read(question, units, reply.text, manner, words, reading)
+        reading.missing = [number for number in numbers if number not in reading.found]
+    return reading
+
+
+def _read_entries(
+    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+) -> None:
+    """An object with an entry for each number."""
     try:
-        answer = read_object(reply.text, "verdicts")
+        answer = read_object(text, "verdicts", texts_of(question))
     except ParseError as error:
-        reading.problem = str(error)
-        return reading
+        reading.problem, reading.status = str(error), "format_error"
+        return
+    reading.reader = "object"
     entries = _by_number(answer["verdicts"])
-    labels = _labels(question)
     unknown: list[str] = []
-    for number in numbers:
+    absent: list[str] = []
+    for number in reading.missing:
         entry = entries.get(number)
         if entry is None:
+            absent.append(str(number))
             continue
-        label = _label(entry.get("label"), labels)
+        label = words.alone(entry.get("label"))
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
-        reading.found[number] = _verdict(question, units[number - 1], label, entry, judge)
-    reading.missing = [number for number in numbers if number not in reading.found]
-    problems = []
-    if absent := [str(number) for number in reading.missing if number not in entries]:
-        problems.append(f"no verdict on {', '.join(absent)}")
+        reading.found[number] = _verdict(
+            question, units[number - 1], label, manner.judge, entry.get("reason"), entry.get("evidence")
+        )
+    problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
-        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(labels)}")
+        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
     reading.problem = "; ".join(problems)
+    reading.status = "truncation" if absent else "unknown_label" if unknown else "ok"
     summary = answer.get("summary")
     reading.summary = summary if isinstance(summary, str) else ""
-    return reading
+
+
+def _read_labels(
+    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+) -> None:
+    """Labels alone, or after a reasoning block that gives reasons and quotes."""
+    numbers = reading.missing
+    parsed = read_labels(text, numbers, words, manner.format, texts_of(question))
+    thoughts = read_block(text, numbers) if manner.block else {}
+    reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
+    doubtful: list[str] = []
+    for number, label in zip(numbers, parsed.labels, strict=True):
+        thought = thoughts.get(number, Thought())
+        decided = words.alone(thought.decision)
+        if label is not None and decided not in (None, label):
+            doubtful.append(f"{number}: decided {decided}, labelled {label}")
+        elif label is not None:
+            quotes = [thought.snippet] if thought.snippet else []
+            reading.found[number] = _verdict(
+                question, units[number - 1], label, manner.judge, thought.rationale, quotes
+            )
+    if doubtful:
+        said = f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"
+        reading.problem = "; ".join(part for part in (reading.problem, said) if part)
+        reading.status = "unknown_label" if reading.status == "ok" else reading.status
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
@@ -120,20 +168,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
 
 
-def _labels(question: Rate) -> tuple[str, ...]:
-    return (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
-
-
-def _label(given: object, labels: Sequence[str]) -> str | None:
-    if isinstance(given, bool) or not isinstance(given, str | int):
-        return None
-    label = re.sub(r"[\s-]+", "_", str(given).strip().strip("\"'*`.").lower())
-    label = SPELLINGS.get(label, label)
-    return label if label in labels else None
-
-
-def _verdict(question: Rate, unit: Unit, label: str, entry: Mapping[str, Any], judge: str) -> Verdict:
-    reason = entry.get("reason")
+def _verdict(question: Rate, unit: Unit, label: str, judge: str, reason: object, quotes: object) -> Verdict:
     trivial = label == TRIVIAL
     return Verdict(
         unit,
@@ -141,7 +176,7 @@ def _verdict(question: Rate, unit: Unit, label: str, entry: Mapping[str, Any], j
         None if trivial else question.scale.value(label),
         judge,
         raw=None if trivial else question.scale.raw(label),
-        evidence=() if trivial or not question.evidence else _evidence(question, unit, entry.get("evidence")),
+        evidence=() if trivial or not question.evidence else _evidence(question, unit, quotes),
         reason=reason.strip() if isinstance(reason, str) else "",
     )
 
@@ -171,7 +206,7 @@ def read_units(question: Write, reply: Reply | Failed) -> tuple[Unit, ...] | str
         return "the endpoint's content filter withheld the reply"
     level = question.level
     try:
-        entries = read_object(reply.text, f"{level}s")[f"{level}s"]
+        entries = read_object(reply.text, f"{level}s", texts_of(question))[f"{level}s"]
     except ParseError as error:
         return str(error)
     if not isinstance(entries, list):

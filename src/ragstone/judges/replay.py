@@ -16,6 +16,7 @@ import orjson
 from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Call, Dialogue, Judge, Reply, reply_from_json
 from ragstone.judges.spec import Spec
+from ragstone.prompts.choice import Choice
 from ragstone.questions import Question, Task
 
 FORMAT: Final = 1
@@ -110,11 +111,11 @@ def _head(path: str) -> list[dict[str, Any]]:
 
 def _judge(path: str, entry: Any, build: Callable[[Spec], Judge]) -> tuple[Judge, list[str]]:
     try:
-        spec = Spec(**entry["judge"])
+        spec = Spec(**{**entry["judge"], "choice": Choice.from_json(entry["judge"].get("choice", {}))})
         tasks = entry["tasks"]
         if spec.provider != "replay" and isinstance(tasks, list):
             return build(spec), tasks
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         pass
     raise ConfigError(f"{path}:1: the judge {str(entry)[:120]} is none that could be recorded")
 

@@ -10,11 +10,16 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from ragstone.errors import ConfigError
+from ragstone.prompts.choice import Choice
 from ragstone.types import NOTHING
+
+Structured = Literal["auto", "schema", "off"]
+STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
+"""Whether a JSON schema is sent: where there is one and the endpoint takes it, always, or never."""
 
 
 class Preset(NamedTuple):
@@ -47,7 +52,9 @@ class Spec:
     """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
-    per million tokens where the user gave it. ``context`` is how many tokens of material the model takes at once,
+    per million tokens where the user gave it. ``choice`` are its prompts and the format of its labels,
+    ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words are labels.
+    ``context`` is how many tokens of material the model takes at once,
     0 where nobody said. ``path`` is the file of a replay or of labels.
     """
 
@@ -61,7 +68,9 @@ class Spec:
     temperature: float | None = 0.0
     max_tokens: int = 4096
     context: int = 0
-    structured: bool = True
+    choice: Choice = field(default_factory=Choice)
+    structured: Structured = "auto"
+    case_sensitive: bool = False
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, float] | None = None
     path: str = ""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
 from ragstone.parsing import read_object
+from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
 
@@ -89,7 +90,7 @@ def read_trace(part: Trace, reply: Reply | Failed, asked: Sequence[str] = ()) ->
         found.problem = "the reply was cut off at its length limit"
         return found
     try:
-        answer = read_object(reply.text, "sentences")
+        answer = read_object(reply.text, "sentences", texts_of(part))
     except ParseError as error:
         found.problem = str(error)
         return found

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from ragstone.parsing.blocks import Thought, read_block
+from ragstone.parsing.labels import Parsed, Status, parse_labels, read_labels
+from ragstone.parsing.lists import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.objects import read_object
 from ragstone.parsing.quotes import locate
 from ragstone.parsing.reasoning import strip_reasoning
+from ragstone.parsing.words import Words
 
-__all__ = ["locate", "read_object", "strip_reasoning"]
+__all__ = [
+    "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Words", "locate", "parse_labels",
+    "read_block", "read_labels", "read_object", "strip_reasoning",
+]  # fmt: skip

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 import orjson
@@ -33,8 +34,11 @@ _COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def read_object(text: str, key: str) -> dict[str, Any]:
+def read_object(text: str, key: str, material: Sequence[str] = ()) -> dict[str, Any]:
     """The last JSON object in the text that has ``key``, mended where it is not well-formed.
+
+    ``material`` are the texts that the reply is about: an object that stands in one of them word for word is not
+    the model's answer, unless the reply is nothing else.
 
     Reasoning blocks are left out first. A key that stands twice in one object with different values counts as
     absent. ParseError when there is no such object: its message says what stands there instead.
@@ -52,7 +56,7 @@ def read_object(text: str, key: str) -> dict[str, Any]:
     mendings = 0
     for stretch, closed in reversed(list(_objects(answer))):
         piece = answer[stretch.start : stretch.stop]
-        if key not in piece:
+        if key not in piece or any(_folded(piece) in _folded(other) for other in material):
             continue
         found = _nearly(piece) if closed else None
         if found is None and len(piece) <= MENDABLE and mendings < MENDINGS:
@@ -63,6 +67,11 @@ def read_object(text: str, key: str) -> dict[str, Any]:
     if "{" in answer:
         raise ParseError(f"no readable JSON object with '{key}' in the reply", reply=text)
     raise ParseError(f"no JSON object in the reply (it begins: {answer[:60]!r})", reply=text)
+
+
+@lru_cache(maxsize=128)
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _quoting(text: str, key: str) -> list[range]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
@@ -18,20 +19,28 @@ _FOLDS: Final = str.maketrans(
 _AROUND: Final = " \t\r\n.\u2026\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
 """What judges put around a quote that the passage need not have: ellipses and quotation marks."""
 _SHORTEST: Final = 2
+_SHORTEST_NEAR: Final = 20
+"""Characters of a quote from which on one that nearly stands there is taken; with fewer a tenth is hardly a slip."""
+_LONGEST_NEAR: Final = 2000
+_WINDOWS: Final = 400
+"""How many stretches are looked at for one quote in one passage."""
+_NUMBER: Final = re.compile(r"[0-9]+")
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
-    """Where ``text`` stands in the passages: to the letter first, then with white space, quotes and case folded.
+    """Where ``text`` stands in the passages: to the letter, else folded, else nearly.
 
-    What is nowhere as it is is looked for without the dots and quotation marks around it. ``claimed`` is the id
-    of the passage that the judge named; it is looked through first. The quote's text is the passage's own
-    wording. A quote that is nowhere keeps the judge's wording and has no span.
+    Folded is with white space, quotation marks, dashes and case as one. What is nowhere as it is is looked for without
+    the dots and quotation marks around it. Nearly is a stretch that at most a tenth of the quote's characters tell
+    apart from it, and no number does: it has a span and is not verbatim. ``claimed`` is the id of the passage that
+    the judge named; it is looked through first. The quote's text is the passage's own wording. A quote that is nowhere
+    keeps the judge's wording and has no span.
     """
     ordered = sorted(passages, key=lambda passage: passage.id != claimed)
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
         if len(wanted) >= _SHORTEST and (quote := _found(wanted, ordered)):
             return quote
-    return Quote(claimed, None, text, verbatim=False)
+    return _nearly(text.strip(_AROUND), ordered) or Quote(claimed, None, text, verbatim=False)
 
 
 def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
@@ -47,6 +56,81 @@ def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
             span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
     return None
+
+
+def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
+    """The stretch of a passage that is closest to the quote, if it is close enough; of two alike the first."""
+    folded = _fold(wanted)
+    if not _SHORTEST_NEAR <= len(folded) <= _LONGEST_NEAR:
+        return None
+    best: tuple[int, Passage, int, int] | None = None
+    for passage in passages:
+        near = nearest(folded, _fold(passage.text), len(folded) // 10)
+        if near and (best is None or near[0] < best[0]):
+            body = _fold(passage.text)[near[1] : near[2]]
+            if _NUMBER.findall(body) == _NUMBER.findall(folded):
+                best = (near[0], passage, near[1], near[2])
+    if best is None:
+        return None
+    _, passage, start, end = best
+    offsets = _traced(passage.text)[1]
+    span = Span(offsets[start], offsets[end - 1] + 1)
+    return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=False)
+
+
+def nearest(wanted: str, text: str, most: int) -> tuple[int, int, int] | None:
+    """The edit distance of ``wanted`` to the stretch of ``text`` nearest to it, and the stretch; None beyond ``most``.
+
+    A stretch within ``most`` edits holds one of ``most + 1`` pieces of ``wanted`` as it is, so only the
+    surroundings of such pieces are looked at, in one pass with a row of the edit matrix in the bits of one number
+    (Myers 1999, doi 10.1145/316542.316550).
+    """
+    best: tuple[int, int, int] | None = None
+    looked: set[int] = set()
+    size = len(wanted)
+    for number in range(most + 1):
+        begin, end = size * number // (most + 1), size * (number + 1) // (most + 1)
+        at = text.find(wanted[begin:end])
+        while at >= 0 and len(looked) < _WINDOWS:
+            low = max(0, at - begin - most)
+            if low not in looked:
+                looked.add(low)
+                high = min(len(text), low + size + 2 * most + 1)
+                distance, stop = _ending(wanted, text[low:high], most)
+                if distance <= most and (best is None or (distance, low) < (best[0], best[1])):
+                    back, length = _ending(wanted[::-1], text[low : low + stop][::-1], most)
+                    best = (distance, low + stop - length, low + stop) if back == distance else best
+            at = text.find(wanted[begin:end], at + 1)
+    return best
+
+
+def _ending(wanted: str, text: str, most: int) -> tuple[int, int]:
+    """The least distance of ``wanted`` to a stretch of ``text``, and where the first such stretch ends."""
+    size = len(wanted)
+    full = (1 << size) - 1
+    top = 1 << (size - 1)
+    places: dict[str, int] = {}
+    for place, char in enumerate(wanted):
+        places[char] = places.get(char, 0) | (1 << place)
+    positive, negative, score = full, 0, size
+    best, stop = most + 1, 0
+    for place, char in enumerate(text, 1):
+        equal = places.get(char, 0)
+        vertical = equal | negative
+        horizontal = (((equal & positive) + positive) ^ positive) | equal
+        up = negative | (full & ~(horizontal | positive))
+        down = positive & horizontal
+        if up & top:
+            score += 1
+        elif down & top:
+            score -= 1
+        up = (up << 1) & full
+        down = (down << 1) & full
+        positive = down | (full & ~(vertical | up))
+        negative = up & vertical
+        if score < best:
+            best, stop = score, place
+    return best, stop
 
 
 @lru_cache(maxsize=256)

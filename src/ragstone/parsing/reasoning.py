@@ -7,7 +7,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-TAG: Final = re.compile(r"<(/?)\s?(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s?>", re.IGNORECASE)
+TAG: Final = re.compile(
+    r"[<\[](/?)\s?(?:(?<=[<\/\s])(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s?>|(?<=[\[\/])think\])",
+    re.IGNORECASE,
+)
+BESIDE: Final = 8
+"""Characters beside a tag by which it is known again."""
 
 
 def strip_reasoning(text: str, quoted: Sequence[range] = ()) -> str:
@@ -36,3 +41,29 @@ def strip_reasoning(text: str, quoted: Sequence[range] = ()) -> str:
     if depth == 0:
         kept.append(text[at:])
     return "".join(kept).strip()
+
+
+def quoted_tags(text: str, material: Sequence[str]) -> list[range]:
+    """Where a tag stands in the text that the texts it is about hold as well, with what stands beside it.
+
+    A judge that quotes a record which pretends to end its reasoning has not ended it.
+    """
+    if not material or not TAG.search(text):
+        return []
+    suspects = [other for other in material if TAG.search(other)]
+    found = []
+    for tag in TAG.finditer(text) if suspects else ():
+        around = (text[max(0, tag.start() - BESIDE) : tag.end()], text[tag.start() : tag.end() + BESIDE])
+        if any(piece in other for other in suspects for piece in around if piece.strip() != tag[0]):
+            found.append(range(tag.start(), tag.end()))
+    return found
+
+
+def unopened(text: str) -> bool:
+    """Whether a reasoning block is closed that was not opened."""
+    depth = 0
+    for tag in TAG.finditer(text):
+        depth += -1 if tag[1] else 1
+        if depth < 0:
+            return True
+    return False

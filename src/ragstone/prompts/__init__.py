@@ -1,112 +1,159 @@
 """Prompt templates: one text file each, found by task and style, known by a hash.
 
-A file opens with ``key: value`` lines between ``---`` marks (task, style, version, batch, source) and holds a
-``=== system ===`` and a ``=== user ===`` part in Jinja, which see the fields of their question and nothing
-else. A field that does not exist is an error, never a blank. Released files do not change: ``LOCK`` holds
-their hashes, and a new wording is a new version.
+Packaged templates do not change once released: ``LOCK`` holds their hashes, and a new wording is a new version. A
+user's own file is read and checked as ours are. How a label is to be given is worded apart (``formats/``), so that
+every style can be asked for in every format that it takes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from ragstone.errors import TemplateError
+from ragstone.prompts.templates import FORMS, POSITIONAL, Shape, Template, digest, parse, parse_shape
 
 if TYPE_CHECKING:
-    import jinja2
+    from importlib.resources.abc import Traversable
 
-_NAME: Final = re.compile(r"(?P<style>[a-z][a-z0-9_]*)\.v(?P<version>[0-9]+)\.md")
-_PARTS: Final = re.compile(r"^=== (system|user) ===\n", re.MULTILINE)
+    from ragstone.parsing import Format
+
+__all__ = [
+    "FORMS", "POSITIONAL", "Entry", "Shape", "Template", "changed", "digest", "entries", "is_path", "load", "parse",
+    "read", "repair", "shape", "stem", "styles",
+]  # fmt: skip
+
+_NAME: Final = re.compile(r"(?P<style>[a-z][a-z0-9_]*)(?:\.(?P<language>[a-z]{2,3}))?\.v(?P<version>[0-9]+)\.md")
+LONGEST: Final = 200_000
+"""Bytes of a prompt file of a user; a prompt is never near it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """One prompt. ``id`` is ``task.style.vN#hash``; ``batch`` the most units it asks about in one call."""
+class Entry:
+    """One packaged file: ``task`` is its folder, ``name`` the style with its language."""
 
-    id: str
-    batch: int
-    system: jinja2.Template
-    user: jinja2.Template
+    task: str
+    name: str
+    version: int
+    file: Traversable
 
-    def render(self, variables: Mapping[str, Any]) -> list[dict[str, str]]:
-        """The messages; TemplateError when the template asks for what the question does not have."""
-        import jinja2  # noqa: PLC0415 - 75 ms to import, for LLM judges only
-
-        # What Template.render does, less a copy of all globals for each part, which cost more than the rendering.
-        context = self.system.new_context(dict(variables), shared=True)
-        try:
-            system, user = ("".join(part.root_render_func(context)).strip() for part in (self.system, self.user))
-        except jinja2.TemplateError as error:
-            raise TemplateError(f"prompt {self.id}: {error}") from error
-        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-
-
-@lru_cache(maxsize=64)
-def load(task: str, style: str = "default") -> Template:
-    """The newest version of a packaged template; TemplateError if there is none."""
-    folder = resources.files(__name__).joinpath(task)
-    versions = {
-        int(name["version"]): entry
-        for entry in (folder.iterdir() if folder.is_dir() else ())
-        if (name := _NAME.fullmatch(entry.name)) and name["style"] == style
-    }
-    if not versions:
-        raise TemplateError(f"no prompt '{style}' for the step '{task}'")
-    version = max(versions)
-    text = versions[version].read_text(encoding="utf-8")
-    return parse(text, f"{task}.{style}.v{version}")
-
-
-def parse(text: str, name: str) -> Template:
-    """A template from its text; TemplateError says what is wrong with it."""
-    header, body = _split(text, name)
-    pieces = _PARTS.split(body)
-    parts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
-    if set(parts) != {"system", "user"} or len(pieces) != 5 or pieces[0].strip():
-        raise TemplateError(f"prompt {name}: expected one '=== system ===' and one '=== user ===' part")
-    batch = header.get("batch", "1")
-    if not (batch.isascii() and batch.isdigit() and int(batch)):
-        raise TemplateError(f"prompt {name}: batch is {batch!r}; expected a whole number from 1")
-    import jinja2  # noqa: PLC0415 - see Template.render
-
-    environment = _environment()
-    try:
-        system, user = (environment.from_string(parts[part]) for part in ("system", "user"))
-    except jinja2.TemplateError as error:
-        raise TemplateError(f"prompt {name}: {error}") from error
-    return Template(f"{name}#{digest(text)[:6]}", int(batch), system, user)
-
-
-def digest(text: str) -> str:
-    """The hash by which a template is known; line ends count as on Unix, so that a checkout does not matter."""
-    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
-
-
-def _split(text: str, name: str) -> tuple[dict[str, str], str]:
-    pieces = text.replace("\r\n", "\n").split("---\n", 2)
-    if len(pieces) != 3 or pieces[0].strip():
-        raise TemplateError(f"prompt {name}: expected 'key: value' lines between two '---' lines at the top")
-    header: dict[str, str] = {}
-    for line in pieces[1].splitlines():
-        key, colon, value = line.partition(":")
-        if not colon:
-            raise TemplateError(f"prompt {name}: {line!r} is not 'key: value'")
-        header[key.strip()] = value.strip()
-    return header, pieces[2]
+    @property
+    def text(self) -> str:
+        """Its wording."""
+        return self.file.read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    import jinja2  # noqa: PLC0415 - see Template.render
-    from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 - see Template.render
+def entries() -> tuple[Entry, ...]:
+    """Every packaged file, by task, name and version."""
+    found = []
+    for folder in resources.files(__name__).iterdir():
+        if folder.is_dir():
+            for file in folder.iterdir():
+                if name := _NAME.fullmatch(file.name):
+                    full = name["style"] + (f".{name['language']}" if name["language"] else "")
+                    found.append(Entry(folder.name, full, int(name["version"]), file))
+    return tuple(sorted(found, key=lambda entry: (entry.task, entry.name, entry.version)))
 
-    return ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        autoescape=False,
-    )  # fmt: skip
+
+def stem(style: str, form: str) -> str:
+    """The name of the file for one form of a task's question: ``second``, ``no_reasoning_second.ru``.
+
+    A question that has but one form has the style's own name; the forms of ``default`` are named after the form.
+    """
+    if not form:
+        return style
+    base, dot, language = style.partition(".")
+    return (form if base == "default" else f"{base}_{form}") + dot + language
+
+
+@lru_cache(maxsize=256)
+def load(task: str, name: str = "default", version: int = 0) -> Template:
+    """A packaged template by its name, the newest unless a version is given; TemplateError if there is none."""
+    found = [entry for entry in entries() if entry.task == task and entry.name == name]
+    found = [entry for entry in found if version in (0, entry.version)]
+    if not found:
+        known = dict.fromkeys(entry.name for entry in entries() if entry.task == task)
+        listed = f"; known are {', '.join(known)}" if known else ""
+        what = f"version {version} of the prompt '{name}'" if version else f"prompt '{name}'"
+        raise TemplateError(f"no {what} for the step '{task}'{listed}")
+    newest = max(found, key=lambda entry: entry.version)
+    template = parse(newest.text, f"{task}.{name}.v{newest.version}")
+    form = next(
+        (
+            form
+            for form in FORMS.get(task, ())
+            if form and template.style in (form, f"{template.style.rpartition('_')[0]}_{form}")
+        ),
+        "",
+    )
+    return replace(template, form=form) if form else template
+
+
+def read(path: Path | str) -> Template:
+    """A template from a user's own file; TemplateError says what is wrong with it."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LONGEST + 1)
+    except OSError as error:
+        raise TemplateError(f"prompt {path}: cannot be read ({error.strerror})") from error
+    if len(data) > LONGEST:
+        raise TemplateError(f"prompt {path}: longer than {LONGEST} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TemplateError(f"prompt {path}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    return parse(text, str(path))
+
+
+def is_path(style: str) -> bool:
+    """Whether a style that a user names is a file: it ends in ``.md`` or holds a slash."""
+    return style.endswith(".md") or "/" in style or "\\" in style
+
+
+@lru_cache(maxsize=16)
+def repair(name: str, language: str = "") -> Template:
+    """What is said after an answer that cannot be used, in the language or else in English."""
+    named = f"{name}.{language}" if language else name
+    return load("repair", named if any(e.task == "repair" and e.name == named for e in entries()) else name)
+
+
+def styles(task: str) -> tuple[str, ...]:
+    """The styles that a step may be asked in, by name; the forms of one style are one."""
+    forms = FORMS.get(task, ())
+    found: dict[str, None] = {}
+    for entry in entries():
+        if entry.task == task:
+            style, dot, language = entry.name.partition(".")
+            if style in forms:
+                style = "default"
+            elif any(form and style.endswith(f"_{form}") for form in forms):
+                style = style.rpartition("_")[0]
+            found[style + dot + language] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def shape(fmt: Format, language: str = "") -> Shape:
+    """How an answer format is asked for, in the language or else in English."""
+    for name in (f"{fmt}.{language}", fmt):
+        found = [entry for entry in entries() if entry.task == "formats" and entry.name == name]
+        if found:
+            newest = max(found, key=lambda entry: entry.version)
+            return parse_shape(newest.text, f"formats.{newest.name}.v{newest.version}")
+    raise TemplateError(f"no wording for the format '{fmt}'")
+
+
+def changed() -> dict[str, str]:
+    """What is wrong with the packaged files by their path, held against ``LOCK``."""
+    lines = resources.files(__name__).joinpath("LOCK").read_text(encoding="utf-8").split("\n")
+    locked = {path: known for known, _, path in (line.partition(" ") for line in lines if line)}
+    found = {f"{entry.task}/{entry.file.name}": digest(entry.text) for entry in entries()}
+    wrong = {path: "is missing" for path in locked if path not in found}
+    wrong |= {path: "is not in LOCK" for path in found if path not in locked}
+    wrong |= {path: "was changed" for path, known in locked.items() if path in found and found[path] != known}
+    return dict(sorted(wrong.items()))

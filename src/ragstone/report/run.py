@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ragstone.errors import InputError
+from ragstone.report.quotes import quotes_of
 from ragstone.report.summarize import summarize
 from ragstone.store import RunRow, ScoreRow, Store
 
@@ -78,6 +79,11 @@ class Run:
         if self._row.summary is not None:
             return self._row.summary
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+
+    def quotes(self) -> dict[str, Any]:
+        """How much of the evidence was found, as in summary.json; where no summary has it, from all results."""
+        told = (self._row.summary or {}).get("quotes")
+        return dict(told) if told is not None else quotes_of(self.results())
 
     @property
     def scores(self) -> list[ScoreRow]:

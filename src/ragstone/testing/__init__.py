@@ -7,11 +7,13 @@ without a network, for tests of pipelines; ``drive`` runs one metric by hand. No
 from __future__ import annotations
 
 from ragstone.testing.behaviour import Behaviour, Knobs, Scripted
+from ragstone.testing.replies import REPLY_FORMATS, labels_reply
 from ragstone.testing.schema import fitting
 from ragstone.testing.scripted import Script, ScriptedBackend, ScriptedJudge, drive, scripted_answer
 from ragstone.testing.server import FakeServer
 
 __all__ = [
+    "REPLY_FORMATS",
     "Behaviour",
     "FakeServer",
     "Knobs",
@@ -21,5 +23,6 @@ __all__ = [
     "ScriptedJudge",
     "drive",
     "fitting",
+    "labels_reply",
     "scripted_answer",
 ]

@@ -73,7 +73,8 @@ class Grounds:
             return Text.assemble((f"not found in the {source} ", "partly"), words, overflow="fold")
         source = "response" if of_response else f"passage {self.ranks.get(quote['passage'], quote['passage'])}"
         where = f"{source}, {quote['start']}{self.look.dash}{quote['end']}"
-        return Text.assemble((f"{where} ", "quiet"), words, overflow="fold")
+        nearly = "" if quote["verbatim"] else "nearly: "  # the words are the text's own, not the judge's
+        return Text.assemble((nearly, "partly"), (f"{where} ", "quiet"), words, overflow="fold")
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))

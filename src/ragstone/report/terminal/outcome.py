@@ -371,6 +371,8 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     left = 12
     rows = judge_rows(judged_by(run.spec), judges_of(run.spec), look)
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
+    if told := quotes_said(run, summary):
+        rows.append(("Quotes", prose(told, look, "quiet", left)))
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
     if "seconds" in summary:
@@ -390,6 +392,20 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
     rows += zip(_first("Next"), (Text(command, overflow="fold") for command in following), strict=False)
     return facts(rows)
+
+
+def quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
+    """How much of what a language model quoted is there; empty where none was asked, or none named a quote."""
+    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human"}:
+        return ""
+    quotes = run.quotes()
+    if not quotes["named"]:
+        return ""
+    of_response = [columns_of(name) is RECALL for name in summary["metrics"]]
+    where = "the responses" if all(of_response) else "passages and responses" if any(of_response) else "the passages"
+    named = quotes["named"]
+    said = f"{number(named)} named, {percent(quotes['verified'], named)} found in {where}"
+    return f"{said}, {number(quotes['near'])} of them nearly" if quotes["near"] else said
 
 
 def judge_rows(

@@ -1,0 +1,63 @@
+"""What flags and tables say of prompts, put together for one judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol, TypeVar, cast
+
+from ragstone.errors import ConfigError, TemplateError
+from ragstone.judges.spec import STRUCTURED, Spec, Structured
+from ragstone.parsing import FORMATS, Format
+from ragstone.prompts.choice import Choice, check_style, parse_styles
+from ragstone.questions import TASKS
+
+T = TypeVar("T")
+_CHOICES: Final[tuple[str, ...]] = FORMATS[1:]
+
+
+class Said(Protocol):
+    """What is said on a command line; None is not said."""
+
+    @property
+    def prompts(self) -> Sequence[str] | None: ...  # noqa: D102 - STYLE, TASK=STYLE or TASK=FILE
+    @property
+    def format(self) -> str | None: ...  # noqa: D102 - of labels
+    @property
+    def structured(self) -> str | None: ...  # noqa: D102 - whether a schema is sent
+
+
+def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> Spec:
+    """The spec with its prompts. ``tables`` are (where it stands, its settings), the one that goes first first.
+
+    ConfigError for what cannot be meant, with where it stands.
+    """
+    try:
+        style, styles = parse_styles(said.prompts or ())
+    except TemplateError as error:
+        raise ConfigError(str(error)) from error
+    given = {"style": style or None, "format": said.format, "structured": said.structured, **styles}
+    merged: dict[str, tuple[str, Any]] = {}
+    for where, table in [*reversed(tables), ("--", given)]:
+        merged.update((name, (where, value)) for name, value in table.items() if value is not None)
+    if "style" in merged and merged["style"][0] != "--":
+        where, value = merged["style"]
+        try:
+            check_style(value)
+        except TemplateError as error:
+            raise ConfigError(f"{where}.style: {error}") from error
+
+    def one_of(name: str, known: Sequence[str]) -> str:
+        where, value = merged.get(name, ("", known[0]))
+        if value not in known:
+            at = f"--{name}" if where == "--" else f"{where}.{name}"
+            raise ConfigError(f"{at} '{value}'; expected {', '.join(known)}")
+        return str(value)
+
+    fmt = cast("Format", one_of("format", _CHOICES)) if "format" in merged else None
+    structured = cast("Structured", one_of("structured", STRUCTURED))
+    choice = Choice(
+        str(merged.get("style", ("", ""))[1]), {task: str(merged[task][1]) for task in TASKS if task in merged}, fmt
+    )
+    exact = bool(merged.get("case_sensitive", ("", False))[1])
+    return replace(spec, choice=choice, structured=structured, case_sensitive=exact)

@@ -1,0 +1,77 @@
+"""The JSON schemas of answers, for endpoints that hold a model to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from ragstone.questions import Trace, key_of
+from ragstone.types import TRIVIAL, Scale
+
+
+@lru_cache(maxsize=512)
+def rate_schema(
+    numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: str, reasons: bool, summary: bool
+) -> orjson.Fragment:
+    """One required entry per unit number, so that an endpoint that enforces it can neither skip nor shift.
+
+    ``evidence`` is ``quotes`` with the number of their passage, ``words`` of the one text there is, or empty.
+    """
+    fields: dict[str, Any] = {}
+    if evidence:
+        words: dict[str, Any] = {"type": "string"}
+        quote = words if evidence == "words" else _object({"passage": {"type": "integer"}, "quote": words})
+        fields["evidence"] = {"type": "array", "items": quote}
+    if reasons:
+        fields["reason"] = {"type": "string"}
+    fields["label"] = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
+    parts: dict[str, Any] = {"verdicts": _object({str(number): _object(fields) for number in numbers})}
+    if summary:
+        parts["summary"] = {"type": "string"}
+    return _format("verdicts", _object(parts))
+
+
+@lru_cache(maxsize=512)
+def keyed_schema(numbers: tuple[int, ...], scale: Scale, skippable: bool) -> orjson.Fragment:
+    """A label under each number and nothing else."""
+    label = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
+    return _format("labels", _object({str(number): label for number in numbers}))
+
+
+def trace_schema(part: Trace, only: Sequence[str] = ()) -> orjson.Fragment:
+    """One required entry per response sentence; where only some are asked about again, nothing but those."""
+    keys: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+    text, truth = {"type": "string"}, {"type": "boolean"}
+    entry = _object({"support": keys, "explanation": text, "fully_supported": truth})
+    entries = _object(dict.fromkeys(only or map(key_of, part.response), entry))
+    if only:
+        return _format("trace", _object({"sentences": entries}))
+    fields = {
+        "relevance_explanation": text, "relevant": keys, "support_explanation": text, "sentences": entries,
+        "utilized": keys, "overall_supported": truth,
+    }  # fmt: skip
+    return _format("trace", _object(fields))
+
+
+@lru_cache(maxsize=256)
+def write_schema(level: str, sentences: int) -> orjson.Fragment:
+    """A list of entries with the number of their sentence, or of texts where there are no sentences."""
+    item: dict[str, Any] = {"type": "string"}
+    if sentences:
+        place = {"type": "integer", "enum": list(range(1, sentences + 1))}
+        item = {"sentence": place, level: item, **({"confidence": {"type": "number"}} if level == "claim" else {})}
+        item = _object(item)
+    return _format(f"{level}s", _object({f"{level}s": {"type": "array", "items": item}}))
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _format(name: str, schema: dict[str, Any]) -> orjson.Fragment:
+    return orjson.Fragment(
+        orjson.dumps({"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}})
+    )

@@ -1,0 +1,347 @@
+"""The labels of a reply, each at the place of its unit.
+
+The law: a label is given to the unit that it stands under by number, or by place in a list of the right length, or
+to none. An unknown label leaves its own place empty and moves nothing. What the reply repeats of the record that
+is judged is never taken for its answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, Literal
+
+from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of
+from ragstone.parsing.plain import plain
+from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
+from ragstone.parsing.words import Words
+from ragstone.types import Scale
+
+Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
+"""``unknown_label``: every unit has an entry, some outside the scale or contradicting themselves. ``truncation``:
+some units have none. ``count_mismatch``: more entries than units, or numbers that no unit has. ``format_error``: no
+labels at all."""
+
+NEAR: Final = 200
+"""The most lists of a reply, the last ones, that are told apart from each other; keeps the time linear in the text."""
+LONGEST: Final = 400_000
+"""The most characters of a reply that are read."""
+
+_BRACKETS: Final = re.compile(r"[\[\]{}<>\n]")
+_OPEN_QUESTION: Final = re.compile(
+    r"\?|\b(?:if|whether|would|could|unless|depend\w*|might|если|ли|бы)\b", re.IGNORECASE
+)
+_UNABLE: Final = re.compile(
+    r"\b(?:can(?:no|['\u2019])t|unable|sorry|apolog\w+|neither|nor|contact|please|without|need\w*|help|"
+    r"не могу|невозможно|извините|ни)\b",
+    re.IGNORECASE,
+)
+"""Words of a refusal, or of a statement about labels that gives none."""
+_LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
+_LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
+_FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reply says of each unit.
+
+    ``labels`` has one place for each unit, None where nothing is known. ``raw`` is what stood in each place.
+    ``format_used`` is the reader that found them (``fallback``: label words in order; empty: none did).
+    ``error`` says in one line what is missing or wrong, and is empty where nothing is.
+    """
+
+    labels: tuple[str | None, ...]
+    format_used: str
+    status: Status
+    error: str
+    raw: tuple[str | None, ...]
+
+    @property
+    def read(self) -> int:
+        """How many units have a label."""
+        return sum(label is not None for label in self.labels)
+
+
+def parse_labels(
+    text: str,
+    units: int,
+    scale: Scale,
+    format: Format = "adaptive",  # noqa: A002 - the field's word for it, and only a keyword here
+    *,
+    case_sensitive: bool = False,
+    more: Sequence[str] = (),
+    material: Sequence[str] = (),
+) -> Parsed:
+    """Read the labels of ``units`` units (1 or more) from a model's reply.
+
+    Reasoning blocks are left out. The reader of the ``format`` that was asked for is tried first, then the others;
+    the last list of the right length counts, else the longest. ``adaptive`` takes whatever form there is, and last
+    of all the label words in their order. With ``case_sensitive`` only the scale's exact words count. ``more`` are
+    labels besides the scale's (``trivial``). ``material`` are the texts of the record: a list that stands in one of
+    them word for word is not the model's answer. Raises ValueError for a number of units or a format that there is
+    not.
+    """
+    if not 1 <= units <= MOST:
+        raise ValueError(f"units is {units}; expected a number from 1 to {MOST}")
+    if format not in LABEL_FORMATS:
+        raise ValueError(f"no format {format!r} for labels; known are {', '.join(LABEL_FORMATS)}")
+    words = Words(scale, more, exact=case_sensitive)
+    return read_labels(text, range(1, units + 1), words, format, material)
+
+
+def read_labels(text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = ()) -> Parsed:
+    """The labels of the units with the numbers ``asked``, in that order."""
+    nothing: tuple[str | None, ...] = (None,) * len(asked)
+    if len(text) > LONGEST:
+        problem = f"the reply has {len(text)} characters; at most {LONGEST} are read"
+        return Parsed(nothing, "", "format_error", problem, nothing)
+    answer = plain(strip_reasoning(text, quoted_tags(text, material)))
+    if not answer.strip():
+        problem = "the reply is empty" if not text.strip() else "the reply is reasoning only"
+        return Parsed(nothing, "", "format_error", problem, nothing)
+    answer = _without(answer, material, words)
+    # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
+    echoes = _Echoes(answer, material, alone=not unopened(text))
+    every = lists_of(answer, words)
+    repeated = [found for found in every if echoes.holds(found.start, found.end) or _explains(found, answer, words)]
+    lists = [found for found in every if not any(found.overlaps(other) for other in repeated)]
+    best = _chosen(lists, asked, fmt)
+    if best is not None:
+        return _parsed(best, asked, words)
+    if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
+        return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))
+    if any(found.placed(asked) is None for found in lists):
+        longest = max(lists, key=lambda found: len(found.labels))
+        problem = f"{len(longest.labels)} labels for {len(asked)} units"
+        if longest.numbers and len(set(longest.numbers)) <= len(asked):
+            problem = f"labels under numbers that were not asked about ({_few(longest.numbers)})"
+        return Parsed(nothing, longest.reader, "count_mismatch", problem, nothing)
+    if fmt == "adaptive" and (loose := _loose(answer, words, material)) and len(loose) == len(asked):
+        return Parsed(loose, "fallback", "ok", "", loose)
+    return Parsed(nothing, "", "format_error", f"no labels in the reply (it begins: {answer[:60]!r})", nothing)
+
+
+# ---- without a list
+
+
+def _only(answer: str, words: Words, fmt: Format) -> str | None:
+    """The label of the only unit: the whole reply, its first word where more is said, or "4 out of 5"."""
+    bare = _FENCES.sub("", answer)
+    label = words.alone(bare)
+    if label is not None or fmt != "adaptive":
+        return label
+    if words.numeric:
+        return words.out_of(bare)
+    lead = _LEAD.match(bare)
+    return words.alone(lead[1]) if lead and not _OPEN_QUESTION.search(bare) else None
+
+
+def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
+    """Label words in their order, where the text states them: no question, condition, refusal or bare listing."""
+    found = words.in_order(answer)
+    if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer):
+        return ()
+    gaps = [answer[before[1] : after[0]] for before, after in pairwise(found)]
+    around = answer[: found[0][0]] + answer[found[-1][1] :]
+    if len(found) > 1 and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", around):
+        return ()
+    said = {_folded(line) for line in answer.splitlines() if words.in_order(line) and not words.alone(line)}
+    if any(line in _folded(text) for text in material for line in said):
+        return ()
+    return tuple(label for _, _, label in found)
+
+
+def _explains(found: Found, answer: str, words: Words) -> bool:
+    """Whether a list is the scale itself, written out within a sentence or with what each label means."""
+    scale = list(words.labels)
+    if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
+        return False
+    if not found.strict:
+        if found.reader == "csv" and ":" in answer[found.start : found.end]:
+            return True
+        alone = [words.alone(item) is not None for item in found.raw]
+        leads = [words.leads(item or "") for item in found.raw]
+        return found.reader in ("numbered", "markdown", "yaml") and not all(alone) and all(leads)
+    if found.reader == "xml":
+        return False
+    before = answer[answer.rfind("\n", 0, found.start) + 1 : found.start].strip()
+    after = (answer[found.end :].split("\n", 1)[0]).strip(" .`\t")
+    return bool(after) or (bool(before) and before[-1] not in ":=`>")
+
+
+# ---- which list counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A list of labels with its labels, and what stood there, by the number of the unit."""
+
+    found: Found
+    labels: Mapping[int, str | None]
+    raw: Mapping[int, str | None]
+
+    @property
+    def full(self) -> bool:
+        return all(label is not None for label in self.labels.values())
+
+
+def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format) -> _Placed | None:
+    """The list that counts: the last of the right length, else the longest that is not too long."""
+    rank = {reader: place for place, reader in enumerate(_order(fmt))}
+    right: list[_Placed] = []
+    partial: list[_Placed] = []
+    too_long = 0
+    for found in lists:
+        placed = found.placed(asked)
+        if placed is None:
+            too_long = max(too_long, len(found.labels))
+        else:
+            (right if len(placed[0]) == len(asked) else partial).append(_Placed(found, *placed))
+    right = _apart(right, rank)
+    if right:
+        if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
+            right = own
+        return _unless_contradicted(_last(right), partial)
+    partial = _apart(partial, rank)
+    longest = max((len(entry.found.labels) for entry in partial), default=0)
+    if longest == 0 or longest < too_long:
+        return None
+    best = [entry for entry in partial if len(entry.found.labels) == longest]
+    places = [entry for entry in partial if not entry.found.numbers]
+    if len(places) > 1 and places == partial:
+        if sum(len(entry.found.labels) for entry in places) == len(asked):  # one list in several pieces
+            return _joined(places, asked)
+        if len(best) > 1:
+            return None  # which units a piece is of is anybody's guess
+    return best[-1]
+
+
+def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:
+    labels = [label for piece in pieces for label in piece.found.labels]
+    raw = [item for piece in pieces for item in piece.found.raw]
+    return _Placed(pieces[0].found, dict(zip(asked, labels, strict=True)), dict(zip(asked, raw, strict=True)))
+
+
+def _last(right: Sequence[_Placed]) -> _Placed:
+    """The last list. One with gaps that is not set off by brackets or tags may be an explanation of one before it.
+
+    Then the whole one before it counts, and where the two say different things the label is in doubt.
+    """
+    last = right[-1]
+    full = [entry for entry in right if entry.full]
+    if last.found.strict or last.full or not full:
+        return last
+    whole = full[-1]
+    labels = {
+        number: None if last.labels.get(number) not in (None, label) else label
+        for number, label in whole.labels.items()
+    }
+    return _Placed(whole.found, labels, whole.raw)
+
+
+def _unless_contradicted(best: _Placed, others: Sequence[_Placed]) -> _Placed:
+    """Without the labels that a later list, by number, of some of the units says otherwise."""
+    later = [entry for entry in others if entry.found.numbers and entry.found.start >= best.found.end]
+    labels = {
+        number: None if any(entry.labels.get(number) not in (None, label) for entry in later) else label
+        for number, label in best.labels.items()
+    }
+    return _Placed(best.found, labels, best.raw)
+
+
+def _alike(fmt: Format) -> tuple[Format, ...]:
+    """The readers that read a format: some look the same to a model, and half the same to a reader."""
+    if fmt in ("json", "python_list"):
+        return ("json", "python_list")
+    return ("markdown", "numbered", "yaml") if fmt in ("markdown", "numbered", "yaml") else (fmt,)
+
+
+def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Placed]:
+    """Those that do not overlap one of a reader that goes before, in the order of the text."""
+    latest = sorted(entries, key=lambda entry: entry.found.end)[-NEAR:]
+    kept: list[_Placed] = []
+    for entry in sorted(latest, key=lambda entry: (rank[entry.found.reader], -entry.found.start)):
+        if not any(entry.found.overlaps(other.found) for other in kept):
+            kept.append(entry)
+    return sorted(kept, key=lambda entry: entry.found.end)
+
+
+def _order(fmt: Format) -> tuple[Format, ...]:
+    order = LABEL_FORMATS[:-1]
+    return order if fmt == "adaptive" else (fmt, *(name for name in order if name != fmt))
+
+
+def _parsed(placed: _Placed, asked: Sequence[int], words: Words) -> Parsed:
+    labels = tuple(placed.labels.get(number) for number in asked)
+    raw = tuple(placed.raw.get(number) for number in asked)
+    absent = [number for number in asked if number not in placed.labels]
+    unknown = [number for number in asked if number in placed.labels and placed.labels[number] is None]
+    problems = []
+    if absent:
+        problems.append(f"no label for {_few(absent)}")
+    if unknown:
+        shown = "; ".join(f"{number}: {str(placed.raw.get(number))[:40]!r}" for number in unknown[:5])
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        problems.append(f"labels outside the scale ({shown}{more}); expected {', '.join(words.labels)}")
+    status: Status = "truncation" if absent else "unknown_label" if unknown else "ok"
+    return Parsed(labels, placed.found.reader, status, "; ".join(problems), raw)
+
+
+def _few(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:20]))
+    return shown + (f" and {len(numbers) - 20} more" if len(numbers) > 20 else "")
+
+
+# ---- what the reply repeats
+
+
+class _Echoes:
+    """Tells what of an answer stands word for word in the texts that were judged."""
+
+    def __init__(self, answer: str, material: Sequence[str], *, alone: bool) -> None:
+        self._answer = answer
+        self._material = material
+        self._alone = alone
+        self._whole = _folded(_FENCES.sub("", answer)) if material else ""
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether the stretch is the record's. A reply that is nothing but the stretch is an answer all the same."""
+        if not self._material:
+            return False
+        stretch = self._answer[start:end]
+        folded = _folded(stretch)
+        if (folded == self._whole and self._alone) or not _STRUCTURE.search(stretch):
+            return False
+        if stretch[:1] in "[{<":
+            return any(stretch[0] in text and folded in _folded(text) for text in self._material)
+        near = [text for text in self._material if folded[-4:] in text.casefold()]
+        if len(stretch.strip().splitlines()) > 1:
+            return any(folded in _folded(text) for text in near)
+        # One line may be the beginning of another: "1. support" of "1. Support the strike".
+        return any(line == folded or line.endswith(f" {folded}") for text in near for line in _lines(text))
+
+
+@lru_cache(maxsize=256)
+def _lines(text: str) -> frozenset[str]:
+    return frozenset(_folded(line) for line in text.splitlines())
+
+
+def _without(answer: str, material: Sequence[str], words: Words) -> str:
+    """The answer without the texts it repeats that hold a label's word, so that only its own words are read."""
+    for text in material:
+        short = plain(text.strip())
+        if 8 <= len(short) <= 600 and len(short.split()) > 1 and short in answer and not _BRACKETS.search(short):
+            parts = short.split(":")
+            if words.in_order(short) or any(words.alone(part) for part in (*parts, *short.split())):
+                answer = answer.replace(short, "\u00b7")
+    return answer
+
+
+@lru_cache(maxsize=256)
+def _folded(text: str) -> str:
+    return " ".join(plain(text).casefold().split())

@@ -1,0 +1,154 @@
+"""Tables of labels: Markdown's, tab-separated and comma-separated rows, with a header or without."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ragstone.parsing.rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
+from ragstone.parsing.words import Words
+
+_RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
+
+
+def piped(text: str, words: Words) -> list[Rows]:
+    """Markdown tables."""
+    return _tables(text, words, "pipe", _cells)
+
+
+def tabbed(text: str, words: Words) -> list[Rows]:
+    """Rows with tabs."""
+    return _tables(text, words, "tsv", _tab_cells)
+
+
+def comma_separated(text: str, words: Words) -> list[Rows]:
+    """Rows with commas or semicolons, and a header with labels below it."""
+    return _tables(text, words, "csv", _csv)
+
+
+def _tab_cells(line: str) -> list[str]:
+    cells = line.split("\t")
+    if len(cells) == 1:  # some write the escape instead
+        cells = line.split("\\t")
+    return [cell.strip() for cell in cells] if len(cells) > 1 else []
+
+
+def _cells(line: str) -> list[str]:
+    if "|" not in line:
+        return []
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+    return cells if any(cells) else []
+
+
+def _csv(line: str) -> list[str]:
+    mark = next((mark for mark in (",", ";") if mark in line), "")
+    if not mark:
+        return []
+    try:
+        (row,) = csv.reader([line.strip().rstrip(mark)], delimiter=mark, skipinitialspace=True)
+    except (csv.Error, ValueError):
+        return []
+    return [cell.strip() for cell in row]
+
+
+def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]]) -> list[Rows]:
+    """Runs of lines that split into cells, each run one table."""
+    found: list[Rows] = []
+    table: list[tuple[int, int, list[str]]] = []
+    for start, line in [*lines(text), (len(text), "")]:
+        if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
+            continue
+        cells = split(line)
+        if cells:
+            table.append((start, start + len(line), cells))
+        elif table and (line.strip() or start == len(text)):
+            found += _table(table, words, kind)
+            table = []
+    if table:
+        found += _table(table, words, kind)
+    return found
+
+
+def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> list[Rows]:
+    header = _header(table, words) if len(table) > 1 else None
+    if header is not None:
+        return _columns(table[1:], words, kind, *header)
+    if len(table) == 1:
+        start, end, cells = table[0]
+        if len(cells) > 1 and words.alone(cells[0]) is None and ":" in cells[0]:
+            cells = [cells[0].rpartition(":")[2].strip(), *cells[1:]]  # "Labels: support, …"
+        labels = [words.alone(cell) for cell in cells]
+        if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
+            if words.numeric and labels[0] is not None:
+                return []  # "1,2" may be two labels, or the label of one unit
+            return [Rows(kind, start, end, [number], [cells[1]], [labels[1]])]
+        if any(labels) and all(label is not None or _word(cell) for label, cell in zip(labels, cells, strict=True)):
+            return [Rows(kind, start, end, [], list(cells), labels)]
+        if len(cells) < 3 or _number(cells[0]) is None:
+            return []
+    return _columns(table, words, kind, 0, None)
+
+
+def _columns(
+    table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str, number_at: int | None, label_at: int | None
+) -> list[Rows]:
+    """Rows by their number; by place where a header names a column of labels and none of numbers."""
+    runs: list[Rows] = []
+    course = Course()
+    for start, end, cells in table:
+        number = None
+        if number_at is not None:
+            number = _number(cells[number_at]) if number_at < len(cells) else None
+            if number is None:
+                continue
+        if label_at is not None:
+            item = cells[label_at] if label_at < len(cells) else ""
+            label = words.alone(item) or words.beside(item)
+        else:
+            others = cells[1:]
+            told = {found for cell in others if (found := words.alone(cell)) is not None}
+            label = told.pop() if len(told) == 1 else None
+            item = label or (others[-1] if others else "")
+        if not runs or course.anew(number):
+            runs.append(Rows(kind, start, end))
+            course = Course()
+        course.add(number)
+        rows = runs[-1]
+        rows.end = end
+        if number is not None:
+            rows.numbers.append(number)
+        rows.items.append(item)
+        rows.labels.append(label)
+    return [rows for rows in runs if any(rows.labels)]
+
+
+def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:
+    """Where the columns of numbers and labels stand, if the first row names them."""
+    cells = table[0][2]
+    names = [re.sub(r"[\s\-]+", "_", cell.strip(" *_`\"'").casefold()) for cell in cells]
+    if any(_number(cell) is not None for cell in cells):
+        return None
+    label_at = next((names.index(name) for name in LABEL_NAMES if name in names), None)
+    if label_at is None or len(set(names) & set(words.labels)) > 1:
+        return None
+    for place, name in enumerate(names):
+        if (
+            place != label_at
+            and name in NUMBER_NAMES
+            and all(place < len(row) and _number(row[place]) is not None for _, _, row in table[1:])
+        ):
+            return place, label_at
+    # Without numbers rows count by place, where each is plainly of one unit: a table may also explain the labels.
+    units = any(name in UNIT_NAMES for name in names) or len(names) == 1
+    return (None, label_at) if units and words.alone(cells[label_at]) is None else None
+
+
+def _number(cell: str) -> int | None:
+    match = re.fullmatch(r"[*_`\"'(\[#№]*" + NOUN + r"([0-9]{1,4})[*_`\"')\].:]*", cell.strip())
+    return int(match[1]) if match else None
+
+
+def _word(cell: str) -> bool:
+    return bool(cell) and len(cell) <= 30 and len(cell.split()) == 1

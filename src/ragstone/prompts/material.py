@@ -1,0 +1,89 @@
+"""What a template sees of its question: texts with their numbers, and the code that sets them off.
+
+Texts that come from records stand between lines with a code that they cannot hold: it is a keyed hash of them, so
+that the same question is the same bytes, and a text would have to contain a hash of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, cast
+
+from ragstone.parsing import Format
+from ragstone.prompts import shape
+from ragstone.questions import Rate, Trace, Write, key_of
+from ragstone.types import TRIVIAL, Passage, Unit
+
+
+def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
+    """For a batch of the units of a ``Rate``. ``answer`` says how the labels are to be given; empty for objects."""
+    labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
+    return {
+        "units": numbered(units), "passages": numbered(question.passages), "question": question.question,
+        "scale": question.scale, "labels": labels, "reasons": question.reasons, "evidence": question.evidence,
+        "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
+        "nonce": nonce_of(question), "n": len(units),
+        "answer": "" if fmt == "object" else shape(fmt, language).render(len(units)),
+    }  # fmt: skip
+
+
+def write_variables(question: Write) -> dict[str, Any]:
+    """For a ``Write``."""
+    return {
+        "question": question.question, "sentences": numbered(question.sentences), "before": question.before,
+        "passages": numbered(question.passages), "known": question.known, "most": question.most,
+        "nonce": nonce_of(question), "n": len(question.sentences),
+    }  # fmt: skip
+
+
+def trace_variables(question: Trace) -> dict[str, Any]:
+    """For a ``Trace``: each sentence on one line after its key."""
+    documents = [
+        (number, [(key_of(unit), " ".join(unit.text.split())) for unit in units])
+        for number, units in groupby(question.sentences, key=lambda unit: key_of(unit).split("_")[1])
+    ]
+    response = [(key_of(unit), " ".join(unit.text.split())) for unit in question.response]
+    return {"question": question.question, "documents": documents, "response": response, "nonce": nonce_of(question)}
+
+
+def variables_of(question: Rate | Write | Trace, fmt: Format, language: str) -> dict[str, Any]:
+    """For any question, all of its units in one batch."""
+    if isinstance(question, Rate):
+        return rate_variables(question, question.units, fmt, language)
+    return write_variables(question) if isinstance(question, Write) else trace_variables(question)
+
+
+def form_of(question: Rate | Write | Trace) -> str:
+    """Which of the task's prompts asks it, for tasks that have several; empty for the only or first one."""
+    if isinstance(question, Rate):
+        return "second" if question.wording == 2 else ""
+    if question.task == "nuggetize":
+        return "passages" if cast("Write", question).passages else "answer"
+    return ""
+
+
+def texts_of(question: Rate | Write | Trace) -> list[str]:
+    """Every text of the record that the question holds."""
+    if isinstance(question, Rate):
+        texts = [item.text for items in (question.passages, question.units) for item in cast("Sequence[Unit]", items)]
+    elif isinstance(question, Trace):
+        texts = [unit.text for unit in (*question.sentences, *question.response)]
+    else:
+        texts = [cast("Unit | Passage", item).text for item in (*question.sentences, *question.passages)]
+        texts += [*question.known, question.before]
+    return [*texts, question.question]
+
+
+def nonce_of(question: Rate | Write | Trace) -> str:
+    """The code for this question's material."""
+    digest = hashlib.blake2b(key=b"ragstone", digest_size=6)
+    for text in texts_of(question):
+        digest.update(text.encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:
+    """Texts with the numbers by which the prompt and the reply speak of them."""
+    return list(enumerate((item.text for item in items), 1))
