@@ -43,6 +43,11 @@ class Options:
     not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
     progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
     ``nuggets`` is a bank of nuggets by topic, which goes before the records' own.
+
+    Of ``refresh`` (ask anew; replies replace the stored ones), ``no_cache`` (neither read nor write stored calls) and
+    ``offline`` (send nothing; a call that is not in the store fails) one may be set. ``repeat`` is how many times
+    everything is asked, from 1. ``only_failed`` takes over the results of an earlier run, by its number or name, or
+    the last of this input where it is True, and weighs only what failed in it.
     """
 
     metrics: Sequence[str] | None = None
@@ -60,6 +65,11 @@ class Options:
     nuggets: Path | str | None = None
     name: str = ""
     generator: str = ""
+    refresh: bool = False
+    no_cache: bool = False
+    offline: bool = False
+    repeat: int | None = None
+    only_failed: bool | int | str = False
     on_start: Callable[[Progress], None] | None = None
     on_result: Callable[[bytes], None] | None = None
 
@@ -103,4 +113,8 @@ class Options:
             store=self.store,
             config=self.config,
             nuggets=self.nuggets,
+            refresh=self.refresh,
+            no_cache=self.no_cache,
+            offline=self.offline,
+            repeat=self.repeat,
         )
