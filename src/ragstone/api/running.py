@@ -136,7 +136,7 @@ def _steadied(plan: Plan, notes: list[str]) -> Plan:
     if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
         return plan
     names = " and ".join(judge.name for judge in plan.routes.judges())
-    notes.append(f"{names} always answers the same: asked once, not {times} times; nothing flips")
+    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
     return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
 
 

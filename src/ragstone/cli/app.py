@@ -21,15 +21,22 @@ from ragstone.cli.options import (
     Generator,
     Judges,
     Name,
+    NoCache,
+    Offline,
     OnEmpty,
     OnError,
+    OnlyFailed,
     OutFolder,
     Panel,
     Quiet,
+    Refresh,
+    Repeat,
     Sets,
     StorePath,
+    TakingOver,
     Which,
     examples,
+    run_of,
 )
 
 app = typer.Typer(
@@ -64,11 +71,14 @@ def ragstone(
 
 
 @app.command(
+    cls=TakingOver,
     epilog=examples(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
     )
 )
 def run(
@@ -90,6 +100,11 @@ def run(
     cases: Cases = False,
     name: Name = "",
     generator: Generator = "",
+    repeat: Repeat = None,
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -116,11 +131,17 @@ def run(
         nuggets=nuggets,
         name=name,
         generator=generator,
+        repeat=repeat,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 
 @app.command(
     name="compare-methods",
+    cls=TakingOver,
     epilog=examples(
         "ragstone compare-methods traces.jsonl",
         "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
@@ -140,6 +161,11 @@ def compare_methods(
     cases: Cases = False,
     name: Name = "",
     generator: Generator = "",
+    repeat: Repeat = None,
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -164,6 +190,11 @@ def compare_methods(
         concurrency=concurrency,
         name=name,
         generator=generator,
+        repeat=repeat,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 

@@ -1,7 +1,7 @@
 """How a command ends: its exit code, and one line for whatever kept it from its work.
 
 0: done. 2: the input, the configuration or the usage. 3: the judge could not be reached, nothing could be
-scored, or the store failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted. 1 is kept
+scored, an offline run lacked calls, or the store failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted. 1 is kept
 for a threshold that was not held, so that an error is never taken for a failed check.
 """
 
@@ -74,6 +74,13 @@ def say(label: str, text: str) -> None:
 
     style = "wrong" if label == "error" else "quiet"
     screen(stderr=True).print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=True)
+
+
+def say_unseen(count: int) -> None:
+    """How many calls an offline run lacked, and what would make them."""
+    if count:
+        calls = "1 call was" if count == 1 else f"{count:,} calls were"
+        say("note", f"offline: {calls} not in the store and not sent; the same command without --offline sends them")
 
 
 def say_fault() -> None:

@@ -15,13 +15,19 @@ from ragstone.cli.options import (
     File,
     Judges,
     Name,
+    NoCache,
+    Offline,
     OnError,
+    OnlyFailed,
     OutFile,
     Panel,
     Quiet,
+    Refresh,
     Sets,
     StorePath,
+    TakingOver,
     examples,
+    run_of,
 )
 
 nuggets = typer.Typer(
@@ -74,6 +80,9 @@ def create(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -99,10 +108,14 @@ def create(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 
 @nuggets.command(
+    cls=TakingOver,
     epilog=examples(
         "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
@@ -131,6 +144,10 @@ def assign(
     on_error: OnError = None,
     concurrency: Concurrency = None,
     name: Name = "",
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -158,6 +175,10 @@ def assign(
         on_error=on_error,
         concurrency=concurrency,
         name=name,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 

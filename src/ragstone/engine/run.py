@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -97,6 +98,7 @@ class Engine:
         self.store = store
         self.prices = prices
         self.settings = settings
+        self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
         self._gates: dict[int, Gate] = {}
         self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
@@ -330,7 +332,7 @@ class Engine:
         if task is not None:
             self.tally.shared += 1
             return await asyncio.shield(task)
-        stored = None if self.settings.cache == "off" else self.store.reply(call.key, since=self.settings.since)
+        stored = None if self.settings.cache == "off" else self.store.reply(call.key, since=self._since)
         if stored is not None:
             self.tally.replayed += 1
             return reply_from_json(stored)
