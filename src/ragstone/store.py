@@ -1,8 +1,9 @@
 """The store: one SQLite file that holds every paid call and every result. The only SQL of the project.
 
 Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use
-one file; a file that is damaged is said to be, and set aside or left, never overwritten; an older file is brought up
-to date when it is opened; trouble with the file is one line that says what to do. The store knows bytes and rows, not judges or metrics.
+one file; a file that is damaged is said to be, and set aside or left, never overwritten; an older file is brought
+up to date when it is opened; trouble with the file is one line that says what to do. The store knows bytes and
+rows, not judges or metrics.
 """
 
 from __future__ import annotations
@@ -200,10 +201,9 @@ class Store:
     def calls_by(self, which: Which) -> list[CallGroup]:
         """The calls that ``which`` picks, counted by judge, step and maker."""
         where, parameters = _picked(which)
-        query = (
-            "SELECT judge, task, maker, count(*), sum(length(request) + length(reply)), min(at), max(at) FROM calls"
-            f" WHERE {where} GROUP BY judge, task, maker ORDER BY judge, task, maker"
-        )
+        counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
+        alike = "judge, task, maker"
+        query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"  # noqa: S608 - as below
         return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
 
     def drop_calls(self, which: Which) -> int:
@@ -424,7 +424,8 @@ class Store:
             return StoreError(f"{self.path}: the store is damaged ({error})", damaged=True)
         if code in _BUSY:
             return StoreError(
-                f"{self.path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {place}"
+                f"{self.path}: another process has kept the store busy for {PATIENCE:g} s; "
+                f"wait for it to end, or {place}"
             )
         hint = ""
         if code in _CLOSED_OFF:
@@ -482,9 +483,7 @@ class Store:
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
 
-    def _rows(
-        self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False
-    ) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
         """The rows, one at a time; StoreError wherever among them the file is damaged."""
         try:
             yield from (self._writer if writer else self._reader).execute(query, parameters)

@@ -115,9 +115,7 @@ def _score(row: ScoreRow, score: Mapping[str, Any], record: str) -> Score:
     if row.repeats is None:
         return made
     kept = orjson.loads(row.repeats)
-    return replace(
-        made, repeats=Repeats(tuple(kept["values"]), kept["units"], kept["flips"], kept["unmatched"])
-    )
+    return replace(made, repeats=Repeats(tuple(kept["values"]), kept["units"], kept["flips"], kept["unmatched"]))
 
 
 def _share(row: ScoreRow) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import nugget_commands
+from ragstone.cli import cache_commands, nugget_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
@@ -48,6 +48,7 @@ app = typer.Typer(
     epilog="Start with: ragstone run examples/traces.jsonl",
 )
 app.add_typer(nugget_commands.nuggets, name="nuggets")
+app.add_typer(cache_commands.cache, name="cache")
 
 
 def _version(wanted: bool) -> None:
@@ -79,7 +80,7 @@ def ragstone(
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
-    )
+    ),
 )
 def run(
     file: File,

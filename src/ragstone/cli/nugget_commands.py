@@ -120,7 +120,7 @@ def create(
         "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign answers.jsonl -j openai:gpt-4o-mini --no-evidence -o assigned.jsonl",
-    )
+    ),
 )
 def assign(
     files: Runs,

@@ -110,4 +110,4 @@ class TakingOver(TyperCommand):
 
 def run_of(only_failed: str | None) -> bool | str:
     """What ``--only-failed`` says: nothing, the last run of the input, or a run."""
-    return only_failed if only_failed else only_failed is not None
+    return only_failed or only_failed is not None

@@ -263,7 +263,10 @@ class Engine:
     # ---- one question
 
     async def _answers(
-        self, questions: Sequence[Question[Any]], asked: dict[Question[Any], asyncio.Task[_Answered]] | None, repeat: int
+        self,
+        questions: Sequence[Question[Any]],
+        asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
+        repeat: int,
     ) -> list[_Answered]:
         """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
         if asked is None:
@@ -482,9 +485,7 @@ class Engine:
             # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
             # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
             await self._loop.run_in_executor(None, self.store.begin)
-            self.store.insert(
-                [row for row, _ in calls], results, replace=self.settings.cache == "refresh"
-            )
+            self.store.insert([row for row, _ in calls], results, replace=self.settings.cache == "refresh")
             await self._loop.run_in_executor(None, self.store.commit)
         except StoreError as error:
             trouble = error
