@@ -15,6 +15,7 @@ import orjson
 
 from ragstone import metrics
 from ragstone.api.earlier import Earlier, earlier_run, refresh_since
+from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
 from ragstone.config import RunSpec, resolve
@@ -71,7 +72,7 @@ async def aevaluate(
 
 def run(source: Any, options: Options) -> Run:
     """``weigh`` for the command line: in an event loop of its own, so that Ctrl-C ends it in order."""
-    return asyncio.run(weigh(source, options))
+    return run_here(weigh(source, options))
 
 
 async def weigh(source: Any, options: Options) -> Run:
@@ -184,7 +185,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
-            error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
+            error.add_note(f"what was done is kept as run {number} ({store.count(number)} records)")
         raise
     finally:
         if status != "done" and not engine.tally.anything:
@@ -272,7 +273,7 @@ def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(coroutine)
+        return run_here(coroutine)
     outcome: list[R] = []
     trouble: list[BaseException] = []
 
