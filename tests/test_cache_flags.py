@@ -107,9 +107,9 @@ def test_nuggets_can_be_asked_for_anew() -> None:
     """A step that is no run of the store begins to refresh when it begins."""
     source = [row(1, contexts=["A kettle of steel.", "It boils."])]
     judge = ScriptedJudge({"nuggetize": ["A fact."], "importance": "vital"})
-    for sent, options in ((2, {}), (0, {}), (2, {"refresh": True})):
+    for sent, anew in ((2, False), (0, False), (2, True)):
         written: list[bytes] = []
-        made = api.create_nuggets(source, api.Options(judges=[judge], **options), written.append)
+        made = api.create_nuggets(source, api.Options(judges=[judge], refresh=anew), written.append)
         assert (made.tally.sent, len(written)) == (sent, 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -146,7 +147,7 @@ def test_the_first_time_is_the_plain_run() -> None:
 
 def test_a_time_that_failed_is_a_gap() -> None:
     """Not a number: the others are told."""
-    replies = iter(["2", Failed("gone"), "2"])
+    replies: Iterator[Any] = iter(["2", Failed("gone"), "2"])
     judge = ScriptedJudge(lambda question: next(replies), concurrency=1)
     (document,) = weigh(records(1), WHOLE, judge, settings=replace(QUICK, repeat=3)).documents
     (entry,) = document["scores"]

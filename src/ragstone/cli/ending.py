@@ -8,8 +8,11 @@ scored, an offline run lacked a call, or the store failed. 4: a budget was reach
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import typer
@@ -81,6 +84,17 @@ def say_unseen(count: int) -> None:
     if count:
         calls = "1 call was" if count == 1 else f"{count:,} calls were"
         say("note", f"offline: {calls} not in the store and not sent; the same command without --offline sends them")
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """While this lasts an interrupt changes nothing: the command ends already."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def say_fault() -> None:

@@ -100,9 +100,8 @@ class TakingOver(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, with what ``--only-failed`` leaves out put in."""
-        following = [*args[1:], ""]
         given = []
-        for argument, after in zip(args, following, strict=True):
+        for argument, after in zip(args, (*args[1:], ""), strict=False):
             alone = argument == "--only-failed" and not (after.isdecimal() or after == "last")
             given.append(f"{argument}=" if alone else argument)
         return super().parse_args(ctx, given)

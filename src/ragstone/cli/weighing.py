@@ -13,7 +13,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
+from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
 from ragstone.report.run import Run
@@ -75,9 +75,10 @@ def weighed(
         with drawn.going_on():
             return work(started)
     except KeyboardInterrupt:
-        drawn.say_interrupted(kept())
-        if drawn.progress is not None and drawn.progress.tally.records and not kept():
-            _show_interrupted(drawn.progress.run, wanted)
+        with undisturbed():
+            drawn.say_interrupted(kept())
+            if drawn.progress is not None and drawn.progress.tally.records and not kept():
+                _show_interrupted(drawn.progress.run, wanted)
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,6 +12,8 @@ from rich.text import Text
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, flat, middle, moment, number, plural
 
+SHORTEST: Final = 24
+"""Columns of a judge's id for which others are left out."""
 _STEPS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -75,22 +77,25 @@ def _unused(told: Mapping[str, Any], look: Look) -> RenderableType:
 
 
 def _table(groups: Sequence[Mapping[str, Any]], look: Look) -> Table:
-    """The calls by judge, step and maker; a narrow terminal shows no maker."""
-    names = [flat(group["judge"]) for group in groups]
-    makers = [flat(group["maker"]) for group in groups]
-    fixed = max(map(len, (group["task"] for group in groups))) + 8 + 9 + 12 + 10
-    room = look.width - 4 - fixed
-    wide = room >= 16 + max(map(len, makers))
+    """The calls by judge, step and maker; a narrow terminal shows neither maker nor time."""
+    columns = {
+        "judge": [flat(group["judge"]) for group in groups],
+        "step": [group["task"] for group in groups],
+        "maker": [flat(group["maker"]) for group in groups],
+        "calls": [number(group["calls"]) for group in groups],
+        "size": [size(group["bytes"]) for group in groups],
+        "newest": [moment(group["newest"]) for group in groups],
+    }
+    widths = {title: max(map(len, (title, *cells))) + 2 for title, cells in columns.items()}
+    judge = min(widths.pop("judge"), SHORTEST)
+    for title in ("maker", "newest"):
+        if judge + sum(widths.values()) > look.width - 4:
+            del widths[title]
+    room = look.width - 6 - sum(widths.values())
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for title in ("judge", "step", *(("maker",) if wide else ())):
-        table.add_column(title, no_wrap=True)
-    for title in ("calls", "size"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("newest", no_wrap=True)
-    left = max(12, room - (max(map(len, makers)) + 2 if wide else 0))
-    for group, name, maker in zip(groups, names, makers, strict=True):
-        cells = [middle(name, left, look.ellipsis), group["task"], *((maker,) if wide else ())]
-        table.add_row(
-            *cells, number(group["calls"]), size(group["bytes"]), Text(moment(group["newest"]), style="quiet")
-        )
+    for title in ("judge", *widths):
+        style = "quiet" if title == "newest" else ""
+        table.add_column(title, justify="right" if title in ("calls", "size") else "left", no_wrap=True, style=style)
+    for cells in zip(*(columns[title] for title in ("judge", *widths)), strict=True):
+        table.add_row(Text(middle(cells[0], room, look.ellipsis)), *cells[1:])
     return table
