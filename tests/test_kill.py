@@ -28,6 +28,8 @@ KILLS = int(os.environ.get("RAGSTONE_KILLS", "4"))
 RECORDS_PER_KILL = 30
 CONCURRENCY = 8
 LATENCY = 0.05
+ON_THE_WAY = 2 * (2 * CONCURRENCY + 8)
+"""The most calls that can be sent and not yet kept, however slow the disk: two for each record that is begun."""
 SCRIPT = """
 import sys
 from ragstone import api
@@ -123,7 +125,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert told.same
     assert told.unique == told.needed
     assert told.seen == told.needed + sum(told.lost)
-    assert max(told.lost) <= 2 * CONCURRENCY, told.lost
+    assert max(told.lost) <= ON_THE_WAY, told.lost
     assert told.runs[-1] == "done"
     assert set(told.runs[:-1]) <= {"running"}
 
