@@ -297,3 +297,27 @@ def test_repeats_are_taken_over_too() -> None:
     run = weigh(failing(), repeat=3, only_failed=True, out="two")
     assert lines("two")[0] == lines("one")[0]
     assert run.summary()["metrics"][WHOLE]["repeats"]["records"] == 3
+
+
+def test_nuggets_of_a_bank_are_known_and_those_of_a_record_are_not() -> None:
+    """A bank's digest is in the signature; another bank is another making, and own nuggets are weighed again."""
+    Path("bank.jsonl").write_text(
+        "".join(
+            f'{{"qid": "r{n}", "query": "What?", "nuggets": [{{"text": "A fact.", "importance": "vital"}}]}}\n'
+            for n in (1, 2)
+        ),
+        encoding="utf-8",
+    )
+    judge = ScriptedJudge({"assign": "support"})
+    banked = {"nuggets": "bank.jsonl", "metrics": "nugget_recall"}
+    weigh(judge, rows(2), **banked, out="one")
+    run = weigh(judge, rows(2), **banked, only_failed=True, out="two")
+    assert run.summary()["taken_over"] == 2
+    assert lines("one") == lines("two")
+    text = Path("bank.jsonl").read_text(encoding="utf-8")
+    Path("bank.jsonl").write_text(text.replace("A fact.", "Another fact."), encoding="utf-8")
+    with pytest.raises(ConfigError, match="was made otherwise"):
+        weigh(judge, rows(2), **banked, only_failed=True)
+    own = [row(1, nuggets=[{"text": "A fact.", "importance": "vital"}])]
+    weigh(judge, own, "nugget_recall")
+    assert "taken_over" not in weigh(judge, own, "nugget_recall", only_failed=True).summary()

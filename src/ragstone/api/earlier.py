@@ -27,8 +27,9 @@ class Earlier:
     ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are weighed again.
     """
 
-    def __init__(self, store: Store, run: int) -> None:
+    def __init__(self, store: Store, run: int, *, banked: bool) -> None:
         self._store = store
+        self._banked = banked
         self.run = run
         self.results = store.count(run)
         self.failed = store.failed(run)
@@ -41,7 +42,10 @@ class Earlier:
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
         """The record's result if it can be taken over as it is."""
-        if position in self.failed or record.nuggets is not None:  # a result does not hold the nuggets that were given
+        if position in self.failed:
+            return None
+        if record.nuggets is not None and not self._banked:
+            # A signature names a bank by its digest, but nuggets of a record's own by nothing.
             return None
         row = self._store.result(self.run, position=position)
         if row is None:
@@ -85,7 +89,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
     changed = _changed(spec, plan)
     if changed:
         raise ConfigError(f"run {number} was made otherwise ({changed}); leave --only-failed out to weigh all records")
-    return Earlier(store, number)
+    return Earlier(store, number, banked=plan.bank is not None)
 
 
 def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
