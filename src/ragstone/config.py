@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragstone import metrics
-from ragstone.engine import Settings
+from ragstone.engine import Cache, Settings
 from ragstone.errors import ConfigError
 from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
@@ -35,6 +35,8 @@ GIVEN: Final = "given"
 """The provider of a judge that the caller brought as an object."""
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 
 OnError = Literal["stop", "skip"]
@@ -171,6 +173,10 @@ class Flags:
     prompts: Sequence[str] | None = None
     format: str | None = None
     structured: str | None = None
+    refresh: bool = False
+    no_cache: bool = False
+    offline: bool = False
+    repeat: int | None = None
     given: frozenset[str] = frozenset()
     """Names of judges that the caller brings as objects."""
 
@@ -216,7 +222,12 @@ def resolve(flags: Flags) -> RunSpec:
         specs = {name: replace(spec, concurrency=flags.concurrency) for name, spec in specs.items()}
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
-        engine=replace(ENGINE, deadline=max(ENGINE.deadline, patience)),
+        engine=replace(
+            ENGINE,
+            deadline=max(ENGINE.deadline, patience),
+            cache=_cache(flags),
+            repeat=_times(flags.repeat),
+        ),
         metrics=chosen,
         parameters=parameters,
         judges=specs,
@@ -523,6 +534,25 @@ def _one_of(name: str, value: str) -> OnError:
     if value not in ("stop", "skip"):
         raise ConfigError(f"{name} '{value}'; expected stop or skip")
     return cast("OnError", value)
+
+
+def _cache(flags: Flags) -> Cache:
+    said: dict[str, Cache] = {}
+    if flags.refresh:
+        said["--refresh"] = "refresh"
+    if flags.no_cache:
+        said["--no-cache"] = "off"
+    if flags.offline:
+        said["--offline"] = "offline"
+    if len(said) > 1:
+        raise ConfigError(f"{' and '.join(said)} contradict each other; give one of them")
+    return next(iter(said.values()), "use")
+
+
+def _times(repeat: int | None) -> int:
+    if repeat is not None and not 1 <= repeat <= MOST_REPEATS:
+        raise ConfigError(f"repeat {repeat}; expected a whole number from 1 to {MOST_REPEATS}")
+    return repeat or 1
 
 
 def _step_as_json(step: Step) -> dict[str, Any]:

@@ -99,4 +99,11 @@ class BudgetReached(RagstoneError):  # noqa: N818 - it is no error of anyone: th
 
 
 class StoreError(RagstoneError):
-    """The store cannot be opened, read or written; the message names the file."""
+    """The store cannot be opened, read or written; the message names the file.
+
+    ``damaged``: what stands in the file is no store any more.
+    """
+
+    def __init__(self, message: str, *, damaged: bool = False) -> None:
+        self.damaged = damaged
+        super().__init__(message)

@@ -1,4 +1,7 @@
--- The store, version 1. Times are seconds since 1970, UTC. Blobs are zstd-compressed JSON.
+-- The store: each part makes one version of it from the one before, and is never changed once it was released.
+-- Times are seconds since 1970, UTC. Blobs are zstd-compressed JSON.
+
+-- version 1
 CREATE TABLE calls (
   key     BLOB NOT NULL UNIQUE, -- hash of judge, maker, repeat and the exact request
   judge   TEXT NOT NULL,
@@ -42,3 +45,6 @@ CREATE TABLE scores (
   dollars  REAL,                -- NULL: the price is unknown
   PRIMARY KEY (run, position, metric)
 ) WITHOUT ROWID;
+
+-- version 2
+ALTER TABLE scores ADD COLUMN repeats TEXT; -- JSON: what came of asking several times; NULL: asked once

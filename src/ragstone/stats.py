@@ -62,6 +62,14 @@ def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
     return Interval(centre, max(low, least), min(high, most), "bootstrap")
 
 
+def spread(values: Sequence[float]) -> float | None:
+    """The standard deviation of a sample (of n values, n - 1 in the denominator); None for fewer than two."""
+    if len(values) < 2:
+        return None
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
 def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
     """Share of pairs of raters with equal raw scores, and the spread (largest less smallest).
 

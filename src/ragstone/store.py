@@ -1,8 +1,9 @@
 """The store: one SQLite file that holds every paid call and every result. The only SQL of the project.
 
 Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use
-one file; a file that is damaged is set aside, never overwritten; an older file is brought up to date when it
-is opened. The store knows bytes and rows, not judges or metrics.
+one file; a file that is damaged is said to be, and set aside or left, never overwritten; an older file is brought
+up to date when it is opened; trouble with the file is one line that says what to do. The store knows bytes and
+rows, not judges or metrics.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -28,27 +29,35 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-VERSION: Final = 1
+VERSION: Final = 2
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes."""
 LEVEL: Final = 1
 """Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
 
-_DAMAGED = ("file is not a database", "malformed", "file is encrypted")
+_BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
+_CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
+_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+_FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 _INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_REPLACE_CALL = _INSERT_CALL.replace("IGNORE", "REPLACE")
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
 _INSERT_SCORE = (
     "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
-    " calls, input_tokens, output_tokens, dollars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " calls, input_tokens, output_tokens, dollars, repeats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _SELECT_SCORE = (
     "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
-    " calls, input_tokens, output_tokens, dollars FROM scores WHERE run = ?"
+    " calls, input_tokens, output_tokens, dollars, repeats FROM scores WHERE run = ?"
 )
 
 
 class ScoreRow(NamedTuple):
-    """One score as the store keeps it for means and lists; its verdicts are in the result's document."""
+    """One score as the store keeps it for means and lists; its verdicts are in the result's document.
+
+    ``repeats`` is JSON with the ``values`` of every time and the counts of ``units``, ``flips`` and ``unmatched``;
+    None where all was asked once.
+    """
 
     metric: str
     position: int
@@ -63,6 +72,7 @@ class ScoreRow(NamedTuple):
     input_tokens: int
     output_tokens: int
     dollars: float | None
+    repeats: str | None = None
 
 
 class ResultRow(NamedTuple):
@@ -97,11 +107,37 @@ class RunRow:
     summary: dict[str, Any] | None
 
 
+class CallGroup(NamedTuple):
+    """Stored calls that are alike: how many, the bytes that they take, and the times of the oldest and newest."""
+
+    judge: str
+    task: str
+    maker: str
+    calls: int
+    bytes: int
+    oldest: float
+    newest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Stored calls: those from ``before`` a time, of one ``judge``, ``unused`` ones; what is not said picks all."""
+
+    before: float | None = None
+    judge: str = ""
+    unused: bool = False
+
+
 class Store:
     """An open store. It has no thread of its own and waits for nobody but the disk and other processes."""
 
-    def __init__(self, path: Path | str) -> None:
-        """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails."""
+    def __init__(self, path: Path | str, *, renew: bool = True) -> None:
+        """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails.
+
+        A file that is damaged is set aside and a new one begun, which ``notes`` tell; without ``renew`` it is left as
+        it is, and a StoreError.
+        """
+        self._renew = renew
         self.path = str(path)
         self.notes: list[str] = []
         self._packer = zstd.ZstdCompressor(level=LEVEL)
@@ -110,7 +146,10 @@ class Store:
         else:
             self._make_private(Path(self.path))
             self._reader = self._open()
-            self._writer = self._connect()
+            try:
+                self._writer = self._connect()
+            except sqlite3.Error as error:
+                raise self._trouble(error, "cannot open the store") from error
 
     def __enter__(self) -> Self:
         return self
@@ -133,9 +172,9 @@ class Store:
 
     # ---- calls
 
-    def reply(self, key: bytes) -> bytes | None:
-        """The stored reply (JSON) of a call, or None."""
-        row = self._row("SELECT reply FROM calls WHERE key = ?", (key,))
+    def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
+        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC)."""
+        row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
     def call(self, key: bytes) -> CallRow | None:
@@ -150,6 +189,38 @@ class Store:
         """The keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
 
+    # ---- upkeep
+
+    def stands_on(self, keys: Iterable[bytes]) -> None:
+        """Note calls as used; what ``calls_by`` and ``drop_calls`` take for unused is what was never noted."""
+        self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
+        self._write("BEGIN")
+        self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
+        self._write("COMMIT")
+
+    def calls_by(self, which: Which) -> list[CallGroup]:
+        """The calls that ``which`` picks, counted by judge, step and maker."""
+        where, parameters = _picked(which)
+        counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
+        alike = "judge, task, maker"
+        query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"  # noqa: S608 - as below
+        return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
+
+    def drop_calls(self, which: Which) -> int:
+        """Delete the calls that ``which`` picks; how many there were."""
+        where, parameters = _picked(which)
+        return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount  # noqa: S608 - of constants
+
+    def drop_runs(self, numbers: Iterable[int]) -> None:
+        """Delete runs with their results; their calls stay."""
+        for number in numbers:
+            self.forget(number)
+
+    def shrink(self) -> None:
+        """Give the space of what was deleted back to the disk; StoreError while another process uses the store."""
+        self._change("VACUUM", ())
+        self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
+
     # ---- writing in groups
     #
     # A group is begun, filled and committed by its caller, who may do the first and the last on another thread
@@ -159,11 +230,21 @@ class Store:
         """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
         self._write("BEGIN IMMEDIATE")
 
-    def insert(self, calls: Sequence[CallRow], results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]]) -> None:
-        """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group."""
+    def insert(
+        self,
+        calls: Sequence[CallRow],
+        results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]],
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group.
+
+        Of two replies to the same call the first stays, unless the later is to ``replace`` it.
+        """
         now = time.time()
         self._write_many(
-            _INSERT_CALL, [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls]
+            _REPLACE_CALL if replace else _INSERT_CALL,
+            [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls],
         )
         self._write_many(
             _INSERT_RESULT, [(run, row.position, row.record, self._frame(row.document)) for run, row, _ in results]
@@ -181,21 +262,18 @@ class Store:
         try:
             self._writer.execute(statement)
         except sqlite3.Error as error:
-            raise self._cannot_write(error) from error
+            raise self._undone(error) from error
 
     def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
             self._writer.executemany(statement, rows)
         except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
-            raise self._cannot_write(error) from error
+            raise self._undone(error) from error
 
-    def _cannot_write(self, error: Exception) -> StoreError:
+    def _undone(self, error: Exception) -> StoreError:
         with contextlib.suppress(sqlite3.Error):
             self._writer.execute("ROLLBACK")
-        hint = (
-            "; free space or choose another place with --store" if isinstance(error, sqlite3.OperationalError) else ""
-        )
-        return StoreError(f"{self.path}: cannot write ({error}){hint}")
+        return self._trouble(error, "cannot write")
 
     # ---- runs
 
@@ -266,6 +344,20 @@ class Store:
         ((number,),) = self._rows(query, (run,))
         return int(number)
 
+    def scores_of(self, run: int, position: int) -> list[ScoreRow]:
+        """The scores of one record, by metric."""
+        query = _SELECT_SCORE + " AND position = ? ORDER BY metric"
+        return [ScoreRow(*row) for row in self._rows(query, (run, position))]
+
+    def failed(self, run: int) -> set[int]:
+        """The places of the records that could not be read, or of which a judge gave no verdict on something."""
+        query = (
+            "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0) UNION"
+            " SELECT position FROM results AS r WHERE run = ?"
+            " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
+        )
+        return {position for (position,) in self._rows(query, (run, run))}
+
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
         """The scores of a run, by metric and place."""
         if metric is None:
@@ -293,18 +385,56 @@ class Store:
             ) from error
 
     def _open(self) -> sqlite3.Connection:
+        found = self._file()
         try:
             return self._connect_current()
-        except sqlite3.DatabaseError as error:
-            if not any(word in str(error) for word in _DAMAGED):
-                raise StoreError(f"{self.path}: cannot open the store ({error})") from error
-            self._set_aside()
+        except sqlite3.Error as error:
+            trouble = self._trouble(error, "cannot open the store")
+            if not (trouble.damaged and self._renew):
+                raise trouble from error
+        if self._file() == found:  # else another process was faster, and it is a new file
+            aside = self._move_aside()
+            self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun")
+        self._make_private(Path(self.path))
         try:
             return self._connect_current()
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{self.path}: cannot open the store ({error})") from error
+        except sqlite3.Error as error:
+            raise self._trouble(error, "cannot open the store") from error
 
-    def _set_aside(self) -> None:
+    def put_aside(self) -> str:
+        """Close a store that turned out to be damaged and give its file another name, which is returned.
+
+        OSError where the file cannot be renamed; then it is as it was.
+        """
+        self.close()
+        return self._move_aside()
+
+    def _file(self) -> int | None:
+        """What tells the file from another of its name."""
+        try:
+            return os.stat(self.path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
+        except OSError:
+            return None
+
+    def _trouble(self, error: Exception, what: str) -> StoreError:
+        """One line on what SQLite says, with what to do about it."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        place = "choose another place with --store"
+        if code in _DAMAGED:
+            return StoreError(f"{self.path}: the store is damaged ({error})", damaged=True)
+        if code in _BUSY:
+            return StoreError(
+                f"{self.path}: another process has kept the store busy for {PATIENCE:g} s; "
+                f"wait for it to end, or {place}"
+            )
+        hint = ""
+        if code in _CLOSED_OFF:
+            hint = f"; the file or its folder cannot be written: make both writable, or {place}"
+        elif code in _FULL:
+            hint = f"; free space or {place}"
+        return StoreError(f"{self.path}: {what} ({error}){hint}")
+
+    def _move_aside(self) -> str:
         aside = first = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
         number = 1
         while os.path.exists(aside):  # noqa: PTH110 - the path is a string with a suffix, not a Path
@@ -313,8 +443,7 @@ class Store:
         for suffix in ("", "-wal", "-shm"):
             if os.path.exists(self.path + suffix):  # noqa: PTH110 - as above
                 os.replace(self.path + suffix, aside + suffix)  # noqa: PTH105 - as above
-        self._make_private(Path(self.path))
-        self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun")
+        return aside
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -349,17 +478,17 @@ class Store:
             connection.execute("BEGIN EXCLUSIVE")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version < VERSION:  # another process may have been faster
-                for statement in _statements():
+                for statement in _statements(version):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
 
-    def _rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
         """The rows, one at a time; StoreError wherever among them the file is damaged."""
         try:
-            yield from self._reader.execute(query, parameters)
+            yield from (self._writer if writer else self._reader).execute(query, parameters)
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot read ({error})") from error
+            raise self._trouble(error, "cannot read") from error
 
     def _row(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
         return next(self._rows(query, parameters), None)
@@ -368,7 +497,7 @@ class Store:
         try:
             return zstd.decompress(data)
         except zstd.ZstdError as error:
-            raise StoreError(f"{self.path}: cannot read (damaged: {error})") from error
+            raise StoreError(f"{self.path}: the store is damaged (cannot unpack: {error})", damaged=True) from error
 
     def _run_row(self, row: tuple[Any, ...]) -> RunRow:
         number, name, started, finished, status, spec, summary = row
@@ -386,7 +515,18 @@ class Store:
         try:
             return self._writer.execute(statement, parameters)
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot write ({error})") from error
+            raise self._trouble(error, "cannot write") from error
+
+
+def _picked(which: Which) -> tuple[str, tuple[Any, ...]]:
+    parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
+    if which.before is not None:
+        parts.append(("at < ?", (which.before,)))
+    if which.judge:
+        parts.append(("judge = ?", (which.judge,)))
+    if which.unused:
+        parts.append(("key NOT IN (SELECT key FROM temp.used)", ()))
+    return " AND ".join(text for text, _ in parts), tuple(value for _, values in parts for value in values)
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
@@ -403,9 +543,11 @@ def _use_log(connection: sqlite3.Connection) -> None:
             return
 
 
-def _statements() -> list[str]:
+def _statements(version: int) -> list[str]:
+    """What brings a store of this version (0: an empty file) up to date: the later parts of schema.sql, in order."""
     text = resources.files("ragstone").joinpath("schema.sql").read_text(encoding="utf-8")
-    lines = [line.split("--")[0] for line in text.splitlines()]
+    later = [part for part in text.split("-- version ")[1:] if int(part.split(maxsplit=1)[0]) > version]
+    lines = [line.split("--")[0] for part in later for line in part.splitlines()[1:]]
     return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]
 
 

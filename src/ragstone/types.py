@@ -204,6 +204,20 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """What came of asking for one score several times.
+
+    ``values`` has the value of each time, the score's own first. Of its ``units``, which had a label every time,
+    ``flips`` had not the same label every time. ``unmatched`` units were not there every time, or once unjudged.
+    """
+
+    values: tuple[float | None, ...]
+    units: int
+    flips: int
+    unmatched: int
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """One metric of one record.
 
@@ -212,7 +226,8 @@ class Score:
     ``outcome`` compares the value with the metric's threshold, if it has one, and is None without a value:
     a failure to judge is not a failure of the response. ``detail`` holds what is particular to the metric
     and is plain JSON. The engine fills ``signature``. A metric of several columns has one score for each, and
-    ``verdicts_in`` of all but the first names the score that holds the verdicts they share.
+    ``verdicts_in`` of all but the first names the score that holds the verdicts they share. ``repeats`` is there
+    where all was asked several times; everything else then is of the first time.
     """
 
     metric: str
@@ -229,3 +244,4 @@ class Score:
     detail: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     signature: str = ""
     verdicts_in: str = ""
+    repeats: Repeats | None = None

@@ -211,7 +211,7 @@ def test_a_changed_prompt_is_asked_anew() -> None:
 def test_a_repeated_run_is_asked_anew() -> None:
     """The repeat index is in the key: asking again is not replaying."""
     with Store(":memory:") as store:
-        for repeat, sent in ((0, 3), (1, 3), (1, 0)):
+        for repeat, sent in ((1, 3), (3, 6), (2, 0), (1, 0)):
             settings = replace(QUICK, repeat=repeat)
             assert weigh(records(3), WHOLE, ScriptedJudge(GOOD), store=store, settings=settings).tally.sent == sent
 

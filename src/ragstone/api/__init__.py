@@ -7,19 +7,24 @@ inside a running loop alike, and patches nothing.
 from __future__ import annotations
 
 from ragstone.api.asking import Checked, check_judge, known_judges
+from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
 from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.api.options import Options, Progress
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
 from ragstone.api.stored import export_run, open_run, open_store, write_config
 
 __all__ = [
+    "CacheInfo",
     "Checked",
     "Created",
     "Options",
     "Progress",
+    "Prune",
+    "Pruning",
     "Scored",
     "aevaluate",
     "assign_nuggets",
+    "cache_info",
     "check_judge",
     "compare_methods",
     "create_nuggets",
@@ -28,6 +33,7 @@ __all__ = [
     "known_judges",
     "open_run",
     "open_store",
+    "prune_cache",
     "run",
     "score_nuggets",
     "validate",

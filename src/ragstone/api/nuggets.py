@@ -18,7 +18,7 @@ import orjson
 from ragstone import metrics
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import check_overrides, make_routes, opened
-from ragstone.api.running import prices_of, run, wait_for
+from ragstone.api.running import prices_of, run, set_aside_if_damaged, wait_for
 from ragstone.config import resolve
 from ragstone.engine import Engine, Job, Tally, signature_of
 from ragstone.errors import ConfigError, InputError
@@ -98,7 +98,7 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
                 )
         routes.check(maker)
         routes = replace(routes, asked=maker.asks)
-        with contextlib.closing(Store(spec.store)) as store:
+        with contextlib.closing(Store(spec.store)) as store, set_aside_if_damaged(store):
             engine = Engine(routes, store, prices_of(spec, judges), spec.engine)
             done.tally = engine.tally
             if options.on_start is not None:

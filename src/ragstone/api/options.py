@@ -45,6 +45,11 @@ class Options:
     ``nuggets`` is a bank of nuggets by topic, which goes before the records' own. ``prompts`` are styles, for all
     steps (``short_cot``) or one (``assign=optimized``), and files of the user's own (``support=mine.md``); ``format``
     is how labels are to be given; ``structured`` (auto, schema, off) whether a JSON schema is sent along.
+
+    Of ``refresh`` (ask anew; replies replace the stored ones), ``no_cache`` (neither read nor write stored calls) and
+    ``offline`` (send nothing; a call that is not in the store fails) one may be set. ``repeat`` is how many times
+    everything is asked, from 1. ``only_failed`` takes over the results of an earlier run, by its number or name, or
+    the last of this input where it is True, and weighs only what failed in it.
     """
 
     metrics: Sequence[str] | None = None
@@ -65,6 +70,11 @@ class Options:
     structured: str | None = None
     name: str = ""
     generator: str = ""
+    refresh: bool = False
+    no_cache: bool = False
+    offline: bool = False
+    repeat: int | None = None
+    only_failed: bool | int | str = False
     on_start: Callable[[Progress], None] | None = None
     on_result: Callable[[bytes], None] | None = None
 
@@ -111,4 +121,8 @@ class Options:
             prompts=self.prompts,
             format=self.format,
             structured=self.structured,
+            refresh=self.refresh,
+            no_cache=self.no_cache,
+            offline=self.offline,
+            repeat=self.repeat,
         )

@@ -7,16 +7,21 @@ import contextlib
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import orjson
+
 from ragstone import metrics
+from ragstone.api.earlier import Earlier, earlier_run, refresh_since
+from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Job, Weighed
-from ragstone.errors import ConfigError, RagstoneError
-from ragstone.judges.base import Judge
+from ragstone.errors import ConfigError, RagstoneError, StoreError
+from ragstone.judges.base import Judge, is_steady
 from ragstone.prices import PriceBook
 from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
 from ragstone.report.causes import Causes
@@ -68,7 +73,7 @@ async def aevaluate(
 
 def run(source: Any, options: Options) -> Run:
     """``weigh`` for the command line: in an event loop of its own, so that Ctrl-C ends it in order."""
-    return asyncio.run(weigh(source, options))
+    return run_here(weigh(source, options))
 
 
 async def weigh(source: Any, options: Options) -> Run:
@@ -87,8 +92,9 @@ async def weigh(source: Any, options: Options) -> Run:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
         try:
-            notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank)]
-            return await _run(plan, records, store, options, notes)
+            with set_aside_if_damaged(store):
+                notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank)]
+                return await _run(plan, records, store, options, notes)
         except BaseException:
             store.close()
             raise
@@ -112,11 +118,46 @@ def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
 # ---- the run
 
 
-async def _run(plan: Plan, source: Source, store: Store, options: Options, notes: Sequence[str]) -> Run:
+@contextlib.contextmanager
+def set_aside_if_damaged(store: Store) -> Iterator[None]:
+    """Where the store turns out to be damaged on the way: give it another name, so that the next run can begin."""
+    try:
+        yield
+    except StoreError as error:
+        if error.damaged:
+            try:
+                error.add_note(f"it is set aside as {store.put_aside()}; the same command begins a new one")
+            except OSError as refused:
+                error.add_note(f"it cannot be renamed ({refused.strerror}); move it away, or name another with --store")
+        raise
+
+
+def _steadied(plan: Plan, notes: list[str]) -> Plan:
+    """Where nobody would answer otherwise when asked again, everything is asked once."""
+    times = plan.spec.engine.repeat
+    if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
+        return plan
+    names = " and ".join(judge.name for judge in plan.routes.judges())
+    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
+    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
+
+
+async def _run(plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str]) -> Run:
+    notes = [*hints]
+    name = options.name or source.name
+    plan = _steadied(plan, notes)
+    if plan.spec.engine.cache == "refresh":
+        since = refresh_since(store, name, time.time())
+        plan = replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
+    earlier = earlier_run(store, plan, name, options.only_failed)
+    if earlier is not None:
+        notes.append(earlier.told())
     engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
     details = plan.as_json(source.name)
+    if earlier is not None:
+        details["only_failed"] = earlier.run
     folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
-    number = store.start_run(options.name or source.name, details)
+    number = store.start_run(name, details)
     progress = Progress(
         number,
         plan.survey.total,
@@ -133,11 +174,14 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         if options.on_start is not None:
             options.on_start(progress)
         with folder or contextlib.nullcontext():
-            async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
+            async with contextlib.aclosing(engine.run(_jobs(source, plan, earlier))) as results:
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
-                    quotes.add(weighed.scores)
+                    if weighed.taken:
+                        quotes.add_result(orjson.loads(weighed.document))
+                    else:
+                        quotes.add(weighed.scores)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
                     if options.on_result is not None:
@@ -145,14 +189,17 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         status = "done"
     except RagstoneError as error:
         status = "stopped"
-        if engine.tally.anything:
-            error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
+        if engine.tally.anything and not getattr(error, "damaged", False):
+            error.add_note(f"what was done is kept as run {number} ({store.count(number)} records)")
         raise
     finally:
         if status != "done" and not engine.tally.anything:
             store.forget(number)
         else:
-            _close(store, plan, status, progress, folder, {"missing": causes.as_json(), "quotes": quotes.as_json()})
+            # A store that is full or damaged is what ended the run, and is not to be told of twice.
+            with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
+                counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
+                _close(store, plan, status, progress, folder, counted)
     return find_run(store, number)
 
 
@@ -182,6 +229,7 @@ def _close(
         **summarize(store, progress.run, plan.signatures, status),
         "bill": progress.tally.as_json(),
         "left_out": dict(plan.left_out),
+        **({"taken_over": taken} if (taken := progress.tally.taken_over) else {}),
         **counted,
         "notes": list(progress.notes),
         "seconds": round(time.monotonic() - progress.started, 3),
@@ -190,10 +238,18 @@ def _close(
     if folder is not None:
         row = store.run(progress.run)
         assert row is not None
-        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec})
+        agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
+        more = {"repeats": agreement} if agreement else {}
+        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
 
 
-def _jobs(source: Source, plan: Plan) -> Iterator[Job]:
+def _jobs(source: Source, plan: Plan, earlier: Earlier | None) -> Iterator[Job]:
+    for job in _all_jobs(source, plan):
+        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
+        yield job if done is None else replace(job, done=done)
+
+
+def _all_jobs(source: Source, plan: Plan) -> Iterator[Job]:
     base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
     for position, record in enumerate(source, 1):
         if isinstance(record, SetAside):
@@ -213,6 +269,7 @@ def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
             score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,
             score.low, score.high, score.outcome,
             share["calls"], share["input_tokens"], share["output_tokens"], share["dollars"],
+            orjson.dumps(asdict(score.repeats)).decode() if score.repeats else None,
         )
         for score, share in zip(weighed.scores, weighed.shares, strict=True)
     ]  # fmt: skip
@@ -224,7 +281,7 @@ def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(coroutine)
+        return run_here(coroutine)
     outcome: list[R] = []
     trouble: list[BaseException] = []
 

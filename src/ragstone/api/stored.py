@@ -23,7 +23,7 @@ def open_store(path: Path | str | None = None) -> Store:
     where = resolve(Flags(store=path)).store
     if not Path(where).exists():
         raise ConfigError(f"no store at {where}; make a run first (ragstone run FILE) or name another with --store")
-    return Store(where)
+    return Store(where, renew=False)
 
 
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:

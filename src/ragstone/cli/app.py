@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import nugget_commands, prompt_commands
+from ragstone.cli import cache_commands, nugget_commands, prompt_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
@@ -22,17 +22,24 @@ from ragstone.cli.options import (
     Judges,
     LabelFormat,
     Name,
+    NoCache,
+    Offline,
     OnEmpty,
     OnError,
+    OnlyFailed,
     OutFolder,
     Panel,
     Prompts,
     Quiet,
+    Refresh,
+    Repeat,
     Sets,
     StorePath,
     StructuredAnswers,
+    TakingOver,
     Which,
     examples,
+    run_of,
 )
 
 app = typer.Typer(
@@ -45,6 +52,7 @@ app = typer.Typer(
 )
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
+app.add_typer(cache_commands.cache, name="cache")
 
 
 def _version(wanted: bool) -> None:
@@ -68,13 +76,16 @@ def ragstone(
 
 
 @app.command(
+    cls=TakingOver,
     epilog=examples(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
         "ragstone run traces.jsonl -j ollama:qwen3 --prompt support=short_cot --format yaml",
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
-    )
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
+    ),
 )
 def run(
     file: File,
@@ -98,6 +109,11 @@ def run(
     cases: Cases = False,
     name: Name = "",
     generator: Generator = "",
+    repeat: Repeat = None,
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -127,11 +143,17 @@ def run(
         nuggets=nuggets,
         name=name,
         generator=generator,
+        repeat=repeat,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 
 @app.command(
     name="compare-methods",
+    cls=TakingOver,
     epilog=examples(
         "ragstone compare-methods traces.jsonl",
         "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
@@ -154,6 +176,11 @@ def compare_methods(
     cases: Cases = False,
     name: Name = "",
     generator: Generator = "",
+    repeat: Repeat = None,
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -181,6 +208,11 @@ def compare_methods(
         concurrency=concurrency,
         name=name,
         generator=generator,
+        repeat=repeat,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 

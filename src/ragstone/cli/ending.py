@@ -1,15 +1,18 @@
 """How a command ends: its exit code, and one line for whatever kept it from its work.
 
 0: done. 2: the input, the configuration or the usage. 3: the judge could not be reached, nothing could be
-scored, or the store failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted. 1 is kept
-for a threshold that was not held, so that an error is never taken for a failed check.
+scored, an offline run lacked a call, or the store failed. 4: a budget was reached. 70: a fault of Ragstone itself.
+130: interrupted. 1 is kept for a threshold that was not held, so that an error is never taken for a failed check.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import typer
@@ -74,6 +77,24 @@ def say(label: str, text: str) -> None:
 
     style = "wrong" if label == "error" else "quiet"
     screen(stderr=True).print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=True)
+
+
+def say_unseen(count: int) -> None:
+    """How many calls an offline run lacked, and what would make them."""
+    if count:
+        calls = "1 call was" if count == 1 else f"{count:,} calls were"
+        say("note", f"offline: {calls} not in the store and not sent; the same command without --offline sends them")
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """While this lasts an interrupt changes nothing: the command ends already."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def say_fault() -> None:

@@ -16,15 +16,21 @@ from ragstone.cli.options import (
     Judges,
     LabelFormat,
     Name,
+    NoCache,
+    Offline,
     OnError,
+    OnlyFailed,
     OutFile,
     Panel,
     Prompts,
     Quiet,
+    Refresh,
     Sets,
     StorePath,
     StructuredAnswers,
+    TakingOver,
     examples,
+    run_of,
 )
 
 nuggets = typer.Typer(
@@ -79,6 +85,9 @@ def create(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -106,15 +115,19 @@ def create(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 
 @nuggets.command(
+    cls=TakingOver,
     epilog=examples(
         "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign answers.jsonl -j openai:gpt-4o-mini --no-evidence -o assigned.jsonl",
-    )
+    ),
 )
 def assign(
     files: Runs,
@@ -141,6 +154,10 @@ def assign(
     on_error: OnError = None,
     concurrency: Concurrency = None,
     name: Name = "",
+    only_failed: OnlyFailed = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
+    offline: Offline = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -171,6 +188,10 @@ def assign(
         on_error=on_error,
         concurrency=concurrency,
         name=name,
+        only_failed=run_of(only_failed),
+        refresh=refresh,
+        no_cache=no_cache,
+        offline=offline,
     )
 
 

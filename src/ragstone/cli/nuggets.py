@@ -14,7 +14,7 @@ import typer
 from ragstone import api
 from ragstone.cli import weighing
 from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED
+from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
 from ragstone.errors import InputError
 from ragstone.report.assignments import UNASSIGNED
@@ -57,7 +57,8 @@ def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
     elif wanted.out or not wanted.quiet:
         judges = drawn.progress.judges if drawn.progress else ()
         show(lambda look: created_page(told, file, judges, look), stderr=not wanted.out)
-    if not created.topics:
+    say_unseen(created.tally.unseen)
+    if not created.topics or created.tally.unseen:
         raise typer.Exit(UNJUDGED)
 
 

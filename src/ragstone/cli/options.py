@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
 HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -83,5 +84,42 @@ StorePath: TypeAlias = Annotated[
 Configuration: TypeAlias = Annotated[
     Path | None, typer.Option("--config", metavar="PATH", help="The configuration; ragstone.toml where there is one.")
 ]
+Refresh: TypeAlias = Annotated[
+    bool, typer.Option("--refresh", help="Ask anew; the replies replace those that are stored.")
+]
+NoCache: TypeAlias = Annotated[
+    bool, typer.Option("--no-cache", help="Neither use nor keep replies; results are kept all the same.")
+]
+Offline: TypeAlias = Annotated[
+    bool, typer.Option("--offline", help="Send nothing: stored replies only. Leaves with 3 where one is missing.")
+]
+Repeat: TypeAlias = Annotated[
+    int | None, typer.Option("--repeat", metavar="K", min=1, help="Ask everything K times; tell how much it differs.")
+]
+OnlyFailed: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--only-failed",
+        metavar="[RUN]",
+        help="Take over a run's results, the last of this input's, and weigh only what failed in it.",
+    ),
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+
+class TakingOver(TyperCommand):
+    """A command whose ``--only-failed`` may stand without a run; one that is no number is written after ``=``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, with what ``--only-failed`` leaves out put in."""
+        given = []
+        for argument, after in zip(args, (*args[1:], ""), strict=False):
+            alone = argument == "--only-failed" and not (after.isdecimal() or after == "last")
+            given.append(f"{argument}=" if alone else argument)
+        return super().parse_args(ctx, given)
+
+
+def run_of(only_failed: str | None) -> bool | str:
+    """What ``--only-failed`` says: nothing, the last run of the input, or a run."""
+    return only_failed or only_failed is not None

@@ -13,8 +13,9 @@ import typer
 
 from ragstone import api
 from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED
+from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
+from ragstone.config import Flags, resolve
 from ragstone.report.run import Run
 from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
@@ -38,11 +39,15 @@ def run(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
     finished = weighed(partial(api.run, file), file, wanted, **options)
     with closing(finished.store):
-        if wanted.as_json:
-            show_json(finished.summary())
-        else:
-            show(lambda look: outcome(finished, look, place_of(finished, wanted)))
+        _show(finished, wanted)
         leave(finished)
+
+
+def _show(finished: Run, wanted: Wanted) -> None:
+    if wanted.as_json:
+        show_json(finished.summary())
+    else:
+        show(lambda look: outcome(finished, look, place_of(finished, wanted)))
 
 
 def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
@@ -70,8 +75,20 @@ def weighed(
         with drawn.going_on():
             return work(started)
     except KeyboardInterrupt:
-        drawn.say_interrupted(kept())
+        with undisturbed():
+            drawn.say_interrupted(kept())
+            if drawn.progress is not None and drawn.progress.tally.records and not kept():
+                _show_interrupted(drawn.progress.run, wanted)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _show_interrupted(number: int, wanted: Wanted) -> None:
+    """What came of a run until it was interrupted; a second interrupt leaves no summary to show."""
+    store = resolve(Flags(store=wanted.store, config=wanted.config)).store
+    with closing(api.open_run(number, store).store) as opened:
+        row = opened.run(number)
+        if row is not None and row.summary is not None:
+            _show(Run(opened, row), wanted)
 
 
 def place_of(finished: Run, wanted: Wanted) -> Place:
@@ -81,8 +98,11 @@ def place_of(finished: Run, wanted: Wanted) -> Place:
 
 
 def leave(finished: Run) -> None:
-    """Leave with 3 when nothing could be scored, or no call was answered."""
+    """Leave with 3 when nothing could be scored, no call was answered, or an offline run lacked one."""
     summary = finished.summary()
+    if unseen := summary["bill"].get("unseen"):
+        say_unseen(unseen)
+        raise typer.Exit(UNJUDGED)
     if not lead(summary) or _unanswered(summary["bill"]):
         raise typer.Exit(UNJUDGED)
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from ragstone.engine.document import Weighed
+from ragstone.engine.document import Weighed, input_of, to_json
 from ragstone.engine.route import Route, Routes, signature_of
-from ragstone.engine.run import Engine, Job, Settings
+from ragstone.engine.run import Cache, Engine, Job, Settings
 from ragstone.engine.tally import Tally
 
-__all__ = ["Engine", "Job", "Route", "Routes", "Settings", "Tally", "Weighed", "signature_of"]
+__all__ = [
+    "Cache",
+    "Engine",
+    "Job",
+    "Route",
+    "Routes",
+    "Settings",
+    "Tally",
+    "Weighed",
+    "input_of",
+    "signature_of",
+    "to_json",
+]

@@ -16,7 +16,8 @@ import orjson
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
 from ragstone.questions import Readout
-from ragstone.types import Quote, Record, Score, Unit, Verdict
+from ragstone.stats import spread
+from ragstone.types import Quote, Record, Repeats, Score, Unit, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Weighed:
     """A record with its scores: ``document`` is its line of results.jsonl.
 
     ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
-    shares of all scores add up to the cost of the record.
+    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run, the scores hold no
+    verdicts; the document does.
     """
 
     position: int
@@ -75,6 +77,7 @@ class Weighed:
     scores: tuple[Score, ...]
     shares: tuple[Mapping[str, Any], ...]
     document: bytes
+    taken: bool = False
 
 
 def result_document(record: Record, position: int, scored: Sequence[tuple[Score, Sequence[CallNote]]]) -> Weighed:
@@ -92,14 +95,7 @@ def result_document(record: Record, position: int, scored: Sequence[tuple[Score,
     ordered = sorted(calls.values(), key=lambda note: (note.step, note.judge, note.key))
     document = to_json(
         {
-            "id": record.id,
-            "topic": record.topic or record.id,
-            "position": position,
-            "where": record.where,
-            "question": record.question,
-            "response": record.response,
-            "reference": record.reference,
-            "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
+            **input_of(record, position),
             "scores": [_score(score, notes) for score, notes in scored],
             **({"methods": methods} if (methods := compare_methods(values)) else {}),
             "units": [_unit(unit, record) for unit in units.values()],
@@ -110,6 +106,20 @@ def result_document(record: Record, position: int, scored: Sequence[tuple[Score,
         }
     )
     return Weighed(position, record.id, tuple(score for score, _ in scored), tuple(shares), document)
+
+
+def input_of(record: Record, position: int) -> dict[str, Any]:
+    """What a result repeats of its input."""
+    return {
+        "id": record.id,
+        "topic": record.topic or record.id,
+        "position": position,
+        "where": record.where,
+        "question": record.question,
+        "response": record.response,
+        "reference": record.reference,
+        "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
+    }
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:
@@ -150,8 +160,20 @@ def _score(score: Score, notes: Sequence[CallNote]) -> dict[str, Any]:
         "detail": dict(score.detail),
         "verdicts": [_verdict(verdict) for verdict in score.verdicts],
         **elsewhere,
+        **({"repeats": repeats_as_json(score.repeats)} if score.repeats else {}),
         "cost": _cost(notes),
         "signature": score.signature,
+    }
+
+
+def repeats_as_json(repeats: Repeats) -> dict[str, Any]:
+    """The values of every time with their spread, and how many units did not keep their label."""
+    return {
+        "values": [_number(value) for value in repeats.values],
+        "spread": _number(spread([value for value in repeats.values if value is not None])),
+        "units": repeats.units,
+        "flips": repeats.flips,
+        "unmatched": repeats.unmatched,
     }
 
 

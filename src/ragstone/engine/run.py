@@ -11,16 +11,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
 from ragstone.engine.gate import Gate
+from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, RagstoneError, StoreError
-from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Usage, reply_from_json, reply_to_json
+from ragstone.judges.base import (
+    Backend,
+    Call,
+    Failed,
+    Judge,
+    Reply,
+    Usage,
+    is_inside,
+    is_steady,
+    reply_from_json,
+    reply_to_json,
+)
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
@@ -32,6 +45,9 @@ _NO_USAGE = Usage(0, 0)
 LINGER: Final = 0.02
 """Seconds that a write waits for others to share its commit with."""
 
+Cache = Literal["use", "refresh", "off", "offline"]
+"""What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -40,24 +56,32 @@ class Settings:
     ``tries`` is the most attempts of one call, ``deadline`` the most seconds from its first attempt to the
     end of its last, ``dead_after`` how many calls in a row must fail for an endpoint to be called dead.
     ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input.
+    ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
+    1970) are not used: a refresh begins then.
     """
 
     tries: int
     deadline: float
     dead_after: int
     ahead: int
-    repeat: int = 0
+    repeat: int = 1
+    cache: Cache = "use"
+    since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One record with the metrics it is weighed by and their signatures, or why it could not be read."""
+    """One record with the metrics it is weighed by and their signatures, or why it could not be read.
+
+    ``done`` is its result where that is there already.
+    """
 
     position: int
     id: str
     record: Record | None
     metrics: tuple[tuple[Metric, str], ...] = ()
     error: str = ""
+    done: Weighed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +98,7 @@ class Engine:
         self.store = store
         self.prices = prices
         self.settings = settings
+        self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
         self._gates: dict[int, Gate] = {}
         self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
@@ -165,7 +190,10 @@ class Engine:
     # ---- one record
 
     async def _job(self, job: Job) -> Weighed:
-        if job.record is None:
+        if job.done is not None:
+            weighed = job.done
+            self.tally.taken_over += 1
+        elif job.record is None:
             weighed = set_aside_document(job.id, job.position, job.error)
         else:
             try:
@@ -183,23 +211,33 @@ class Engine:
         return weighed
 
     async def _record(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed:
+        rounds = await _all([self._round(record, metrics, number) for number in range(self.settings.repeat)])
+        return result_document(record, position, repeated(rounds))
+
+    async def _round(
+        self, record: Record, metrics: Sequence[tuple[Metric, str]], repeat: int
+    ) -> list[tuple[Score, tuple[CallNote, ...]]]:
+        """The record's scores with their calls, asked for the first time (0) or once more."""
         asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
         try:
             # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
             shared = asked if len(metrics) > 1 else None
-            results = await _all([self._metric(metric, record, shared) for metric, _ in metrics])
+            results = await _all([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
         finally:
             for task in asked.values():
                 task.cancel()
-        scored = [
+        return [
             (replace(score, signature=signature), calls)
             for (_, signature), (scores, calls) in zip(metrics, results, strict=True)
             for score in scores
         ]
-        return result_document(record, position, scored)
 
     async def _metric(
-        self, metric: Metric, record: Record, asked: dict[Question[Any], asyncio.Task[_Answered]] | None
+        self,
+        metric: Metric,
+        record: Record,
+        asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
+        repeat: int,
     ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
         calls: dict[str, CallNote] = {}
         trouble: Exception
@@ -207,7 +245,7 @@ class Engine:
             flow = metric.flow(record)
             questions = next(flow)
             while True:
-                answers = await self._answers(questions, asked)
+                answers = await self._answers(questions, asked, repeat)
                 for answered in answers:
                     calls.update((note.key, note) for note in answered.calls)
                 questions = flow.send([answered.answer for answered in answers])
@@ -225,28 +263,31 @@ class Engine:
     # ---- one question
 
     async def _answers(
-        self, questions: Sequence[Question[Any]], asked: dict[Question[Any], asyncio.Task[_Answered]] | None
+        self,
+        questions: Sequence[Question[Any]],
+        asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
+        repeat: int,
     ) -> list[_Answered]:
         """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
         if asked is None:
-            return await _all([self._answer(question) for question in questions])
+            return await _all([self._answer(question, repeat) for question in questions])
         tasks = []
         for question in questions:  # hashing a question is not free: once to look, once to enter
             task = asked.get(question)
             if task is None:
-                task = asked[question] = asyncio.create_task(self._answer(question))
+                task = asked[question] = asyncio.create_task(self._answer(question, repeat))
             tasks.append(task)
         return [await task for task in tasks]
 
-    async def _answer(self, question: Question[Any]) -> _Answered:
+    async def _answer(self, question: Question[Any], repeat: int) -> _Answered:
         route = self.routes.of(question.task)
         if len(route.judges) == 1:
-            return await self._consult(route.judges[0], question)
-        return await self._panel(route, question)
+            return await self._consult(route.judges[0], question, repeat)
+        return await self._panel(route, question, repeat)
 
-    async def _panel(self, route: Route, question: Question[Any]) -> _Answered:
+    async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
         assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"
-        members = await _all([self._consult(judge, question) for judge in route.judges])
+        members = await _all([self._consult(judge, question, repeat) for judge in route.judges])
         answers = []
         for judge, member in zip(route.judges, members, strict=True):
             assert isinstance(member.answer, Rated)
@@ -254,8 +295,9 @@ class Engine:
         calls = tuple(note for member in members for note in member.calls)
         return _Answered(combine(question, answers, route.aggregate, route.weights), calls)
 
-    async def _consult(self, judge: Judge, question: Question[Any]) -> _Answered:
-        dialogue = judge.dialogue(question, repeat=self.settings.repeat)
+    async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
+        # Who always answers the same is asked once, however often the others are.
+        dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
         notes: list[CallNote] = []
         try:
             calls = next(dialogue)
@@ -295,10 +337,13 @@ class Engine:
         if task is not None:
             self.tally.shared += 1
             return await asyncio.shield(task)
-        stored = self.store.reply(call.key)
+        stored = None if self.settings.cache == "off" else self.store.reply(call.key, since=self._since)
         if stored is not None:
             self.tally.replayed += 1
             return reply_from_json(stored)
+        if self.settings.cache == "offline" and not is_inside(judge.backend):
+            self.tally.unseen += 1
+            return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
         # A call is the engine's, not the record's: what is paid for is kept, whoever stops waiting for it.
         task = self._flying[call.key] = asyncio.create_task(self._pay(judge, call))
         return await asyncio.shield(task)
@@ -309,7 +354,8 @@ class Engine:
             if isinstance(reply, Reply):
                 usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply))
-                await self._keep(call, reply)
+                if self.settings.cache != "off":
+                    await self._keep(call, reply)
         except RagstoneError as error:
             self._halt(error)
             raise
@@ -441,7 +487,7 @@ class Engine:
             # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
             # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
             await self._loop.run_in_executor(None, self.store.begin)
-            self.store.insert([row for row, _ in calls], results)
+            self.store.insert([row for row, _ in calls], results, replace=self.settings.cache == "refresh")
             await self._loop.run_in_executor(None, self.store.commit)
         except StoreError as error:
             trouble = error

@@ -40,7 +40,11 @@ class Spent:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one run. ``sent`` calls were answered in this run; ``replayed`` came from the store."""
+    """The counts of one run.
+
+    ``sent`` calls were answered in this run; ``replayed`` came from the store; ``unseen`` were in no store and were
+    not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
+    """
 
     records: int = 0
     sent: int = 0
@@ -48,6 +52,8 @@ class Tally:
     shared: int = 0
     retried: int = 0
     failed: int = 0
+    unseen: int = 0
+    taken_over: int = 0
     paid: Spent = field(default_factory=Spent)
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
@@ -72,6 +78,7 @@ class Tally:
             "shared": self.shared,
             "retried": self.retried,
             "failed": self.failed,
+            "unseen": self.unseen,
             "paid": self.paid.as_json(),
             "by_step": [
                 {"judge": judge, "step": task, **spent.as_json()}

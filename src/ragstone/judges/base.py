@@ -109,7 +109,8 @@ class Backend(Protocol):
     """Where calls go. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
-    ``timeout`` is its own patience with one call.
+    ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
+    ``inside``, one whose answers to the same call are always equal by ``steady``; both are False unless it has them.
     """
 
     @property
@@ -138,6 +139,16 @@ class Backend(Protocol):
     async def close(self) -> None:
         """Let go of everything; safe to call twice."""
         ...
+
+
+def is_inside(backend: Backend) -> bool:
+    """Whether it answers in this process, so that it may be asked offline."""
+    return bool(getattr(backend, "inside", False))
+
+
+def is_steady(backend: Backend) -> bool:
+    """Whether it always answers the same, so that asking it again tells nothing."""
+    return bool(getattr(backend, "steady", False))
 
 
 class Judge(Protocol):

@@ -29,6 +29,8 @@ class HumanBackend:
     """The labels by record."""
 
     free: bool = True
+    inside: bool = True
+    steady: bool = True
     concurrency: int = 64
     timeout: float | None = None
 

@@ -26,6 +26,7 @@ class ReplayBackend:
     """Recorded replies by the key of their call."""
 
     free: bool = True
+    inside: bool = True
     concurrency: int = 64
     timeout: float | None = None
 

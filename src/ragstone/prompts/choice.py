@@ -82,7 +82,6 @@ class Choice:
         return template, False
 
 
-@lru_cache(maxsize=64)
 def own(path: str, task: str) -> Template:
     """A user's own file for a step, checked as ours are; TemplateError with the first thing that is wrong."""
     template = read(path)

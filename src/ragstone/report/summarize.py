@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from ragstone.metrics.methods import PAIRS, compared
-from ragstone.stats import mean, mean_interval, median
+from ragstone.stats import mean, mean_interval, median, spread
 from ragstone.store import ScoreRow, Store
 
 
@@ -78,8 +80,35 @@ def _metric(rows: list[ScoreRow], signature: str) -> dict[str, Any]:
         "statuses": dict(sorted(Counter(row.status for row in rows).items())),
         "units": {"asked": sum(row.asked for row in rows), "unjudged": sum(row.unjudged for row in rows)},
         "outcomes": dict(sorted(outcomes.items())) or None,
+        **({"repeats": repeats} if (repeats := _repeats(rows)) else {}),
         "cost": _cost(rows),
         "signature": signature,
+    }
+
+
+def _repeats(rows: list[ScoreRow]) -> dict[str, Any]:
+    """How alike a metric comes out when everything is asked again; empty where it was asked once.
+
+    Means are over the records that have a value every time, so that they differ by the judge and by nothing else.
+    """
+    found = [orjson.loads(row.repeats) for row in rows if row.repeats]
+    if not found:
+        return {}
+    whole = [one["values"] for one in found if None not in one["values"]]
+    means = [mean(column) for column in zip(*whole, strict=True)]
+    units, flips = sum(one["units"] for one in found), sum(one["flips"] for one in found)
+    spreads = [wide for values in whole if (wide := spread(values)) is not None]
+    return {
+        "times": len(found[0]["values"]),
+        "records": len(whole),
+        "means": [_rounded(value) for value in means],
+        "mean": _rounded(mean(means)) if means else None,
+        "spread": None if (wide := spread(means)) is None else _rounded(wide),
+        "record_spread": _rounded(mean(spreads)) if spreads else None,
+        "units": units,
+        "flips": flips,
+        "flip_rate": _rounded(flips / units) if units else None,
+        "unmatched": sum(one["unmatched"] for one in found),
     }
 
 

@@ -47,6 +47,8 @@ class EmbeddedBackend:
 
     concurrency: int = 2
     free: bool = True
+    inside: bool = True
+    steady: bool = True
     timeout: float | None = None
 
     def __init__(self) -> None:

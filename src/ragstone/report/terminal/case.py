@@ -16,6 +16,7 @@ from ragstone.report.terminal.excerpt import merged, pieces, squeezed
 from ragstone.report.terminal.grounds import QUOTES, Grounds, margin
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
+from ragstone.report.terminal.repeats import metrics_repeated, repeats_line
 from ragstone.report.terminal.screen import (
     ORDER,
     RELEVANCE,
@@ -85,6 +86,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
         response_nuggets(result, drawing.grounds),
         bank_nuggets(result, drawing.grounds),
         drawing.scores(),
+        drawing.repeats(),
         methods_block(result["methods"], look) if comparable(result) else None,
         drawing.contexts(),
         drawing.text("Reference", result["reference"]) if result["reference"] else None,
@@ -304,6 +306,18 @@ class _Drawing:
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
                 yield from self.grounds.because(verdict)
+
+    def repeats(self) -> RenderableType | None:
+        """What came of asking for the same scores again."""
+        scores = metrics_repeated(self.result)
+        if not scores:
+            return None
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for score in scores:
+            table.add_row(flat(score["metric"]), Text(repeats_line(score["repeats"], self.look).replace(NBSP, " ")))
+        return section("Asked again", indented(table))
 
     # ---- contexts
 

@@ -25,6 +25,7 @@ from ragstone.report.terminal.columns import (
     folded,
 )
 from ragstone.report.terminal.methods import comparable, methods_block
+from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import (
     NBSP,
@@ -70,6 +71,7 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
         title_line(run, summary, look),
         prose(headline(run, summary, look), look),
         *_tables(summary["metrics"], look),
+        repeats_block(summary["metrics"], look),
         methods_block(summary["methods"], look) if comparable(summary) else None,
         missing_block(summary, look),
         _worst(run, lowest, look) if lowest else None,
@@ -375,6 +377,9 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
         rows.append(("Quotes", prose(told, look, "quiet", left)))
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
+    if summary.get("taken_over"):
+        words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
+        rows.append(("Taken over", prose(words, look, indent=left)))
     if "seconds" in summary:
         rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
     reasons: dict[str, list[str]] = {}
@@ -463,6 +468,8 @@ def _route(route: Mapping[str, Any]) -> str:
 def _calls(bill: Mapping[str, Any]) -> str:
     parts = [f"{number(bill['sent'])} sent"]
     parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
+    if bill.get("unseen"):  # a bill of an older version has no count of them
+        parts.append(f"{number(bill['unseen'])} not in the store")
     causes = ", ".join(f"{flat(cause)} {number(count)}" for cause, count in bill["retry_causes"].items())
     return ", ".join(parts) + (f" (retried for {causes})" if causes else "")
 
@@ -475,6 +482,8 @@ def _notes(bill: Mapping[str, Any]) -> list[str]:
 def _cost(bill: Mapping[str, Any]) -> str:
     paid = bill["paid"]
     if not bill["sent"]:
+        if bill.get("unseen"):
+            return "nothing: offline"
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
     parts = [dollars(paid["dollars"])]
     if paid["input_tokens"] or paid["output_tokens"]:

@@ -1,0 +1,132 @@
+"""What a run owes to an earlier one: results that are taken over, and a refresh that goes on where it was broken off.
+
+A result is taken over only for the same record in the same place, scored in the same way; anything else is weighed
+again, which the store makes free where nothing failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from ragstone.api.plan import Plan
+from ragstone.engine import Weighed, input_of, to_json
+from ragstone.errors import ConfigError
+from ragstone.metrics.base import Metric
+from ragstone.report.run import find_run
+from ragstone.store import ScoreRow, Store
+from ragstone.types import Record, Repeats, Score
+
+
+class Earlier:
+    """The results of an earlier run that can stand for those of another.
+
+    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are weighed again.
+    """
+
+    def __init__(self, store: Store, run: int, *, banked: bool) -> None:
+        self._store = store
+        self._banked = banked
+        self.run = run
+        self.results = store.count(run)
+        self.failed = store.failed(run)
+
+    def told(self) -> str:
+        """What will be done, for the user."""
+        kept = self.results - len(self.failed)
+        again = f"{len(self.failed)} failed and are weighed again" if self.failed else "none failed"
+        return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
+
+    def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
+        """The record's result if it can be taken over as it is."""
+        if position in self.failed:
+            return None
+        if record.nuggets is not None and not self._banked:
+            # A signature names a bank by its digest, but nuggets of a record's own by nothing.
+            return None
+        row = self._store.result(self.run, position=position)
+        if row is None:
+            return None
+        document = orjson.loads(row.document)
+        part = orjson.loads(to_json(input_of(record, position)))
+        if any(document.get(name) != value for name, value in part.items()):
+            return None
+        wanted = {name: signature for metric, signature in metrics for name in metric.score_names()}
+        if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
+            return None
+        rows = {row.metric: row for row in self._store.scores_of(self.run, position)}
+        if rows.keys() != wanted.keys():
+            return None
+        ordered = [(rows[score["metric"]], score) for score in document["scores"]]
+        return Weighed(
+            position,
+            record.id,
+            tuple(_score(row, score, record.id) for row, score in ordered),
+            tuple(_share(row) for row, _ in ordered),
+            row.document,
+            taken=True,
+        )
+
+
+def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) -> Earlier | None:
+    """The run that ``only_failed`` names, or None where nothing is to be taken over.
+
+    True is the last of this name. ConfigError where there is none, or it was not made as this one would be.
+    """
+    if which is False or which == "":
+        return None
+    if which is True:
+        named = [row for row in store.runs() if row.name == name]
+        if not named:
+            raise ConfigError(f"no run of '{name}' in {store.path} to take results from; leave --only-failed out")
+        row = named[-1]
+        number, spec = row.id, row.spec
+    else:
+        found = find_run(store, which)
+        number, spec = found.id, dict(found.spec)
+    changed = _changed(spec, plan)
+    if changed:
+        raise ConfigError(f"run {number} was made otherwise ({changed}); leave --only-failed out to weigh all records")
+    return Earlier(store, number, banked=plan.bank is not None)
+
+
+def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
+    """What of a run's making is not as in the plan; the engine's repeat of an older version was an index, 0."""
+    before, now = spec.get("signatures", {}), plan.signatures
+    if before.keys() != now.keys():
+        return f"its metrics were {', '.join(before)}"
+    for name, signature in now.items():
+        if before[name] != signature:
+            return f"{name} was {before[name]} and is {signature}"
+    times = spec.get("engine", {}).get("repeat") or 1
+    return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
+
+
+def refresh_since(store: Store, name: str, now: float) -> float:
+    """From when on replies count as fresh: now, or the beginning of a refresh of this name that did not end."""
+    named = [row for row in store.runs() if row.name == name]
+    engine = named[-1].spec.get("engine", {}) if named and named[-1].status != "done" else {}
+    return float(engine["since"]) if engine.get("cache") == "refresh" else now
+
+
+def _score(row: ScoreRow, score: Mapping[str, Any], record: str) -> Score:
+    made = Score(
+        row.metric, record, row.value, row.status, row.asked, row.unjudged, row.low, row.high,  # type: ignore[arg-type]
+        outcome=row.outcome, reason=score["reason"], signature=score["signature"],  # type: ignore[arg-type]
+    )  # fmt: skip
+    if row.repeats is None:
+        return made
+    kept = orjson.loads(row.repeats)
+    return replace(made, repeats=Repeats(tuple(kept["values"]), kept["units"], kept["flips"], kept["unmatched"]))
+
+
+def _share(row: ScoreRow) -> dict[str, Any]:
+    return {
+        "calls": row.calls,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "dollars": row.dollars,
+    }

@@ -1,0 +1,315 @@
+"""What the command line says of stored calls: offline, repeated, taken over, counted, pruned; and of an interrupt."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import WIDTHS, ragstone, row, write
+
+from ragstone import api
+from ragstone.cli import caching
+from ragstone.errors import ConfigError
+from ragstone.testing import FakeServer
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+COMMAND = (sys.executable, "-m", "ragstone")
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
+WHOLE = ("-m", "response_groundedness")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+def run(server: FakeServer, *options: str, count: int = 4) -> Any:
+    write("a.jsonl", *(row(n) for n in range(count)))
+    return ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", *options)
+
+
+# ---- offline
+
+
+def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
+    """Exit code 3, and the last line is the number and what would send them; nothing is sent."""
+    assert run(server, count=3).code == 0
+    came = run(server, "--offline", count=5)
+    assert came.code == 3
+    last = came.err.splitlines()[-1]
+    assert (
+        last
+        == "note: offline: 2 calls were not in the store and not sent; the same command without --offline sends them"
+    )
+    assert "2 not in the store" in came.flat
+    assert "judge_failed: " in came.flat
+    assert server.count == 3
+    assert run(server, "--offline", count=4).err.splitlines()[-1].startswith("note: offline: 1 call was not")
+    whole = run(server, "--offline", count=3)
+    assert (whole.code, "offline" in whole.err) == (0, False)
+    assert "nothing: every reply was in the store" in whole.flat
+
+
+def test_offline_as_a_document(server: FakeServer) -> None:
+    came = run(server, "--offline", "--json")
+    assert came.code == 3
+    assert came.json["bill"]["unseen"] == 4
+
+
+def test_banks_offline(server: FakeServer) -> None:
+    """A step without a run says it, too."""
+    write("a.jsonl", row(1))
+    options = ("nuggets", "create", "a.jsonl", "-j", f"vllm:m@{server.url}", "-o", "bank.jsonl")
+    came = ragstone(*options, "--offline")
+    assert came.code == 3
+    assert "offline: 1 call was not in the store" in came.err.splitlines()[-1]
+    assert server.count == 0
+
+
+@pytest.mark.parametrize("pair", [("--offline", "--refresh"), ("--no-cache", "--refresh")])
+def test_contradicting_flags_are_usage(server: FakeServer, pair: tuple[str, str]) -> None:
+    came = run(server, *pair)
+    assert came.code == 2
+    assert "contradict each other" in came.err
+
+
+# ---- repeats
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_repeats_on_the_screen(server: FakeServer, columns: int) -> None:
+    """A block of the run and one of the record, at any width."""
+    server.configure(vary=True)
+    write("a.jsonl", *(row(n) for n in range(6)))
+    options = ("run", "a.jsonl", "-m", "response_groundedness,context_relevance", "-j", f"vllm:m@{server.url}")
+    came = ragstone(*options, "--repeat", "3", columns=columns)
+    assert came.code == 0
+    assert came.widest <= columns
+    assert "Asked 3 times" in came.out
+    assert "flips" in came.out
+    shown = ragstone("show", "last", "r1", columns=columns)
+    assert "Asked again" in shown.out
+    assert "asked 3 times: " in shown.flat
+    assert shown.widest <= columns
+    again = ragstone("show", "last", columns=columns)
+    assert "Asked 3 times" in again.out
+
+
+def test_the_embedded_judge_says_that_it_is_asked_once() -> None:
+    """One line, and no block of repeats."""
+    write("a.jsonl", row(1))
+    came = ragstone("run", "a.jsonl", "--repeat", "4")
+    assert came.code == 0
+    assert came.err.count("asked once, not 4 times") == 1
+    assert "Asked 4 times" not in came.out
+
+
+# ---- what failed
+
+
+@pytest.mark.parametrize("written", [("--only-failed",), ("--only-failed", "1"), ("--only-failed=a.jsonl",)])
+def test_only_failed_is_written_with_or_without_a_run(server: FakeServer, written: tuple[str, ...]) -> None:
+    """Before the file or after it."""
+    assert run(server).code == 0
+    for came in (run(server, *written), ragstone("run", *written, "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}")):
+        assert came.code == 0, came.err
+        assert "run 1 has 4 results: none failed, 4 are taken over" in came.err or "run 2 has 4" in came.err
+        assert "4 results of run" in came.flat
+    assert server.count == 4
+
+
+def test_only_failed_without_a_run_says_so(server: FakeServer) -> None:
+    came = run(server, "--only-failed")
+    assert came.code == 2
+    assert "no run of 'a.jsonl' in .ragstone/ragstone.db to take results from" in came.err
+    assert server.count == 0
+
+
+# ---- the stored calls
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_calls_are_counted(server: FakeServer, columns: int) -> None:
+    """By judge, step and maker, with what no run stands on; the numbers are those of the store."""
+    run(server)
+    came = ragstone("cache", "info", columns=columns)
+    assert (came.code, came.err) == (0, "")
+    assert came.widest <= columns
+    assert "response_support" in came.out
+    told = ragstone("cache", "info", "--json").json
+    assert (told["calls"], told["runs"], told["unused"]) == (4, 1, 0)
+    (group,) = told["groups"]
+    assert (group["task"], group["calls"]) == ("response_support", 4)
+    assert group["bytes"] > 0
+    assert group["oldest"] <= group["newest"] <= time.time()
+    assert told["bytes"] >= group["bytes"]
+
+
+def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody can be asked it does nothing; who says no keeps all; who says yes has deleted what was said."""
+    run(server)
+    came = ragstone("cache", "prune", "--older-than", "0m")
+    assert came.code == 2
+    assert "nobody is there to be asked about deleting 4 calls" in came.err
+    monkeypatch.setattr(caching, "_agreed", lambda what: False)
+    came = ragstone("cache", "clear")
+    assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)
+    assert ragstone("cache", "info", "--json").json["calls"] == 4
+    monkeypatch.setattr(caching, "_agreed", lambda what: True)
+    assert "4 calls" in ragstone("cache", "clear").out
+    assert ragstone("cache", "info", "--json").json["calls"] == 0
+    assert "no calls are stored" in ragstone("cache", "info").out
+    assert "nothing to delete" in ragstone("cache", "clear").out
+
+
+def test_a_dry_run_deletes_nothing(server: FakeServer) -> None:
+    run(server)
+    told = ragstone("cache", "clear", "--runs", "--dry-run", "--json").json
+    assert (told["done"], told["calls"], told["runs"]) == (False, 4, [1])
+    assert "would go" in ragstone("cache", "clear", "--dry-run").out
+    assert ragstone("cache", "info", "--json").json["calls"] == 4
+
+
+def test_results_outlive_their_calls(server: FakeServer) -> None:
+    """After a clear the run can be shown; the next one pays again."""
+    run(server)
+    assert ragstone("cache", "clear", "--yes").code == 0
+    assert ragstone("show", "1", "r1").code == 0
+    assert run(server).code == 0
+    assert server.count == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "nothing is said to go"),
+        (("--older-than", "soon"), "expected a number and m, h, d or w, as in 30d"),
+        (("--judge", "nobody"), "no stored call of a judge 'nobody'; there are vllm/m@"),
+    ],
+)
+def test_what_cannot_be_pruned_is_usage(server: FakeServer, options: tuple[str, ...], said: str) -> None:
+    run(server)
+    came = ragstone("cache", "prune", *options)
+    assert came.code == 2
+    assert said in came.err
+
+
+def test_no_store_is_made_by_looking_for_one() -> None:
+    came = ragstone("cache", "info")
+    assert came.code == 2
+    assert "no store at" in came.err
+    assert not Path(".ragstone").exists()
+
+
+def test_what_is_pruned(server: FakeServer) -> None:
+    """Age, judge, use and number of runs: each alone, and all that is said must hold."""
+    write("a.jsonl", row(1), row(2))
+    write("b.jsonl", row(2), row(3))
+    for name, model in (("a.jsonl", "m"), ("b.jsonl", "m"), ("a.jsonl", "n")):
+        assert ragstone("run", name, *WHOLE, "-j", f"vllm:{model}@{server.url}").code == 0
+
+    def would(**wanted: Any) -> tuple[int, list[int]]:
+        found = api.prune_cache(api.Prune(**wanted), dry_run=True)
+        return found.calls, list(found.runs)
+
+    assert would(older_than="1h") == (0, [])
+    assert would(older_than="0m") == (5, [])
+    assert would(judge=f"vllm/n@{server.url}") == would(judge=f"vllm:n@{server.url}") == (2, [])
+    assert would(unused=True) == (0, [])
+    assert would(keep_runs=1) == (0, [1, 2])
+    assert would(keep_runs=2, unused=True) == (1, [1])
+    assert would(keep_runs=1, unused=True) == (3, [1, 2])
+    assert would(keep_runs=0, unused=True, judge=f"vllm:n@{server.url}") == (2, [1, 2, 3])
+    assert would(keep_runs=0, unused=True, older_than="1h") == (0, [1, 2, 3])
+    with pytest.raises(ConfigError):
+        would()
+    done = api.prune_cache(api.Prune(keep_runs=2, unused=True))
+    assert done.done
+    assert (done.calls, list(done.runs)) == (1, [1])
+    assert [one["run"] for one in ragstone("runs", "--json").json] == [2, 3]
+    sent = server.count
+    assert ragstone("run", "b.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}").code == 0
+    assert server.count == sent
+
+
+def test_calls_of_a_run_that_did_not_end_count_as_used() -> None:
+    """The same command will need them."""
+    write("a.jsonl", *(row(n) for n in range(30)))
+    with FakeServer(dead_after=9) as server:
+        options = ("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "2")
+        assert ragstone(*options).code == 3
+        assert ragstone("cache", "info", "--json").json["unused"] == 0
+        server.configure(dead_after=None)
+        assert ragstone(*options).code == 0
+        assert server.count == len({json.dumps(request) for request in server.requests if request})
+
+
+# ---- interrupts
+
+
+def interrupted(server: FakeServer, times: int, *options: str, after: int = 60) -> tuple[int, str, str]:
+    """A real process that is interrupted when it has had so many answers: exit code, output, errors."""
+    write("a.jsonl", *(row(n) for n in range(80)))
+    command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ALONE
+    ) as process:
+        while server.count < after:
+            time.sleep(0.005)
+            assert process.poll() is None
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        out, told = process.communicate(timeout=60)
+    return process.returncode, out, told
+
+
+def test_an_interrupt_ends_with_a_summary() -> None:
+    """What was in flight came back and is kept; the screen and the store tell what there is."""
+    with FakeServer(latency=0.1) as server:
+        code, out, told = interrupted(server, 1)
+        assert server.seen == {200: server.count}
+    assert code == 130
+    assert "Traceback" not in told
+    assert "interrupted" in out.splitlines()[1]
+    assert "The contexts support" in out
+    (kept,) = ragstone("runs", "--json").json
+    assert kept["status"] == "interrupted"
+    assert 0 < kept["records"] < 80
+    assert ragstone("cache", "info", "--json").json["calls"] == server.count
+
+
+def test_an_interrupt_as_a_document() -> None:
+    """Also then one document, and the exit code tells that it is not of a whole run."""
+    with FakeServer(latency=0.1) as server:
+        code, out, _ = interrupted(server, 1, "--json")
+    assert code == 130
+    assert json.loads(out)["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_impatience_leaves_the_store_whole(times: int) -> None:
+    """Not waited for what is in flight, nothing noisy, and the next run goes on from what came."""
+    with FakeServer(latency=0.4) as server:
+        code, _, told = interrupted(server, times, after=40)
+        assert code == 130
+        assert "Traceback" not in told
+        assert "never retrieved" not in told
+        (kept,) = ragstone("runs", "--json").json
+        assert kept["status"] == "interrupted"
+        paid = ragstone("cache", "info", "--json").json["calls"]
+        assert paid == server.count
+        server.configure(latency=0.0)
+        assert ragstone("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "-q").code == 0
+        assert server.count == 160
