@@ -42,7 +42,9 @@ class Options:
     ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
     not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
     progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
-    ``nuggets`` is a bank of nuggets by topic, which goes before the records' own.
+    ``nuggets`` is a bank of nuggets by topic, which goes before the records' own. ``max_cost`` in dollars,
+    ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be asked for in this run:
+    BudgetReached ends it when the next call could pass one of them.
     """
 
     metrics: Sequence[str] | None = None
@@ -58,6 +60,9 @@ class Options:
     out: Path | str | None = None
     cases: bool = False
     nuggets: Path | str | None = None
+    max_cost: float | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
     name: str = ""
     generator: str = ""
     on_start: Callable[[Progress], None] | None = None
@@ -103,4 +108,7 @@ class Options:
             store=self.store,
             config=self.config,
             nuggets=self.nuggets,
+            max_cost=self.max_cost,
+            max_calls=self.max_calls,
+            max_tokens=self.max_tokens,
         )

@@ -14,6 +14,7 @@ from ragstone.engine import Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
+from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.questions import Task
 from ragstone.records import Bank, Source, Survey, open_records, open_runs, survey
@@ -81,6 +82,10 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
     """The judges by name, those that the caller brought among them, and who is asked which step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
+    limits = spec.engine.limits
+    for judge in judges.values():
+        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
+            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
     routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
     return judges, routes
 

@@ -15,7 +15,7 @@ from ragstone.api.options import Options, Progress
 from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Job, Weighed
-from ragstone.errors import ConfigError, RagstoneError
+from ragstone.errors import BudgetReached, ConfigError, RagstoneError
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
 from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
@@ -144,6 +144,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything:
+            if isinstance(error, BudgetReached):
+                error.run = number
             error.add_note(f"what was done is kept as run {number} ({engine.tally.records} records)")
         raise
     finally:

@@ -14,6 +14,9 @@ from ragstone.cli.options import (
     Fields,
     File,
     Judges,
+    MaxCalls,
+    MaxCost,
+    MaxTokens,
     Name,
     OnError,
     OutFile,
@@ -74,6 +77,9 @@ def create(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -99,6 +105,9 @@ def create(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
     )
 
 
@@ -130,6 +139,9 @@ def assign(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     name: Name = "",
     store: StorePath = None,
     config: Configuration = None,
@@ -157,6 +169,9 @@ def assign(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
         name=name,
     )
 

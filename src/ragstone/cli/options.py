@@ -48,6 +48,18 @@ OnEmpty: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[
     int | None, typer.Option("--concurrency", metavar="N", min=1, help="The most calls at a time to each judge.")
 ]
+MaxCost: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before this run costs more; leaves with 4."),
+]
+MaxCalls: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-calls", metavar="N", min=0, help="Stop before more calls are sent to endpoints."),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before more tokens are used, in and out."),
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

@@ -46,9 +46,9 @@ PRESETS: Final[Mapping[str, Preset]] = {
 class Spec:
     """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
-    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
-    per million tokens where the user gave it. ``context`` is how many tokens of material the model takes at once,
-    0 where nobody said. ``path`` is the file of a replay or of labels.
+    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
+    cached input), in dollars per million tokens where the user gave it. ``context`` is how many tokens of material the
+    model takes at once, 0 where nobody said. ``path`` is the file of a replay or of labels.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Spec:
     context: int = 0
     structured: bool = True
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
-    price: tuple[float, float] | None = None
+    price: tuple[float, ...] | None = None
     path: str = ""
 
     @property
