@@ -44,7 +44,8 @@ class Options:
     progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
     ``nuggets`` is a bank of nuggets by topic, which goes before the records' own. ``max_cost`` in dollars,
     ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be asked for in this run:
-    BudgetReached ends it when the next call could pass one of them.
+    BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run estimated first, so that
+    the bill can be held against it; unless said, it is where that is done quickly and the run may cost something.
     """
 
     metrics: Sequence[str] | None = None
@@ -63,10 +64,29 @@ class Options:
     max_cost: float | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
+    estimate: bool | None = None
     name: str = ""
     generator: str = ""
     on_start: Callable[[Progress], None] | None = None
     on_result: Callable[[bytes], None] | None = None
+
+    @classmethod
+    def called(
+        cls,
+        metrics: Sequence[str] | str | None,
+        judge: Sequence[str | Judge] | str | Judge | None,
+        **options: Any,
+    ) -> Self:
+        """Options from the arguments of ``evaluate``; TypeError for one that there is not."""
+        unknown = set(options) - set(cls.__dataclass_fields__)
+        if unknown:
+            known = ", ".join(sorted(cls.__dataclass_fields__))
+            raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+        if metrics is not None:
+            options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
+        if judge is not None:
+            options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
+        return cls(**options)
 
     @classmethod
     def written(cls, *, sets: Sequence[str] = (), fields: Sequence[str] = (), **rest: Any) -> Self:

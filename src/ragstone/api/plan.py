@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, choose
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine import Job, Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
+from ragstone.prices import PriceBook
 from ragstone.questions import Task
-from ragstone.records import Bank, Source, Survey, open_records, open_runs, survey
-from ragstone.types import Record
+from ragstone.records import Bank, SetAside, Source, Survey, open_records, open_runs, survey
+from ragstone.types import NOTHING, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +166,23 @@ def check_overrides(record: Record) -> None:
             metrics.find(name)().overridden(parameters)
         except ConfigError as error:
             raise RecordError(record.where, str(error), field=name) from error
+
+
+def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
+    """The price book with the prices that the configuration gives for judges of its own."""
+    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
+
+
+def jobs_of(source: Source, plan: Plan) -> Iterator[Job]:
+    """What is done with each record."""
+    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    for position, record in enumerate(source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
+        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
+        else:
+            yield Job(position, record.id, record, base)

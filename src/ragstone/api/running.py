@@ -6,25 +6,26 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ragstone import metrics
+from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.options import Options, Progress
-from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
-from ragstone.config import RunSpec, resolve
-from ragstone.engine import Engine, Job, Weighed
-from ragstone.errors import BudgetReached, ConfigError, RagstoneError
+from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
+from ragstone.config import resolve
+from ragstone.engine import Engine, Weighed
+from ragstone.errors import BudgetReached, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.prices import PriceBook
-from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
+from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.causes import Causes
+from ragstone.report.estimate import Estimate
 from ragstone.report.files import Folder
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
-from ragstone.types import NOTHING, Record
+from ragstone.types import Record
 
 R = TypeVar("R")
 GENERATORS: Final = 1000
@@ -54,15 +55,7 @@ async def aevaluate(
     **options: Any,
 ) -> Run:
     """``evaluate`` for those who are in an event loop already."""
-    unknown = set(options) - set(Options.__dataclass_fields__)
-    if unknown:
-        known = ", ".join(sorted(Options.__dataclass_fields__))
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
-    if metrics is not None:
-        options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
-    if judge is not None:
-        options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
-    return await weigh(source, Options(**options))
+    return await weigh(source, Options.called(metrics, judge, **options))
 
 
 def run(source: Any, options: Options) -> Run:
@@ -86,8 +79,9 @@ async def weigh(source: Any, options: Options) -> Run:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
         try:
+            estimated = before_run(plan, records, store, options)
             notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank)]
-            return await _run(plan, records, store, options, notes)
+            return await _run(plan, records, store, options, notes, estimated)
         except BaseException:
             store.close()
             raise
@@ -111,8 +105,12 @@ def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
 # ---- the run
 
 
-async def _run(plan: Plan, source: Source, store: Store, options: Options, notes: Sequence[str]) -> Run:
+async def _run(
+    plan: Plan, source: Source, store: Store, options: Options, notes: Sequence[str], estimated: Estimate | None
+) -> Run:
     engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+    if estimated is not None and estimated.total.dollars is not None:
+        engine.tally.expected = estimated.total.dollars.expected
     details = plan.as_json(source.name)
     folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
     number = store.start_run(options.name or source.name, details)
@@ -132,7 +130,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         if options.on_start is not None:
             options.on_start(progress)
         with folder or contextlib.nullcontext():
-            async with contextlib.aclosing(engine.run(_jobs(source, plan))) as results:
+            async with contextlib.aclosing(engine.run(jobs_of(source, plan))) as results:
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
@@ -152,17 +150,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, notes
         if status != "done" and not engine.tally.anything:
             store.forget(number)
         else:
-            _close(store, plan, status, progress, folder, causes)
+            _close(store, plan, status, progress, folder, causes, estimated)
     return find_run(store, number)
-
-
-def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
-    if spec.nuggets is None:
-        return None
-    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError("standard input can be only one of the records and --nuggets")
-    return read_bank(spec.nuggets)
 
 
 def _odd(bank: Bank | None) -> list[str]:
@@ -170,39 +159,33 @@ def _odd(bank: Bank | None) -> list[str]:
     return [f"{bank.name}: {note}" for note in bank.notes] if bank else []
 
 
-def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
-    """The price book with the prices that the configuration gives for judges of its own."""
-    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
-
-
-def _close(store: Store, plan: Plan, status: str, progress: Progress, folder: Folder | None, causes: Causes) -> None:
+def _close(
+    store: Store,
+    plan: Plan,
+    status: str,
+    progress: Progress,
+    folder: Folder | None,
+    causes: Causes,
+    estimated: Estimate | None,
+) -> None:
+    bill = progress.tally.as_json()
+    seconds = round(time.monotonic() - progress.started, 3)
+    held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
     summary = {
         **summarize(store, progress.run, plan.signatures, status),
-        "bill": progress.tally.as_json(),
+        "bill": bill,
+        **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
         "missing": causes.as_json(),
         "notes": list(progress.notes),
-        "seconds": round(time.monotonic() - progress.started, 3),
+        "seconds": seconds,
     }
     store.finish_run(progress.run, status, summary)
     if folder is not None:
         row = store.run(progress.run)
         assert row is not None
-        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec})
-
-
-def _jobs(source: Source, plan: Plan) -> Iterator[Job]:
-    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
-    for position, record in enumerate(source, 1):
-        if isinstance(record, SetAside):
-            yield Job(position, record.id, None, error=record.error)
-        elif record.overrides:
-            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
-        else:
-            yield Job(position, record.id, record, base)
+        details = {"run": row.id, "name": row.name, "status": status, **row.spec}
+        folder.finish(summary, {**details, **({"estimate": held} if held is not None else {})})
 
 
 def _keep(engine: Engine, run: int, weighed: Weighed) -> None:

@@ -16,6 +16,7 @@ from ragstone.cli.options import (
     Cases,
     Concurrency,
     Configuration,
+    Estimated,
     Fields,
     File,
     Generator,
@@ -71,6 +72,7 @@ def ragstone(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
     )
 )
@@ -92,6 +94,7 @@ def run(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    estimated: Estimated = None,
     out: OutFolder = None,
     cases: Cases = False,
     name: Name = "",
@@ -122,9 +125,65 @@ def run(
         max_cost=max_cost,
         max_calls=max_calls,
         max_tokens=max_tokens,
+        estimate=estimated,
         nuggets=nuggets,
         name=name,
         generator=generator,
+    )
+
+
+@app.command(
+    epilog=examples(
+        "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
+        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o-mini --max-cost 2.50",
+    )
+)
+def estimate(
+    file: File,
+    *,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metrics", "-m", metavar="NAMES", help="Metrics or suites, as in grounding,triad; else auto."),
+    ] = None,
+    nuggets: Bank = None,
+    judge: Judges = None,
+    panel: Panel = None,
+    sets: Sets = None,
+    fields: Fields = None,
+    on_error: OnError = None,
+    on_empty: OnEmpty = None,
+    concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    store: StorePath = None,
+    config: Configuration = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a run would take: calls, tokens, money, time.
+
+    Options are those of run. Every prompt is rendered and nobody is asked: no key, no network. What is in the store is
+    free; what depends on answers is assumed, by earlier runs in the store where there are any.
+    """
+    from ragstone.cli import estimating  # noqa: PLC0415 - see the module
+
+    estimating.estimate(
+        file,
+        store=store,
+        config=config,
+        as_json=as_json,
+        sets=sets or [],
+        fields=fields or [],
+        metrics=metrics,
+        judges=judge,
+        aggregate=panel,
+        on_error=on_error,
+        on_empty=on_empty,
+        concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        nuggets=nuggets,
     )
 
 
@@ -148,6 +207,7 @@ def compare_methods(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    estimated: Estimated = None,
     out: OutFolder = None,
     cases: Cases = False,
     name: Name = "",
@@ -177,6 +237,7 @@ def compare_methods(
         max_cost=max_cost,
         max_calls=max_calls,
         max_tokens=max_tokens,
+        estimate=estimated,
         name=name,
         generator=generator,
     )

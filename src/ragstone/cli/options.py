@@ -60,6 +60,12 @@ MaxTokens: TypeAlias = Annotated[
     int | None,
     typer.Option("--max-tokens", metavar="N", min=0, help="Stop before more tokens are used, in and out."),
 ]
+Estimated: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
+    ),
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

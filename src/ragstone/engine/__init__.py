@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from ragstone.engine.budget import Limits
 from ragstone.engine.document import Weighed
+from ragstone.engine.forecast import Forecast, Forecaster, Range, Sum
 from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.engine.run import Engine, Job, Settings
 from ragstone.engine.tally import Tally
 
-__all__ = ["Engine", "Job", "Limits", "Route", "Routes", "Settings", "Tally", "Weighed", "signature_of"]
+__all__ = [
+    "Engine",
+    "Forecast",
+    "Forecaster",
+    "Job",
+    "Limits",
+    "Range",
+    "Route",
+    "Routes",
+    "Settings",
+    "Sum",
+    "Tally",
+    "Weighed",
+    "signature_of",
+]

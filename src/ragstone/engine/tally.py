@@ -54,7 +54,8 @@ class Tally:
 
     ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
-    ``lost_dollars`` may have been charged for them (None: unknown). ``limit`` is the budget in dollars, if any.
+    ``lost_dollars`` may have been charged for them (None: unknown). ``limit`` is the budget in dollars, if any,
+    ``expected`` what the run was estimated to cost.
     """
 
     records: int = 0
@@ -68,6 +69,7 @@ class Tally:
     lost: int = 0
     lost_dollars: float | None = 0.0
     limit: float | None = None
+    expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)

@@ -24,6 +24,7 @@ from ragstone.report.terminal.columns import (
     columns_of_run,
     folded,
 )
+from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import (
@@ -373,6 +374,8 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
+    if summary.get("estimate"):
+        rows.append(("Estimated", prose(held_said(summary["estimate"], look), look, "quiet", left)))
     if "seconds" in summary:
         rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
     reasons: dict[str, list[str]] = {}
@@ -462,9 +465,17 @@ def _cost(bill: Mapping[str, Any]) -> str:
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
     parts = [dollars(paid["dollars"])]
     if paid["input_tokens"] or paid["output_tokens"]:
-        parts.append(f"{tokens(paid['input_tokens'])} tokens in, {tokens(paid['output_tokens'])} out")
+        cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
+        parts.append(
+            f"{tokens(paid['input_tokens'])} tokens in"
+            + (f" ({tokens(cached)} cached)" if cached else "")
+            + f", {tokens(paid['output_tokens'])} out"
+            + (f" ({tokens(thought)} reasoning)" if thought else "")
+        )
     if paid["unmetered_calls"] and paid["dollars"] != 0:
         parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
+    if lost := bill.get("lost", {}).get("attempts"):
+        parts.append(f"{plural(lost, 'attempt')} without a reply may have been charged too")
     return "; ".join(parts)
 
 
