@@ -6,13 +6,14 @@ way they are told, and nothing that was asked for real is replaced.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Final, Literal, cast
 
-from ragstone.engine.past import WRITES, Kind, Past, Spread
+from ragstone.engine.past import DRIFT, WRITES, Kind, Past, Spread
 from ragstone.judges.base import Call, Judge
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.tokens import measure, size_of
@@ -27,8 +28,8 @@ WRITTEN: Final[dict[Kind, tuple[Spread, int]]] = {
     "bank": (Spread(0.3, 0.12, 0.6), 50),
 }
 """What is usual: units for each 100 characters that are read, and the characters of one."""
-AGAIN: Final = (0.0, 0.06, 0.25)
-"""A further list of nuggets, as a share of the first one."""
+AGAIN: Final = (0.0, 0.25, 0.6)
+"""How likely it is that a further list of a response's nuggets still holds a new one."""
 REPAIRS: Final = (0.0, 0.0, 0.05)
 """The share of calls whose reply cannot be read and that are made again."""
 QUOTES: Final = 40
@@ -93,7 +94,7 @@ class Assumptions:
         luck = zlib.crc32(f"{len(question.known)} {read}".encode("utf-8", "replace"))
         expected = (rate.low, rate.value, rate.high)[world] * size_of(read).weight / 100
         if kind == "nugget" and question.known:
-            expected *= AGAIN[world]
+            expected = self._again(judge)[world]
         count = int(expected * (0.6 + 0.8 * (luck % 997) / 996) + (luck >> 10) % 1009 / 1009)
         if kind == "bank":
             yield from (Unit("", "nugget", text) for text in question.known)
@@ -122,6 +123,8 @@ class Assumptions:
 
     def length(self, judge: Judge, question: Question[Any], call: Call) -> Length:
         """How long the reply to a call may be."""
+        if isinstance(question, Write) and _kind(question) == "nugget":
+            return self._listed(judge, question)
         line = self._past.habits(judge, question.task).reply
         self.lengths[judge.id, question.task] = line.samples if line else 0
         if line is not None:
@@ -130,13 +133,29 @@ class Assumptions:
         expected = self._usual(judge, question, call.units)
         return Length(USUAL[0] * expected, expected, USUAL[2] * expected)
 
+    def _again(self, judge: Judge) -> tuple[float, float, float]:
+        found = self._past.lists(judge)
+        if found is None:
+            return AGAIN
+        return found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)
+
+    def _listed(self, judge: Judge, question: Write) -> Length:
+        """A list of a response's nuggets: a first one is as long as the response has it, a further one is short."""
+        found = self._past.lists(judge)
+        self.lengths[judge.id, question.task] = found.samples if found else 0
+        rate, length = self._rate(judge, question.task, "nugget")
+        count = min(rate.value * size_of(_read(question)).weight / 100, question.most or math.inf)
+        if question.known:
+            count = self._again(judge)[1]
+        expected = 5 + count * (found.each if found else NUGGET + length / 4)
+        low, high = (1 - DRIFT, 1 + DRIFT) if found else (USUAL[0], USUAL[2])
+        return Length(low * expected, expected, high * expected)
+
     def _usual(self, judge: Judge, question: Question[Any], units: int) -> float:
         if isinstance(question, Write):
             kind = _kind(question)
             rate, length = self._rate(judge, question.task, kind)
             expected = rate.value * size_of(_read(question)).weight / 100
-            if kind == "nugget" and question.known:
-                expected *= AGAIN[1]
             if kind == "bank":
                 expected += len(question.known)
             if question.most:

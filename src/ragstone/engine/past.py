@@ -74,6 +74,15 @@ class Habits:
     cached: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """``again``: how likely a further list still holds something new. ``each``: output tokens for each nugget."""
+
+    again: float
+    each: float
+    samples: int
+
+
 class Past:
     """Looks into a store, once for each thing that is wanted."""
 
@@ -114,6 +123,22 @@ class Past:
             return None
         mean = sum(lengths) / len(lengths)
         return _share(pairs), Spread(mean, mean, mean, len(lengths))
+
+    def lists(self, judge: Judge) -> Lists | None:
+        """How the judge lists the nuggets of a response, which takes it several replies."""
+        calls = nuggets = tokens = count = 0
+        for document in self._documents():
+            own = [call for call in document.get("calls", ()) if call["step"] == "nuggetize"]
+            texts = sum(unit["id"].split("/")[-2:-1] == ["nugget"] for unit in document.get("units", ()))
+            if texts and own and all(call["judge"] == judge.id and not call.get("error") for call in own):
+                count += 1
+                calls += len(own)
+                nuggets += texts
+                tokens += sum(call["output_tokens"] or 0 for call in own)
+        if count < LEAST or not tokens:
+            return None
+        later = calls / count - 1
+        return Lists(1 - 1 / later if later > 1 else 0.0, tokens / nuggets, count)
 
     def speed(self, judge: Judge) -> Spread | None:
         """Calls a second that a judge answered in earlier runs, the median of the latest."""
