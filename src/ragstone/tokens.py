@@ -211,7 +211,7 @@ def encoding_name(model: str) -> str:
 
 def family(model: str) -> str:
     """What models with much the same tokenizer are called: the letters that the name begins with."""
-    found = re.match(r"[a-z]+", model.rpartition("/")[2].partition("@")[0].casefold())
+    found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""
 
 
