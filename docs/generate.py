@@ -52,7 +52,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
-    "judges.NAME.price.cached": "Dollars per million tokens of input that the provider had cached; unless set, `input`.",
+    "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
     "steps": "A step to its judge, or to a list of judges, which is a panel.",
     "panel.aggregate": "How a panel's verdicts become one: `mean`, `median`, `majority`, `min` or `max`.",
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
