@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -213,11 +213,3 @@ def family(model: str) -> str:
     """What models with much the same tokenizer are called: the letters that the name begins with."""
     found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""
-
-
-def total(counts: Iterable[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """Several counts as one: what is off for one request is off for all."""
-    low, expected, high = 0.0, 0.0, 0.0
-    for one in counts:
-        low, expected, high = low + one[0], expected + one[1], high + one[2]
-    return low, expected, high

@@ -23,6 +23,10 @@ _ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
 
 
+FIRST: Final = 16
+"""Records that are begun under a budget before one has shown what it takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The most that a run may take: dollars, calls to endpoints, tokens in and out. None sets no limit."""
@@ -75,6 +79,24 @@ class Budget:
     def place(self, judge: Judge, call: Call) -> Place:
         """Room for one attempt of a call: entered when there is, settled with what it took."""
         return Place(self, judge, call)
+
+    def room(self, finished: int, begun: int) -> bool:
+        """Whether another record may be begun and still be finished, as far as the finished ones tell.
+
+        A budget that is spread over many records finishes none of them. ``begun`` ones may still need all they take.
+        """
+        if not (self.limits and begun):
+            return True
+        if not finished:
+            return begun < FIRST
+        used = self._used()
+        return used + used / finished * (begun + 1) <= 1
+
+    def _used(self) -> float:
+        """The share that is spent of the limit that is nearest."""
+        spent, limits = self._spent, self.limits
+        pairs = ((spent.dollars, limits.cost), (spent.calls, limits.calls), (spent.tokens, limits.tokens))
+        return max(used / most if most else 1.0 for used, most in pairs if most is not None)
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
         """Wait until the call fits at its worst, and set that aside; BudgetReached when it never will."""

@@ -147,6 +147,8 @@ class Engine:
             while not (exhausted and not tasks) and self._stop is None:
                 exhausted = exhausted or self._spent is not None
                 while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
+                    if not self.budget.room(self.tally.records, len(tasks)):
+                        break
                     job = next(jobs, None)
                     if job is None:
                         exhausted = True
