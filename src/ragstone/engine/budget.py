@@ -174,7 +174,7 @@ class Budget:
         else:
             assert limits.cost is not None
             what = (
-                f"--max-cost {limits.cost:g} is reached: ${_money(spent.dollars)} is spent, "
+                f"--max-cost {limits.cost:g} is reached: ${_money(spent.dollars)} is or may be spent, "
                 f"and the next call may cost ${_money(more.dollars)}"
             )
         hint = "the same command goes on from here, with a new budget; what was asked is kept and free"
