@@ -80,3 +80,25 @@ def test_more_tokens_never_cost_less(given: int, written: int, more: int) -> Non
 
     assert 0 <= cost(given, written) <= cost(given + more, written)
     assert cost(given, written) <= cost(given, written + more)
+
+
+def test_long_requests_may_cost_more() -> None:
+    """Gemini 2.5 Pro doubles its price of input beyond 200,000 tokens, for the whole request."""
+    book = PriceBook()
+
+    def cost(length: int) -> float:
+        found = book.cost("gemini/x", "gemini", "gemini-2.5-pro", input_tokens=length, output_tokens=0)
+        assert found is not None
+        return found / length * 1_000_000
+
+    assert cost(100_000) == pytest.approx(1.25)
+    assert cost(200_000) == pytest.approx(1.25)
+    assert cost(200_001) == pytest.approx(2.5)
+    assert len(book.prices("gemini/x", "gemini", "gemini-2.5-pro")) == 2
+
+
+def test_where_a_price_is_from_is_told() -> None:
+    book = PriceBook({"mine": (1.0, 2.0)})
+    assert book.source("mine", "", "m") == "ragstone.toml"
+    assert book.source("openai/gpt-4o-mini", "openai", "gpt-4o-mini") == "genai-prices"
+    assert book.source("openai/x", "openai", "no-such-model-at-all") == ""

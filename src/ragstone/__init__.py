@@ -13,11 +13,12 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("Options", "Progress", "aevaluate", "evaluate", "open_run", "validate"),
+    "api": ("Options", "Progress", "aevaluate", "estimate", "evaluate", "open_run", "validate"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
+    "report.estimate": ("Estimate",),
     "report.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
 }  # fmt: skip
@@ -27,6 +28,7 @@ __all__ = [
     "BackendError",
     "BudgetReached",
     "ConfigError",
+    "Estimate",
     "InputError",
     "JudgeError",
     "Options",
@@ -47,6 +49,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "aevaluate",
+    "estimate",
     "evaluate",
     "open_run",
     "validate",

@@ -1,6 +1,7 @@
 from ragstone.api import Options as Options
 from ragstone.api import Progress as Progress
 from ragstone.api import aevaluate as aevaluate
+from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
 from ragstone.api import open_run as open_run
 from ragstone.api import validate as validate
@@ -14,6 +15,7 @@ from ragstone.errors import RagstoneError as RagstoneError
 from ragstone.errors import RecordError as RecordError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
+from ragstone.report.estimate import Estimate as Estimate
 from ragstone.report.run import Run as Run
 from ragstone.types import Passage as Passage
 from ragstone.types import Quote as Quote
@@ -29,6 +31,7 @@ __all__ = [
     "BackendError",
     "BudgetReached",
     "ConfigError",
+    "Estimate",
     "InputError",
     "JudgeError",
     "Options",
@@ -49,6 +52,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "aevaluate",
+    "estimate",
     "evaluate",
     "open_run",
     "validate",

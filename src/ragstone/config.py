@@ -7,6 +7,7 @@ RAGSTONE_STORE. Everything that cannot be meant is refused here, by name, before
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import tomllib
@@ -18,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragstone import metrics
-from ragstone.engine import Cache, Settings
+from ragstone.engine import Cache, Limits, Settings
 from ragstone.errors import ConfigError
 from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
@@ -55,6 +56,7 @@ class _Table(BaseModel):
 class _Price(_Table):
     input: float | int = Field(ge=0)
     output: float | int = Field(ge=0)
+    cached: float | int | None = Field(default=None, ge=0)
 
 
 class _Prompts(_Table):
@@ -95,6 +97,9 @@ class _Run(_Table):
     on_empty: Literal["null", "zero", "one"] = "null"
     store: str | None = None
     nuggets: str | None = None
+    max_cost: float | int | None = Field(default=None, ge=0)
+    max_calls: int | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
 
 
 class _Panel(_Table):
@@ -177,6 +182,9 @@ class Flags:
     no_cache: bool = False
     offline: bool = False
     repeat: int | None = None
+    max_cost: float | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
     given: frozenset[str] = frozenset()
     """Names of judges that the caller brings as objects."""
 
@@ -227,6 +235,7 @@ def resolve(flags: Flags) -> RunSpec:
             deadline=max(ENGINE.deadline, patience),
             cache=_cache(flags),
             repeat=_times(flags.repeat),
+            limits=_limits(file.run, flags),
         ),
         metrics=chosen,
         parameters=parameters,
@@ -501,7 +510,7 @@ def _spec(name: str, file: _File) -> Spec:
             max_tokens=table.max_tokens,
             context=table.context,
             extra=extra,
-            price=(float(table.price.input), float(table.price.output)) if table.price else None,
+            price=_price(table.price),
         )
     )
 
@@ -514,12 +523,30 @@ def _prompt_tables(file: _File, name: str, origin: str) -> list[tuple[str, Mappi
     return [(where, table.model_dump(exclude_none=True)) for where, table in tables]
 
 
+def _price(price: _Price | None) -> tuple[float, ...] | None:
+    if price is None:
+        return None
+    cached = () if price.cached is None else (float(price.cached),)
+    return (float(price.input), float(price.output), *cached)
+
+
 def _priced(spec: Spec) -> Spec:
     """What runs on the user's own machine costs nothing."""
     return replace(spec, price=(0.0, 0.0)) if spec.preset.local and spec.price is None else spec
 
 
 # ---- small things
+
+
+def _limits(run: _Run, flags: Flags) -> Limits:
+    """The budget; a flag wins over the file, limit by limit."""
+    cost = run.max_cost if flags.max_cost is None else flags.max_cost
+    calls = run.max_calls if flags.max_calls is None else flags.max_calls
+    tokens = run.max_tokens if flags.max_tokens is None else flags.max_tokens
+    for name, value in (("max_cost", cost), ("max_calls", calls), ("max_tokens", tokens)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise ConfigError(f"{name} {value}; expected a number from 0")
+    return Limits(None if cost is None else float(cost), calls, tokens)
 
 
 def _listed(value: list[str] | str) -> list[str]:

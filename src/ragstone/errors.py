@@ -64,7 +64,9 @@ class BackendError(JudgeError):
 
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes.
+    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes. ``spent``: the tokens
+    that the endpoint counted all the same (input, output, cached, reasoning), where it did. ``lost``: the request went
+    out and no reply came, so that nobody knows whether it was charged for.
     """
 
     def __init__(
@@ -77,12 +79,16 @@ class BackendError(JudgeError):
         retry_after: float | None = None,
         hint: str = "",
         too_long: bool = False,
+        spent: tuple[int | None, int | None, int | None, int | None] | None = None,
+        lost: bool = False,
     ) -> None:
         self.retryable = retryable
         self.fatal = fatal
         self.retry_after = retry_after
         self.hint = hint
         self.too_long = too_long
+        self.spent = spent
+        self.lost = lost
         super().__init__(message, judge=judge)
 
 
@@ -95,7 +101,15 @@ class ParseError(JudgeError):
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - it is no error of anyone: the limit did its work
-    """A limit that the user set on money, calls or tokens would be passed by the next call."""
+    """A limit that the user set on money, calls or tokens would be passed by the next call.
+
+    ``hint`` is what the user can do, ``run`` the number under which what was done is kept (0: nothing was).
+    """
+
+    def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
+        self.hint = hint
+        self.run = run
+        super().__init__(message)
 
 
 class StoreError(RagstoneError):

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, Final
 
-_PER = Decimal(1_000_000)
+_PER: Final = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens, from a request's ``above`` input tokens on; ``cached`` is for cached input."""
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+    above: int = 0
 
 
 class PriceBook:
     """What calls cost, by judge.
 
-    ``own`` maps a judge's id to the (input, output) dollars per million tokens that the user gave; everything
-    else is looked up offline by provider and model in genai-prices.
+    ``own`` maps a judge's id to the (input, output) dollars per million tokens that the user gave, or (input, output,
+    cached input); everything else is looked up offline by provider and model in genai-prices.
     """
 
-    def __init__(self, own: Mapping[str, tuple[float, float]] | None = None) -> None:
-        self._own = dict(own or {})
-        self._known: dict[tuple[str, str, str], tuple[Decimal, Decimal, Decimal] | None] = {}
+    def __init__(self, own: Mapping[str, Sequence[float]] | None = None) -> None:
+        self._own = {judge: tuple(price) for judge, price in (own or {}).items()}
+        self._known: dict[tuple[str, str, str], tuple[Price, ...]] = {}
 
     def costs_nothing(self, judge: str) -> bool:
         """Whether the user's own price for the judge is nothing, whatever its usage."""
-        return self._own.get(judge) == (0.0, 0.0)
+        return judge in self._own and not any(self._own[judge])
 
     def cost(
         self, judge: str, provider: str, model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0
@@ -30,39 +42,51 @@ class PriceBook:
 
         ``cached_tokens`` are the part of the input that the provider served from its prefix cache.
         """
-        price = self._price(judge, provider, model)
-        if price is None:
+        prices = self.prices(judge, provider, model)
+        if not prices:
             return None
-        fresh, output, cached = price
+        price = next(band for band in reversed(prices) if input_tokens > band.above or not band.above)
         cached_tokens = min(cached_tokens, input_tokens)
-        total = fresh * (input_tokens - cached_tokens) + cached * cached_tokens + output * output_tokens
-        return float(total / _PER)
+        total = price.input * (input_tokens - cached_tokens) + price.cached * cached_tokens
+        return float((total + price.output * output_tokens) / _PER)
 
-    def _price(self, judge: str, provider: str, model: str) -> tuple[Decimal, Decimal, Decimal] | None:
+    def prices(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
+        """The judge's price, dearer ones for long requests after it; empty when it is unknown."""
         at = (judge, provider, model)
         if at not in self._known:
             self._known[at] = self._look_up(*at)
         return self._known[at]
 
-    def _look_up(self, judge: str, provider: str, model: str) -> tuple[Decimal, Decimal, Decimal] | None:
+    def source(self, judge: str, provider: str, model: str) -> str:
+        """Where the judge's price comes from: ``ragstone.toml``, ``genai-prices``, or empty when it is unknown."""
         if judge in self._own:
-            fresh, output = (Decimal(str(dollars)) for dollars in self._own[judge])
-            return fresh, output, fresh
+            return "ragstone.toml"
+        return "genai-prices" if self.prices(judge, provider, model) else ""
+
+    def _look_up(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
+        if judge in self._own:
+            fresh, output, *cached = (Decimal(str(dollars)) for dollars in self._own[judge])
+            return (Price(fresh, output, cached[0] if cached else fresh),)
         if not provider or not model:
-            return None
+            return ()
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - 120 ms to import, and only where money is spent
 
-        def dollars(usage: Usage) -> Decimal:
-            return calc_price(usage, model_ref=model, provider_id=_provider(provider)).total_price
+        def dollars(**usage: int) -> Any:
+            return calc_price(Usage(**usage), model_ref=model, provider_id=_provider(provider))
 
-        million = 1_000_000
+        def band(above: int) -> Price:
+            length = above + 1 if above else 1000
+            alone = dollars(input_tokens=length).total_price
+            written = dollars(input_tokens=length, output_tokens=1_000_000).total_price - alone
+            cached = dollars(input_tokens=length, cache_read_tokens=length).total_price
+            return Price(alone * _PER / length, written, cached * _PER / length, above)
+
         try:
-            fresh = dollars(Usage(input_tokens=1000)) * 1000
-            output = dollars(Usage(output_tokens=million))
-            cached = dollars(Usage(input_tokens=1000, cache_read_tokens=1000)) * 1000
+            tiers = vars(dollars(input_tokens=1000).model_price).values()
+            starts = {tier.start for price in tiers for tier in getattr(price, "tiers", ())}
+            return tuple(band(start) for start in sorted({0, *starts}))
         except (LookupError, ValueError):
-            return None
-        return fresh, output, cached
+            return ()
 
 
 def _provider(provider: str) -> str:

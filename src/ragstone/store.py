@@ -221,6 +221,18 @@ class Store:
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
+    def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
+        """At most so many calls of a judge for a step, the latest first."""
+        query = "SELECT key, judge, task, maker, request, reply FROM calls WHERE judge = ? AND task = ?"
+        for key, judge_, task_, maker, request, reply in self._rows(
+            f"{query} ORDER BY rowid DESC LIMIT ?", (judge, task, most)
+        ):
+            yield CallRow(key, judge_, task_, maker, self._unpacked(request), self._unpacked(reply))
+
+    def judges(self) -> list[str]:
+        """The ids of all judges that calls were paid to."""
+        return [row[0] for row in self._rows("SELECT DISTINCT judge FROM calls ORDER BY judge")]
+
     # ---- writing in groups
     #
     # A group is begun, filled and committed by its caller, who may do the first and the last on another thread
@@ -312,6 +324,12 @@ class Store:
         """The results of a run in the order of the input, one at a time."""
         query = "SELECT position, record, document FROM results WHERE run = ? ORDER BY position"
         for position, record, document in self._rows(query, (run,)):
+            yield ResultRow(position, record, self._unpacked(document))
+
+    def latest_results(self, most: int) -> Iterator[ResultRow]:
+        """At most so many results of any run, the latest runs' first."""
+        query = "SELECT position, record, document FROM results ORDER BY run DESC, position DESC LIMIT ?"
+        for position, record, document in self._rows(query, (most,)):
             yield ResultRow(position, record, self._unpacked(document))
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ragstone.api.asking import Checked, check_judge, known_judges
 from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
+from ragstone.api.estimating import estimate, forecast
 from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.api.options import Options, Progress
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
@@ -28,8 +29,10 @@ __all__ = [
     "check_judge",
     "compare_methods",
     "create_nuggets",
+    "estimate",
     "evaluate",
     "export_run",
+    "forecast",
     "known_judges",
     "open_run",
     "open_store",

@@ -9,12 +9,15 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragstone.api.estimating import judge_price
 from ragstone.config import FILE, Flags, resolve
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import PRESETS, Spec
+from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
+from ragstone.report.estimate import JudgePrice, price_said
 from ragstone.report.known import KnownJudge
 from ragstone.types import Passage, Span, Unit
 
@@ -43,8 +46,14 @@ def _known(name: str, spec: Spec, *, table: bool) -> KnownJudge:
         key_set=bool(os.environ.get(variable, "").strip()) if variable else None,
         model=spec.model,
         table=table,
+        price=price_said(_price(spec)) if table else "",
         note="" if spec.base_url or spec.preset.base_url else "azure:MODEL@ADDRESS",
     )
+
+
+def _price(spec: Spec) -> JudgePrice:
+    judge = build(spec)
+    return judge_price(judge, PriceBook({judge.id: spec.price} if spec.price else None))
 
 
 @dataclass(frozen=True, slots=True)

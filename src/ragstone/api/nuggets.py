@@ -17,8 +17,8 @@ import orjson
 
 from ragstone import metrics
 from ragstone.api.options import Options, Progress
-from ragstone.api.plan import check_overrides, make_routes, opened
-from ragstone.api.running import prices_of, run, set_aside_if_damaged, wait_for
+from ragstone.api.plan import check_overrides, make_routes, opened, prices_of
+from ragstone.api.running import run, set_aside_if_damaged, wait_for
 from ragstone.config import resolve
 from ragstone.engine import Engine, Job, Tally, signature_of
 from ragstone.errors import ConfigError, InputError

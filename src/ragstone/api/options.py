@@ -50,6 +50,11 @@ class Options:
     ``offline`` (send nothing; a call that is not in the store fails) one may be set. ``repeat`` is how many times
     everything is asked, from 1. ``only_failed`` takes over the results of an earlier run, by its number or name, or
     the last of this input where it is True, and weighs only what failed in it.
+
+    ``max_cost`` in dollars,
+    ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be asked for in this run:
+    BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run estimated first, so that
+    the bill can be held against it; unless said, it is where that is done quickly and the run may cost something.
     """
 
     metrics: Sequence[str] | None = None
@@ -68,6 +73,10 @@ class Options:
     prompts: Sequence[str] | None = None
     format: str | None = None
     structured: str | None = None
+    max_cost: float | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    estimate: bool | None = None
     name: str = ""
     generator: str = ""
     refresh: bool = False
@@ -77,6 +86,24 @@ class Options:
     only_failed: bool | int | str = False
     on_start: Callable[[Progress], None] | None = None
     on_result: Callable[[bytes], None] | None = None
+
+    @classmethod
+    def called(
+        cls,
+        metrics: Sequence[str] | str | None,
+        judge: Sequence[str | Judge] | str | Judge | None,
+        **options: Any,
+    ) -> Self:
+        """Options from the arguments of ``evaluate``; TypeError for one that there is not."""
+        unknown = set(options) - set(cls.__dataclass_fields__)
+        if unknown:
+            known = ", ".join(sorted(cls.__dataclass_fields__))
+            raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+        if metrics is not None:
+            options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
+        if judge is not None:
+            options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
+        return cls(**options)
 
     @classmethod
     def written(cls, *, sets: Sequence[str] = (), fields: Sequence[str] = (), **rest: Any) -> Self:
@@ -125,4 +152,7 @@ class Options:
             no_cache=self.no_cache,
             offline=self.offline,
             repeat=self.repeat,
+            max_cost=self.max_cost,
+            max_calls=self.max_calls,
+            max_tokens=self.max_tokens,
         )

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, choose
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine import Job, Route, Routes, Weighed, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
+from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
+from ragstone.prices import PriceBook
 from ragstone.questions import Task
-from ragstone.records import Bank, Source, Survey, open_records, open_runs, survey
-from ragstone.types import Record
+from ragstone.records import Bank, SetAside, Source, Survey, open_records, open_runs, survey
+from ragstone.types import NOTHING, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,10 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
     """The judges by name, those that the caller brought among them, and who is asked which step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
+    limits = spec.engine.limits
+    for judge in judges.values():
+        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
+            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
     routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
     return judges, routes
 
@@ -160,3 +166,37 @@ def check_overrides(record: Record) -> None:
             metrics.find(name)().overridden(parameters)
         except ConfigError as error:
             raise RecordError(record.where, str(error), field=name) from error
+
+
+def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
+    """The price book with the prices that the configuration gives for judges of its own."""
+    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
+
+
+class Takeover(Protocol):
+    """An earlier run, of which results may be taken over."""
+
+    def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
+        """The record's result if it can be taken over as it is."""
+        ...
+
+
+def jobs_of(source: Source, plan: Plan, earlier: Takeover | None = None) -> Iterator[Job]:
+    """What is done with each record; a result of an ``earlier`` run may stand for it."""
+    for job in _all_jobs(source, plan):
+        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
+        yield job if done is None else replace(job, done=done)
+
+
+def _all_jobs(source: Source, plan: Plan) -> Iterator[Job]:
+    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    for position, record in enumerate(source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
+        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
+        else:
+            yield Job(position, record.id, record, base)

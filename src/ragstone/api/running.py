@@ -14,23 +14,24 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from ragstone import metrics
-from ragstone.api.earlier import Earlier, earlier_run, refresh_since
+from ragstone.api.earlier import earlier_run, refresh_since
+from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
-from ragstone.api.plan import Plan, check_overrides, judging_itself, make_plan, opened
-from ragstone.config import RunSpec, resolve
-from ragstone.engine import Engine, Job, Weighed
-from ragstone.errors import ConfigError, RagstoneError, StoreError
+from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
+from ragstone.config import resolve
+from ragstone.engine import Engine, Weighed
+from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge, is_steady
-from ragstone.prices import PriceBook
-from ragstone.records import Bank, SetAside, Source, Survey, has, read_bank, survey
+from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.causes import Causes
+from ragstone.report.estimate import Estimate
 from ragstone.report.files import Folder
 from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
-from ragstone.types import NOTHING, Record
+from ragstone.types import Record
 
 R = TypeVar("R")
 GENERATORS: Final = 1000
@@ -60,15 +61,7 @@ async def aevaluate(
     **options: Any,
 ) -> Run:
     """``evaluate`` for those who are in an event loop already."""
-    unknown = set(options) - set(Options.__dataclass_fields__)
-    if unknown:
-        known = ", ".join(sorted(Options.__dataclass_fields__))
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
-    if metrics is not None:
-        options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
-    if judge is not None:
-        options["judges"] = list(judge) if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
-    return await weigh(source, Options(**options))
+    return await weigh(source, Options.called(metrics, judge, **options))
 
 
 def run(source: Any, options: Options) -> Run:
@@ -142,17 +135,26 @@ def _steadied(plan: Plan, notes: list[str]) -> Plan:
     return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
 
 
+def _settled(plan: Plan, store: Store, name: str, notes: list[str]) -> Plan:
+    """The plan with what only this store and these judges say: how often to ask, and from when on replies count."""
+    plan = _steadied(plan, notes)
+    if plan.spec.engine.cache != "refresh":
+        return plan
+    since = refresh_since(store, name, time.time())
+    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
+
+
 async def _run(plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str]) -> Run:
     notes = [*hints]
     name = options.name or source.name
-    plan = _steadied(plan, notes)
-    if plan.spec.engine.cache == "refresh":
-        since = refresh_since(store, name, time.time())
-        plan = replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
+    plan = _settled(plan, store, name, notes)
     earlier = earlier_run(store, plan, name, options.only_failed)
     if earlier is not None:
         notes.append(earlier.told())
+    estimated = before_run(plan, source, store, options, earlier)
     engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+    if estimated is not None and estimated.total.dollars is not None:
+        engine.tally.expected = estimated.total.dollars.expected
     details = plan.as_json(source.name)
     if earlier is not None:
         details["only_failed"] = earlier.run
@@ -174,14 +176,11 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         if options.on_start is not None:
             options.on_start(progress)
         with folder or contextlib.nullcontext():
-            async with contextlib.aclosing(engine.run(_jobs(source, plan, earlier))) as results:
+            async with contextlib.aclosing(engine.run(jobs_of(source, plan, earlier))) as results:
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
-                    if weighed.taken:
-                        quotes.add_result(orjson.loads(weighed.document))
-                    else:
-                        quotes.add(weighed.scores)
+                    quotes.add_weighed(weighed)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
                     if options.on_result is not None:
@@ -190,6 +189,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
+            if isinstance(error, BudgetReached):
+                error.run = number
             error.add_note(f"what was done is kept as run {number} ({store.count(number)} records)")
         raise
     finally:
@@ -199,17 +200,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
-                _close(store, plan, status, progress, folder, counted)
+                _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
-
-
-def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
-    if spec.nuggets is None:
-        return None
-    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError("standard input can be only one of the records and --nuggets")
-    return read_bank(spec.nuggets)
 
 
 def _odd(bank: Bank | None) -> list[str]:
@@ -217,50 +209,38 @@ def _odd(bank: Bank | None) -> list[str]:
     return [f"{bank.name}: {note}" for note in bank.notes] if bank else []
 
 
-def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
-    """The price book with the prices that the configuration gives for judges of its own."""
-    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
-
-
 def _close(
-    store: Store, plan: Plan, status: str, progress: Progress, folder: Folder | None, counted: Mapping[str, Any]
+    store: Store,
+    plan: Plan,
+    status: str,
+    progress: Progress,
+    folder: Folder | None,
+    counted: Mapping[str, Any],
+    estimated: Estimate | None,
 ) -> None:
+    bill = progress.tally.as_json()
+    seconds = round(time.monotonic() - progress.started, 3)
+    held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
     summary = {
         **summarize(store, progress.run, plan.signatures, status),
-        "bill": progress.tally.as_json(),
+        "bill": bill,
+        **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
         **({"taken_over": taken} if (taken := progress.tally.taken_over) else {}),
         **counted,
         "notes": list(progress.notes),
-        "seconds": round(time.monotonic() - progress.started, 3),
+        "seconds": seconds,
     }
     store.finish_run(progress.run, status, summary)
     if folder is not None:
         row = store.run(progress.run)
         assert row is not None
         agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
-        more = {"repeats": agreement} if agreement else {}
+        more = {
+            **({"repeats": agreement} if agreement else {}),
+            **({"estimate": held} if held is not None else {}),
+        }
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
-
-
-def _jobs(source: Source, plan: Plan, earlier: Earlier | None) -> Iterator[Job]:
-    for job in _all_jobs(source, plan):
-        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
-        yield job if done is None else replace(job, done=done)
-
-
-def _all_jobs(source: Source, plan: Plan) -> Iterator[Job]:
-    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
-    for position, record in enumerate(source, 1):
-        if isinstance(record, SetAside):
-            yield Job(position, record.id, None, error=record.error)
-        elif record.overrides:
-            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
-        else:
-            yield Job(position, record.id, record, base)
 
 
 def _keep(engine: Engine, run: int, weighed: Weighed) -> None:

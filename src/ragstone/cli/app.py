@@ -16,11 +16,15 @@ from ragstone.cli.options import (
     Cases,
     Concurrency,
     Configuration,
+    Estimated,
     Fields,
     File,
     Generator,
     Judges,
     LabelFormat,
+    MaxCalls,
+    MaxCost,
+    MaxTokens,
     Name,
     NoCache,
     Offline,
@@ -82,6 +86,7 @@ def ragstone(
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
         "ragstone run traces.jsonl -j ollama:qwen3 --prompt support=short_cot --format yaml",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
         "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
@@ -105,6 +110,10 @@ def run(
     on_error: OnError = None,
     on_empty: OnEmpty = None,
     concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    estimated: Estimated = None,
     out: OutFolder = None,
     cases: Cases = False,
     name: Name = "",
@@ -140,6 +149,10 @@ def run(
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        estimate=estimated,
         nuggets=nuggets,
         name=name,
         generator=generator,
@@ -148,6 +161,61 @@ def run(
         refresh=refresh,
         no_cache=no_cache,
         offline=offline,
+    )
+
+
+@app.command(
+    epilog=examples(
+        "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
+        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o-mini --max-cost 2.50",
+    )
+)
+def estimate(
+    file: File,
+    *,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metrics", "-m", metavar="NAMES", help="Metrics or suites, as in grounding,triad; else auto."),
+    ] = None,
+    nuggets: Bank = None,
+    judge: Judges = None,
+    panel: Panel = None,
+    sets: Sets = None,
+    fields: Fields = None,
+    on_error: OnError = None,
+    on_empty: OnEmpty = None,
+    concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    store: StorePath = None,
+    config: Configuration = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a run would take: calls, tokens, money, time.
+
+    Options are those of run. Every prompt is rendered and nobody is asked: no key, no network. What is in the store is
+    free; what depends on answers is assumed, by earlier runs in the store where there are any.
+    """
+    from ragstone.cli import estimating  # noqa: PLC0415 - see the module
+
+    estimating.estimate(
+        file,
+        store=store,
+        config=config,
+        as_json=as_json,
+        sets=sets or [],
+        fields=fields or [],
+        metrics=metrics,
+        judges=judge,
+        aggregate=panel,
+        on_error=on_error,
+        on_empty=on_empty,
+        concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        nuggets=nuggets,
     )
 
 
@@ -172,6 +240,10 @@ def compare_methods(
     on_error: OnError = None,
     on_empty: OnEmpty = None,
     concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    estimated: Estimated = None,
     out: OutFolder = None,
     cases: Cases = False,
     name: Name = "",
@@ -206,6 +278,10 @@ def compare_methods(
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        estimate=estimated,
         name=name,
         generator=generator,
         repeat=repeat,

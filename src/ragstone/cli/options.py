@@ -62,6 +62,24 @@ StructuredAnswers: TypeAlias = Annotated[
     Literal["auto", "schema", "off"] | None,
     typer.Option("--structured", metavar="auto|schema|off", help="Whether a JSON schema is sent along."),
 ]
+MaxCost: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before this run costs more; leaves with 4."),
+]
+MaxCalls: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-calls", metavar="N", min=0, help="Stop before more calls are sent to endpoints."),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before more tokens are used, in and out."),
+]
+Estimated: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
+    ),
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

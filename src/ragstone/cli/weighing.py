@@ -16,10 +16,12 @@ from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
+from ragstone.errors import BudgetReached
 from ragstone.report.run import Run
 from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
 from ragstone.report.terminal.outcome import Place, lead, outcome
+from ragstone.report.terminal.screen import Look, Page
 from ragstone.report.terminal.text import flat
 
 
@@ -37,7 +39,11 @@ class Wanted:
 
 def run(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
-    finished = weighed(partial(api.run, file), file, wanted, **options)
+    try:
+        finished = weighed(partial(api.run, file), file, wanted, **options)
+    except BudgetReached as reached:
+        _show_partial(reached, wanted, outcome)
+        raise
     with closing(finished.store):
         _show(finished, wanted)
         leave(finished)
@@ -52,7 +58,11 @@ def _show(finished: Run, wanted: Wanted) -> None:
 
 def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
-    finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
+    try:
+        finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
+    except BudgetReached as reached:
+        _show_partial(reached, wanted, comparison)
+        raise
     with closing(finished.store):
         if wanted.as_json:
             show_json({**finished.summary(), "widest": [gap.as_json() for gap in widest_apart(finished)]})
@@ -61,6 +71,18 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
         leave(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)
+
+
+def _show_partial(reached: BudgetReached, wanted: Wanted, page: Callable[[Run, Look, Place], Page]) -> None:
+    """What was done before a budget was reached, as a whole run is shown; nothing if there is nothing."""
+    if not reached.run:
+        return
+    done = api.open_run(reached.run, resolve(Flags(store=wanted.store, config=wanted.config)).store)
+    with closing(done.store):
+        if wanted.as_json:
+            show_json(done.summary())
+        elif len(done):
+            show(lambda look: page(done, look, place_of(done, wanted)))
 
 
 def weighed(

@@ -43,6 +43,8 @@ class CallNote:
             "maker": self.maker,
             "input_tokens": self.usage.input,
             "output_tokens": self.usage.output,
+            **({"cached_tokens": self.usage.cached} if self.usage.cached else {}),
+            **({"reasoning_tokens": self.usage.reasoning} if self.usage.reasoning else {}),
             "dollars": _money(self.dollars),
             "finish": self.finish,
             **({"error": self.error} if self.error else {}),

@@ -3,7 +3,7 @@
 Promises: a question that two metrics of a record share is asked once; a call that is in the store is not
 sent, and one that is in flight is awaited; a reply is on disk before it is used; a record whose judging fails
 has scores that say so and never disturbs another; an endpoint that is dead or refuses the key ends the run
-and keeps what was done.
+and keeps what was done; so does a budget, which is never passed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
 from ragstone.engine.gate import Gate
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import Tally
-from ragstone.errors import BackendError, RagstoneError, StoreError
+from ragstone.errors import BackendError, BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import (
     Backend,
     Call,
@@ -58,6 +59,7 @@ class Settings:
     ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input.
     ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
     1970) are not used: a refresh begins then.
+    ``limits`` is the budget of the run.
     """
 
     tries: int
@@ -67,6 +69,7 @@ class Settings:
     repeat: int = 1
     cache: Cache = "use"
     since: float = 0.0
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Engine:
         self.settings = settings
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
+        self.budget = Budget(settings.limits, prices, routes.judges(), self.tally)
         self._gates: dict[int, Gate] = {}
         self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
         self._sending: set[bytes] = set()
@@ -108,6 +112,7 @@ class Engine:
         self._failures: dict[int, int] = {}
         self._down: dict[int, str] = {}
         self._stop: RagstoneError | None = None
+        self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
         self._unwritten: list[tuple[CallRow, asyncio.Future[None]]] = []
         self._unwritten_results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
@@ -140,8 +145,8 @@ class Engine:
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
                 await self._write_group()
-        if self._stop is not None:
-            raise self._stop
+        if trouble := self._stop or self._spent:
+            raise trouble
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +158,7 @@ class Engine:
             try:
                 finished[number] = await self._job(job)
             except RagstoneError as error:
-                self._stop = self._stop or error
+                self._halt(error)
             except Exception as error:  # noqa: BLE001 - the edge: a result that cannot be written down is still one
                 reason = f"internal error: {type(error).__name__}: {error}"
                 finished[number] = set_aside_document(job.id, job.position, reason)
@@ -165,7 +170,10 @@ class Engine:
 
         try:
             while not (exhausted and not tasks) and self._stop is None:
+                exhausted = exhausted or self._spent is not None
                 while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
+                    if not self.budget.room(self.tally.records, len(tasks)):
+                        break
                     job = next(jobs, None)
                     if job is None:
                         exhausted = True
@@ -317,12 +325,13 @@ class Engine:
         key = call.key.hex()
         if isinstance(reply, Failed):
             return CallNote(key, call.judge, call.task, call.maker, _NO_USAGE, "failed", 0.0, reply.reason)
-        return CallNote(key, call.judge, call.task, call.maker, reply.usage, reply.finish, self._cost(judge, reply))
+        return CallNote(
+            key, call.judge, call.task, call.maker, reply.usage, reply.finish, self._cost(judge, reply.usage)
+        )
 
-    def _cost(self, judge: Judge, reply: Reply) -> float | None:
+    def _cost(self, judge: Judge, usage: Usage) -> float | None:
         if judge.backend.free or self.prices.costs_nothing(judge.id):
             return 0.0
-        usage = reply.usage
         if usage.input is None or usage.output is None:
             return None
         return self.prices.cost(
@@ -353,7 +362,7 @@ class Engine:
             reply = await self._send(judge, call)
             if isinstance(reply, Reply):
                 usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
-                self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply))
+                self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply.usage))
                 if self.settings.cache != "off":
                     await self._keep(call, reply)
         except RagstoneError as error:
@@ -389,13 +398,20 @@ class Engine:
         for attempt in range(1, self.settings.tries + 1):
             try:
                 await self._open(backend)
-                async with gate:
+                async with gate, self.budget.place(judge, call) as place:
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
                     end = end or self._loop.time() + self.settings.deadline
+                    place.send()
                     reply = await self._attempt(backend, call, end)
+                    place.settle(reply.usage)
+            except BudgetReached:
+                raise
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
+                if trouble.spent is not None:
+                    usage = Usage(*trouble.spent)
+                    self.tally.waste(call.judge, call.task, usage, self._cost(judge, usage))
                 if trouble.fatal:
                     return self._lose(judge, trouble)
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
@@ -459,7 +475,7 @@ class Engine:
         """Return once the reply is on disk."""
         assert self._loop is not None
         durable: asyncio.Future[None] = self._loop.create_future()
-        row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply))
+        row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
         self._unwritten.append((row, durable))
         self._dirty.set()
         await durable
@@ -503,7 +519,11 @@ class Engine:
                     durable.set_exception(trouble)
 
     def _halt(self, error: RagstoneError) -> None:
-        self._stop = self._stop or error
+        """Stop; where a budget is reached, begin no record any more and let those finish that can."""
+        if isinstance(error, BudgetReached):
+            self._spent = self._spent or error
+        else:
+            self._stop = self._stop or error
         self._wake.set()
 
 

@@ -11,11 +11,17 @@ from ragstone.judges.base import Usage
 
 @dataclass(slots=True)
 class Spent:
-    """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown."""
+    """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown.
+
+    ``cached_tokens`` are a part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without
+    counts.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
     unmetered: int = 0
     dollars: float | None = 0.0
 
@@ -24,6 +30,8 @@ class Spent:
         self.calls += 1
         self.input_tokens += usage.input or 0
         self.output_tokens += usage.output or 0
+        self.cached_tokens += usage.cached or 0
+        self.reasoning_tokens += usage.reasoning or 0
         self.unmetered += usage.input is None or usage.output is None
         self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
 
@@ -33,6 +41,8 @@ class Spent:
             "calls": self.calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            "cached_tokens": self.cached_tokens,
+            "reasoning_tokens": self.reasoning_tokens,
             "unmetered_calls": self.unmetered,
             "dollars": None if self.dollars is None else round(self.dollars, 9),
         }
@@ -44,6 +54,11 @@ class Tally:
 
     ``sent`` calls were answered in this run; ``replayed`` came from the store; ``unseen`` were in no store and were
     not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
+
+    ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
+    endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
+    ``lost_dollars`` may have been charged for them (None: unknown). ``limit`` is the budget in dollars, if any,
+    ``expected`` what the run was estimated to cost.
     """
 
     records: int = 0
@@ -55,6 +70,11 @@ class Tally:
     unseen: int = 0
     taken_over: int = 0
     paid: Spent = field(default_factory=Spent)
+    unusable: Spent = field(default_factory=Spent)
+    lost: int = 0
+    lost_dollars: float | None = 0.0
+    limit: float | None = None
+    expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
@@ -70,6 +90,17 @@ class Tally:
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
+    def waste(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
+        """Count an attempt that was charged for and brought no answer."""
+        self.unusable.add(usage, dollars)
+        self.paid.add(usage, dollars)
+        self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
+
+    def lose(self, dollars: float | None) -> None:
+        """Count an attempt that no reply came to; it may have cost up to so much."""
+        self.lost += 1
+        self.lost_dollars = None if self.lost_dollars is None or dollars is None else self.lost_dollars + dollars
+
     def as_json(self) -> dict[str, Any]:
         """The bill of this run: what was sent now, what came from the store, by judge and step."""
         return {
@@ -80,6 +111,11 @@ class Tally:
             "failed": self.failed,
             "unseen": self.unseen,
             "paid": self.paid.as_json(),
+            "unusable": self.unusable.as_json(),
+            "lost": {
+                "attempts": self.lost,
+                "dollars": None if self.lost_dollars is None else round(self.lost_dollars, 9),
+            },
             "by_step": [
                 {"judge": judge, "step": task, **spent.as_json()}
                 for (judge, task), spent in sorted(self.by_step.items())

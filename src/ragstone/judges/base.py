@@ -72,8 +72,8 @@ class Reply:
     notes: tuple[str, ...] = ()
 
 
-def reply_to_json(reply: Reply) -> bytes:
-    """A reply as the store and recordings keep it."""
+def reply_to_json(reply: Reply, units: int = 0) -> bytes:
+    """A reply as the store and recordings keep it; ``units`` is how many it was asked about, if that is known."""
     usage = reply.usage
     return orjson.dumps(
         {
@@ -82,6 +82,7 @@ def reply_to_json(reply: Reply) -> bytes:
             "reasoning": reply.reasoning,
             "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
             "notes": reply.notes,
+            "units": units,
         }
     )
 

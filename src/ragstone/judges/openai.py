@@ -30,6 +30,8 @@ LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
 """Parameters of a request that it can do without."""
+LIMITS: Final = ("max_tokens", "max_completion_tokens")
+"""The parameters that limit the length of a reply."""
 _TEXTS: Final = ("text", "output_text")
 _MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
 """What a 403 says when it is about one text and not about the key."""
@@ -40,7 +42,11 @@ _WRONG_KEY: Final = re.compile(
 
 
 class OpenAIBackend:
-    """One endpoint with one key. Of ``required`` parameters none is left out: a refusal of one ends the run."""
+    """One endpoint with one key.
+
+    Of ``required`` parameters none is left out: a refusal of one ends the run. ``bounded`` says that a budget counts on
+    the limit of a reply's length: an endpoint that takes none is not asked.
+    """
 
     free: bool = False
 
@@ -55,6 +61,7 @@ class OpenAIBackend:
         concurrency: int = 64,
         timeout: float = 120.0,
         required: Sequence[str] = (),
+        bounded: bool = False,
     ) -> None:
         self.url = base_url.rstrip("/") + "/chat/completions"
         self.judge = judge
@@ -62,6 +69,7 @@ class OpenAIBackend:
         self.key_header = key_header
         self.concurrency = concurrency
         self.timeout: float | None = timeout
+        self.bounded = bounded
         self._headers = dict(headers or {})
         self._required = frozenset(required)
         self._refused: dict[str, str] = {}
@@ -118,6 +126,13 @@ class OpenAIBackend:
             refused = self._refusal(status, data, body)
             if refused is None:
                 raise self._error(status, headers, data)
+            if self.bounded and "" in {refused.get(name) for name in LIMITS if name in refused}:
+                raise BackendError(
+                    f"{self.judge}: the endpoint takes no limit on the length of a reply, so no budget can be kept",
+                    judge=self.judge,
+                    fatal=True,
+                    hint="run without --max-cost and --max-tokens, or ask another endpoint",
+                )
             self._refused.update(refused)
             body = self._fitting(call.body)
 
@@ -136,12 +151,15 @@ class OpenAIBackend:
                 return response.status, response.headers, bytes(data)
         except TimeoutError as error:
             raise BackendError(
-                f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True
+                f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True, lost=True
             ) from error
         except aiohttp.ClientError as error:
-            hint = "is the server running, and is the address right?"
             raise BackendError(
-                f"{self.judge}: cannot reach {self.url} ({_brief(error)})", judge=self.judge, retryable=True, hint=hint
+                f"{self.judge}: cannot reach {self.url} ({_brief(error)})",
+                judge=self.judge,
+                retryable=True,
+                hint="is the server running, and is the address right?",
+                lost=not isinstance(error, aiohttp.ClientConnectorError),
             ) from error
 
     # ---- requests
@@ -193,11 +211,12 @@ class OpenAIBackend:
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
             found = self._without_key(data[:2000].decode("utf-8", "replace"))[:80]
             raise BackendError(
-                f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True
+                f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True, spent=_spent(data)
             ) from error
         if choice.get("finish_reason") == "error" or choice.get("error"):  # a failure that came with status 200
             said = self._without_key(str(choice.get("error") or content or "no message"))[:200]
-            raise BackendError(f"{self.judge}: the endpoint failed: {said}", judge=self.judge, retryable=True)
+            message = f"{self.judge}: the endpoint failed: {said}"
+            raise BackendError(message, judge=self.judge, retryable=True, spent=_spent(data))
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         notes = tuple(
             f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
@@ -273,6 +292,16 @@ def _usage(usage: object) -> Usage:
         cached=number(usage.get("prompt_tokens_details"), "cached_tokens"),
         reasoning=number(usage.get("completion_tokens_details"), "reasoning_tokens"),
     )
+
+
+def _spent(data: bytes) -> tuple[int | None, int | None, int | None, int | None] | None:
+    """The tokens that an unusable reply was counted with all the same, if it was."""
+    try:
+        answer = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    usage = _usage(answer.get("usage") if isinstance(answer, dict) else None)
+    return None if usage == Usage() else (usage.input, usage.output, usage.cached, usage.reasoning)
 
 
 def _error_object(data: bytes) -> dict[str, Any]:

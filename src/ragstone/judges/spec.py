@@ -51,11 +51,11 @@ PRESETS: Final[Mapping[str, Preset]] = {
 class Spec:
     """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
-    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
-    per million tokens where the user gave it. ``choice`` are its prompts and the format of its labels,
-    ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words are labels.
-    ``context`` is how many tokens of material the model takes at once,
-    0 where nobody said. ``path`` is the file of a replay or of labels.
+    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
+    cached input), in dollars per million tokens where the user gave it. ``choice`` are its prompts and the format of
+    its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
+    are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
+    file of a replay or of labels.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Spec:
     structured: Structured = "auto"
     case_sensitive: bool = False
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
-    price: tuple[float, float] | None = None
+    price: tuple[float, ...] | None = None
     path: str = ""
 
     @property

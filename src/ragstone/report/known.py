@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class KnownJudge:
     """How it is named, where it answers, which variable holds its key and whether that is set. Never the key.
 
-    ``table`` says that it is one of the configuration's own.
+    ``table`` says that it is one of the configuration's own; ``price`` is what one of those costs, in words.
     """
 
     name: str
@@ -19,3 +19,4 @@ class KnownJudge:
     model: str = ""
     table: bool = False
     note: str = ""
+    price: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from ragstone.engine import Weighed
 from ragstone.types import Score, Verdict
 
 
@@ -28,6 +29,13 @@ class Quotes:
         told = [verdict for score in scores for verdict in score.verdicts if verdict.evidence or verdict.members]
         for verdict in dict.fromkeys(told):
             self._add(verdict)
+
+    def add_weighed(self, weighed: Weighed) -> None:
+        """Count the quotes of one record of a run; a result that was taken over has them in its document alone."""
+        if weighed.taken:
+            self.add_result(orjson.loads(weighed.document))
+        else:
+            self.add(weighed.scores)
 
     def add_result(self, result: Mapping[str, Any]) -> None:
         """Count the quotes of one record's result; one that was set aside has none."""

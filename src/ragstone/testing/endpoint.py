@@ -19,6 +19,7 @@ from typing import Any, Final, Unpack
 import orjson
 
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
+from ragstone.testing.realistic import realistic
 from ragstone.testing.schema import Draws, compiled
 
 BYTES_PER_TOKEN: Final = 4
@@ -275,7 +276,7 @@ class Endpoint:
         if not isinstance(scripted, Scripted):
             schema = _schema(request) or self.books.schemas.get(who)
             if scripted is None:
-                scripted = "OK" if schema is None else _quoting(self._fitting(schema, seed), request, seed)
+                scripted = "OK" if schema is None else self._filled(schema, request, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
             if fault == "rate_truncated":
                 text = str(scripted.body)
@@ -302,6 +303,11 @@ class Endpoint:
         elif now.usage:
             completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
         return Outcome(200, _dumps(completion), scripted.headers, scripted.delay)
+
+    def _filled(self, schema: Any, request: dict[str, Any], seed: int) -> Any:
+        if self.behaviour.realistic:
+            return realistic(schema, request, seed)
+        return _quoting(self._fitting(schema, seed), request, seed)
 
     def _fitting(self, schema: Any, seed: int) -> Any:
         key = _dumps(schema)

@@ -172,6 +172,8 @@ def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
         lines = [Text(middle(flat(judge.where), room, look.ellipsis), style="quiet")] if judge.where else []
         if judge.model:
             lines.insert(0, Text(flat(judge.model)))
+        if judge.price:
+            lines.append(Text(flat(judge.price.partition(": ")[2]), style="quiet"))
         if judge.note:
             lines.append(Text(judge.note))
         if judge.variable:

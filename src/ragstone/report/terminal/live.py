@@ -55,8 +55,14 @@ class Watch:
         if tally.paid.input_tokens or tally.paid.output_tokens:
             parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out")
         if tally.sent and tally.paid.dollars != 0:
-            parts.append(dollars(tally.paid.dollars))
+            parts.append(dollars(tally.paid.dollars) + self._of())
         return parts
+
+    def _of(self) -> str:
+        """What the money is to be held against: the budget, else what it was estimated at."""
+        if self.tally.limit is not None:
+            return f" of at most {dollars(self.tally.limit)}"
+        return f" of about {dollars(self.tally.expected)}" if self.tally.expected else ""
 
     def _rest(self) -> list[tuple[int, str]]:
         return [(self.tally.replayed, "replayed"), (self.tally.retried, "retried"), (self.tally.failed, "failed")]

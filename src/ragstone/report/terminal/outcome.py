@@ -24,6 +24,7 @@ from ragstone.report.terminal.columns import (
     columns_of_run,
     folded,
 )
+from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
@@ -380,6 +381,8 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     if summary.get("taken_over"):
         words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
         rows.append(("Taken over", prose(words, look, indent=left)))
+    if summary.get("estimate"):
+        rows.append(("Estimated", prose(held_said(summary["estimate"], look), look, "quiet", left)))
     if "seconds" in summary:
         rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
     reasons: dict[str, list[str]] = {}
@@ -487,9 +490,17 @@ def _cost(bill: Mapping[str, Any]) -> str:
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
     parts = [dollars(paid["dollars"])]
     if paid["input_tokens"] or paid["output_tokens"]:
-        parts.append(f"{tokens(paid['input_tokens'])} tokens in, {tokens(paid['output_tokens'])} out")
+        cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
+        parts.append(
+            f"{tokens(paid['input_tokens'])} tokens in"
+            + (f" ({tokens(cached)} cached)" if cached else "")
+            + f", {tokens(paid['output_tokens'])} out"
+            + (f" ({tokens(thought)} reasoning)" if thought else "")
+        )
     if paid["unmetered_calls"] and paid["dollars"] != 0:
         parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
+    if lost := bill.get("lost", {}).get("attempts"):
+        parts.append(f"{plural(lost, 'attempt')} without a reply may have been charged too")
     return "; ".join(parts)
 
 

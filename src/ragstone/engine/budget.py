@@ -1,0 +1,228 @@
+"""What a run may spend: reserved at its worst before a call is sent, settled to what it took after.
+
+Promises: what was charged and what calls in flight may be charged at most never exceed a limit. A call that does not
+fit waits for others to settle; only when none is in flight and it still does not fit is the limit reached. An attempt
+that no reply came to may have been charged for, so what was reserved for it stays reserved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from ragstone.engine.tally import Tally
+from ragstone.errors import BackendError, BudgetReached, ConfigError
+from ragstone.judges.base import Call, Judge, Usage
+from ragstone.prices import PriceBook
+from ragstone.tokens import at_most, reply_limit
+
+_ROUNDING: Final = 1e-12
+"""Dollars that a sum of floats may be off by."""
+
+
+FIRST: Final = 16
+"""Records that are begun under a budget before one has shown what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that a run may take: dollars, calls to endpoints, tokens in and out. None sets no limit."""
+
+    cost: float | None = None
+    calls: int | None = None
+    tokens: int | None = None
+
+    def __bool__(self) -> bool:
+        return (self.cost, self.calls, self.tokens) != (None, None, None)
+
+
+@dataclass(slots=True)
+class Amount:
+    """Dollars, calls and tokens."""
+
+    dollars: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    def add(self, other: Amount, sign: int = 1) -> None:
+        """Take another amount in, or with ``sign`` -1 out."""
+        self.dollars += sign * other.dollars
+        self.calls += sign * other.calls
+        self.tokens += sign * other.tokens
+
+
+class Budget:
+    """The limits of one run, in its event loop. Calls that no endpoint answers (embedded, replay) are not limited."""
+
+    def __init__(self, limits: Limits, prices: PriceBook, judges: Iterable[Judge], tally: Tally) -> None:
+        """ConfigError where a limit on money cannot be kept, because a judge's price is unknown."""
+        self.limits = limits
+        self._prices = prices
+        self._tally = tally
+        self._spent = Amount()
+        self._held = Amount()
+        self._longest: dict[str, int] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+        tally.limit = limits.cost
+        if limits.cost is None:
+            return
+        for judge in judges:
+            if self._price(judge, 0, 0) is None:
+                raise ConfigError(
+                    f"--max-cost cannot be kept: the price of {judge.id} is unknown; "
+                    "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
+                )
+
+    def place(self, judge: Judge, call: Call) -> Place:
+        """Room for one attempt of a call: entered when there is, settled with what it took."""
+        return Place(self, judge, call)
+
+    def room(self, finished: int, begun: int) -> bool:
+        """Whether another record may be begun and still be finished, as far as the finished ones tell.
+
+        A budget that is spread over many records finishes none of them. ``begun`` ones may still need all they take.
+        """
+        if not (self.limits and begun):
+            return True
+        if not finished:
+            return begun < FIRST
+        used = self._used()
+        return used + used / finished * (begun + 1) <= 1
+
+    def _used(self) -> float:
+        """The share that is spent of the limit that is nearest."""
+        spent, limits = self._spent, self.limits
+        pairs = ((spent.dollars, limits.cost), (spent.calls, limits.calls), (spent.tokens, limits.tokens))
+        return max(used / most if most else 1.0 for used, most in pairs if most is not None)
+
+    async def reserve(self, judge: Judge, call: Call) -> Amount:
+        """Wait until the call fits at its worst, and set that aside; BudgetReached when it never will."""
+        worst = self.worst(judge, call)
+        while not self._fits(worst):
+            if not self._held.calls:
+                raise self._reached(worst)
+            settled = asyncio.get_running_loop().create_future()
+            self._waiting.append(settled)
+            await settled
+        self._held.add(worst)
+        return worst
+
+    def settle(self, reserved: Amount, taken: Amount) -> None:
+        """Put what the attempt took in the place of what was reserved for it."""
+        self._held.add(reserved, -1)
+        self._spent.add(taken)
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.done():
+                each.set_result(None)
+
+    def worst(self, judge: Judge, call: Call) -> Amount:
+        """What the call may take: a token for each byte of it, and the longest reply that it allows."""
+        if self.limits.cost is None and self.limits.tokens is None:
+            return Amount(calls=1)
+        given, limit = at_most(call.body), reply_limit(call.body)
+        if limit is None:
+            raise BudgetReached(
+                f"{judge.name}: its calls set no limit on the length of a reply, so no budget can be kept",
+                hint="set max_tokens in the judge's table, or use --max-calls",
+            )
+        written = max(limit, self._longest.get(judge.id, 0))
+        dollars = 0.0 if self.limits.cost is None else self._price(judge, given, written) or 0.0
+        return Amount(dollars, 1, given + written)
+
+    def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
+        """What an answered attempt took; where the endpoint did not say, all that was reserved."""
+        if usage.input is None or usage.output is None:
+            return reserved
+        # An endpoint that goes beyond the limit it was given may do so again.
+        self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
+        dollars = self._price(judge, usage.input, usage.output, usage.cached or 0)
+        return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
+
+    def lose(self, reserved: Amount) -> Amount:
+        """An attempt that no reply came to: all that was reserved for it may have been charged."""
+        self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
+        return reserved
+
+    def _price(self, judge: Judge, given: int, written: int, cached: int = 0) -> float | None:
+        if judge.backend.free or self._prices.costs_nothing(judge.id):
+            return 0.0
+        return self._prices.cost(
+            judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written, cached_tokens=cached
+        )
+
+    def _fits(self, more: Amount) -> bool:
+        spent, held, limits = self._spent, self._held, self.limits
+        return (
+            (limits.cost is None or spent.dollars + held.dollars + more.dollars <= limits.cost + _ROUNDING)
+            and (limits.calls is None or spent.calls + held.calls + more.calls <= limits.calls)
+            and (limits.tokens is None or spent.tokens + held.tokens + more.tokens <= limits.tokens)
+        )
+
+    def _reached(self, more: Amount) -> BudgetReached:
+        spent, limits = self._spent, self.limits
+        if limits.calls is not None and spent.calls + more.calls > limits.calls:
+            what = f"--max-calls {limits.calls:,} is reached"
+        elif limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
+            what = (
+                f"--max-tokens {limits.tokens:,} is reached: {spent.tokens:,} are used, "
+                f"and the next call may take {more.tokens:,}"
+            )
+        else:
+            assert limits.cost is not None
+            what = (
+                f"--max-cost {limits.cost:g} is reached: ${_money(spent.dollars)} is or may be spent, "
+                f"and the next call may cost ${_money(more.dollars)}"
+            )
+        hint = "the same command goes on from here, with a new budget; what was asked is kept and free"
+        return BudgetReached(what, hint=hint)
+
+
+class Place:
+    """Room in the budget for one attempt."""
+
+    __slots__ = ("_budget", "_call", "_judge", "_reserved", "_sent", "_taken")
+
+    def __init__(self, budget: Budget, judge: Judge, call: Call) -> None:
+        self._budget = budget
+        self._judge = judge
+        self._call = call
+        self._reserved: Amount | None = None
+        self._taken: Amount | None = None
+        self._sent = False
+
+    async def __aenter__(self) -> Self:
+        if self._budget.limits and not self._judge.backend.free:
+            self._reserved = await self._budget.reserve(self._judge, self._call)
+        return self
+
+    def send(self) -> None:
+        """The attempt is on its way: from here on it may cost."""
+        self._sent = True
+
+    def settle(self, usage: Usage) -> None:
+        """The attempt was answered, and took so much."""
+        if self._reserved is not None:
+            self._taken = self._budget.taken(self._judge, usage, self._reserved)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, BackendError) and not error.lost:
+            if error.spent is not None:
+                self.settle(Usage(*error.spent))
+        elif error is not None and self._sent and self._taken is None:
+            if self._reserved is None:
+                if not self._judge.backend.free:
+                    self._budget.lose(Amount())
+            else:
+                self._taken = self._budget.lose(self._reserved)
+        if self._reserved is not None:
+            self._budget.settle(self._reserved, self._taken or Amount())
+
+
+def _money(dollars: float) -> str:
+    return f"{dollars:.2f}" if dollars >= 1 else f"{dollars:.2g}" if dollars else "0"

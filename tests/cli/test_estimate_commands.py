@@ -1,0 +1,189 @@
+"""``ragstone estimate`` and budgets, as they are met on the command line."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from terminal import TRACES, WIDTHS, ragstone, row, write
+
+from ragstone.engine import Tally
+from ragstone.judges.base import Usage
+from ragstone.report.terminal.live import Watch
+from ragstone.testing import FakeServer
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+PRICE = "price = { input = 0.15, output = 0.6, cached = 0.05 }"
+
+
+def configure(url: str, more: str = "") -> None:
+    table = f'[judges.house]\nmodel = "m"\nbase_url = "{url}"\napi_key_env = ""\n{PRICE}\n'
+    Path("ragstone.toml").write_text(more + table, encoding="utf-8")
+
+
+def records(count: int) -> str:
+    return write("a.jsonl", *(row(number) for number in range(count)))
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize(
+    "options",
+    [(), ("-j", "openai:gpt-4o-mini"), ("-j", "openai:unheard-of"), ("-j", "openai:gpt-4o", "-j", "claims=embedded")],
+)
+def test_an_estimate_fits_the_terminal(options: tuple[str, ...], columns: int) -> None:
+    """Whatever the price is, free or unknown."""
+    came = ragstone("estimate", str(TRACES), *options, columns=columns)
+    assert came.code == 0
+    assert came.err == ""
+    assert came.widest <= columns
+
+
+def test_an_estimate_says_what_it_stands_on() -> None:
+    """Exact calls, the price with its source, how tokens were counted, and the run to make, as it can be typed."""
+    configure("http://127.0.0.1:9/v1")
+    came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", columns=100)
+    assert "It would take 4 calls and cost $0.00" in came.flat
+    assert "$0.15 in, $0.6 out, $0.05 cached, a million tokens (ragstone.toml)" in came.flat
+    assert "house/m: estimated" in came.flat
+    assert "replies to support by house/m: " in came.flat
+    typed = came.flat.partition("Next ")[2]
+    words = shlex.split(typed)
+    assert words[:7] == ["ragstone", "run", "a.jsonl", "-m", "groundedness", "-j", "house"]
+    assert words[7] == "--max-cost"
+    found = ragstone("estimate", "a.jsonl", "-m", "groundedness", "-j", "house", "--json").json
+    assert found["dollars"]["high"] < float(words[8]) < 1.5 * found["dollars"]["high"]
+    assert found["exact"] is True
+    assert found["metrics"][0]["steps"][0]["step"] == "support"
+    assert not Path(".ragstone").exists()
+
+
+def test_ascii_terminals_get_ascii() -> None:
+    assert ragstone("estimate", records(2), "-j", "openai:gpt-4o", charset="ascii").out.isascii()
+
+
+def test_an_unknown_price_is_said_to_be_unknown() -> None:
+    """In the sentence, the table, the price; with a budget in dollars also that it cannot be kept."""
+    came = ragstone("estimate", records(2), "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
+    assert "its price is unknown" in came.flat
+    assert "price unknown" in came.flat
+    assert "cannot be kept in dollars" in came.flat
+    assert "free" not in came.flat
+    run = ragstone("run", "a.jsonl", "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
+    assert run.code == 2
+    assert "--max-cost cannot be kept: the price of openai/unheard-of is unknown" in run.err
+    assert len(run.err.splitlines()) == 1
+
+
+def test_an_estimate_of_nothing_left_says_so() -> None:
+    """Every reply is in the store already."""
+    with FakeServer() as server:
+        configure(server.url)
+        assert ragstone("run", records(3), "-m", "groundedness", "-j", "house", "-q").code == 0
+        came = ragstone("estimate", "a.jsonl", "-m", "groundedness", "-j", "house")
+        assert "It would cost nothing: every reply is there already" in came.flat
+
+
+def test_a_budget_ends_a_run_with_4_and_what_was_done() -> None:
+    """The result of what is done, the reason, and what to do next; the same command again goes on."""
+    with FakeServer() as server:
+        configure(server.url)
+        asked = ("run", records(9), "-m", "groundedness", "-j", "house", "--max-calls", "6", "-q")
+        came = ragstone(*asked)
+        assert came.code == 4
+        assert "6 records · stopped" in came.out
+        assert "error: --max-calls 6 is reached" in came.err
+        assert "hint: the same command goes on from here" in came.err
+        assert "what was done is kept as run 1 (6 records)" in came.err
+        assert ragstone(*asked).code == 0
+        assert server.count == 9
+        assert len(ragstone("runs", "--json").json) == 2
+
+
+def test_a_budget_reached_as_json() -> None:
+    """The summary of what is done, and the code."""
+    with FakeServer() as server:
+        configure(server.url, "[run]\nmax_calls = 2\n")
+        came = ragstone("run", records(5), "-m", "groundedness", "-j", "house", "--json", "-q")
+        assert came.code == 4
+        assert (came.json["status"], came.json["records"]) == ("stopped", 2)
+
+
+def test_a_budget_of_nothing_leaves_nothing_behind() -> None:
+    """No call, no run."""
+    with FakeServer() as server:
+        configure(server.url)
+        came = ragstone("run", records(5), "-m", "groundedness", "-j", "house", "--max-cost", "0", "-q")
+        assert (came.code, came.out, server.count) == (4, "", 0)
+        assert "--max-cost 0 is reached" in came.err
+        assert "No runs yet" in ragstone("runs").out
+
+
+def test_a_flag_wins_over_the_file_limit_by_limit() -> None:
+    with FakeServer() as server:
+        configure(server.url, "[run]\nmax_calls = 2\nmax_tokens = 1000000\n")
+        asked = ("run", records(3), "-m", "groundedness", "-j", "house", "--max-calls", "50", "-q", "-o", "out")
+        assert ragstone(*asked).code == 0
+        limits = json.loads(Path("out/run.json").read_text(encoding="utf-8"))["engine"]["limits"]
+        assert limits == {"cost": None, "calls": 50, "tokens": 1000000}
+
+
+@pytest.mark.parametrize("setting", ["max_cost = -1", "max_calls = 1.5", 'max_tokens = "many"', "max_cost = nan"])
+def test_a_budget_that_is_none_is_refused(setting: str) -> None:
+    configure("http://127.0.0.1:9/v1", f"[run]\n{setting}\n")
+    came = ragstone("run", records(1), "-j", "house")
+    assert came.code == 2
+    assert f"run.{setting.partition(' ')[0]}" in came.err
+
+
+def test_the_other_commands_that_ask_keep_a_budget_too() -> None:
+    """compare-methods shows what is done; nuggets keeps the lines that came."""
+    with FakeServer() as server:
+        configure(server.url)
+        asked = ("compare-methods", records(9), "-j", "house", "-q")
+        assert ragstone(*asked, "--store", "all.db").code == 0
+        came = ragstone(*asked, "--max-calls", str(server.count - 1))
+        assert came.code == 4
+        assert "8 records · stopped" in came.out
+        write("b.jsonl", *(row(number, nuggets=[{"text": f"Kettle {number}"}]) for number in range(6)))
+        for step in ("create", "assign"):
+            came = ragstone("nuggets", step, "b.jsonl", "-j", "house", "--max-calls", "4", "-o", f"{step}.jsonl")
+            assert came.code == 4
+            assert "--max-calls 4 is reached" in came.err
+
+
+def test_the_bill_is_told_with_its_estimate() -> None:
+    """After a run that costs, unless it is not wanted; cached tokens are a part of the input."""
+    with FakeServer(cached_share=0.5) as server:
+        configure(server.url)
+        came = ragstone("run", records(4), "-m", "groundedness", "-j", "house", "-q")
+        assert "Estimated" in came.out
+        assert "the bill" in came.flat
+        assert "cached)" in came.flat
+        came = ragstone("run", "a.jsonl", "-m", "answer_relevance", "-j", "house", "-q", "--no-estimate")
+        assert "Estimated" not in came.out
+        assert "Estimated" not in ragstone("run", "a.jsonl", "-q").out
+        assert "Estimated" in ragstone("run", "a.jsonl", "-m", "groundedness", "-q", "--estimate").out
+
+
+def test_the_price_of_a_judge_of_ones_own_is_listed() -> None:
+    """With where it is from; unknown where it is."""
+    configure("http://127.0.0.1:9/v1", '[judges.other]\nmodel = "x"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    came = ragstone("judges", columns=100)
+    assert "$0.15 in, $0.6 out, $0.05 cached, a million tokens (ragstone.toml)" in came.flat
+    assert "unknown; give it in a [judges.NAME] table" in came.flat
+
+
+def test_money_is_shown_against_the_budget_or_the_estimate() -> None:
+    """While the run goes on; where there is neither, alone."""
+    tally = Tally()
+    tally.pay("j", "support", Usage(10, 10), 0.5)
+    watch = Watch(tally, 3, "a")
+    assert "$0.50" in watch.counts()
+    tally.expected = 2.0
+    assert "$0.50 of about $2.00" in watch.counts()
+    tally.limit = 2.5
+    assert "$0.50 of at most $2.50" in watch.counts()

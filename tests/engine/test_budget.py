@@ -1,0 +1,312 @@
+"""Budgets: what is charged never passes a limit, whatever fails and however many calls are in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from stage import GOOD, QUICK, Outcome, metrics, only, prompted, record, records, weigh
+
+from ragstone.engine import Limits
+from ragstone.errors import BackendError, BudgetReached, ConfigError
+from ragstone.judges.base import Call, Dialogue, Reply, Usage
+from ragstone.judges.spec import Spec
+from ragstone.prices import PriceBook
+from ragstone.questions import TASKS, Question, Rate, Rated, Task
+from ragstone.store import Store
+from ragstone.testing import FakeServer, Scripted, ScriptedJudge
+from ragstone.tokens import at_most, reply_limit
+from ragstone.types import Record, Verdict
+
+PRICE = (10.0, 40.0)
+LONGEST = 400
+
+
+class MeteredBackend:
+    """Answers after a moment, fails as it is told, and keeps the endpoint's own bill."""
+
+    free = False
+    timeout: float | None = None
+
+    def __init__(self, chance: random.Random, faults: float, *, concurrency: int = 64, longest: int = LONGEST) -> None:
+        self.chance = chance
+        self.faults = faults
+        self.concurrency = concurrency
+        self.longest = longest
+        self.inside = self.most = self.calls = self.tokens = 0
+        self.charged = 0.0
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+
+    async def send(self, call: Call) -> Reply:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        try:
+            await asyncio.sleep(self.chance.choice([0.001, 0.002, 0.004]))
+            return self._answered(call)
+        finally:
+            self.inside -= 1
+
+    def _answered(self, call: Call) -> Reply:
+        fate = self.chance.random() / self.faults if self.faults else 1.0
+        usage = Usage(self.chance.randint(1, at_most(call.body)), self.chance.randint(1, self.longest))
+        assert usage.input is not None
+        assert usage.output is not None
+        if fate < 0.3:
+            raise BackendError("m: HTTP 429", retryable=True, retry_after=0.0)
+        self.calls += 1
+        self.tokens += usage.input + usage.output
+        self.charged += (usage.input * PRICE[0] + usage.output * PRICE[1]) / 1e6
+        if fate < 0.6:  # charged for, and of no use
+            spent = (usage.input, usage.output, None, None)
+            raise BackendError("m: not a chat completion", retryable=True, retry_after=0.0, spent=spent)
+        if fate < 1.0:  # the reply got lost on its way
+            raise BackendError("m: no reply within 1 s", retryable=True, retry_after=0.0, lost=True)
+        return Reply("yes", usage=usage)
+
+
+class MeteredJudge:
+    """Says yes to everything, one call a question, through a backend that costs."""
+
+    name = id = "metered/m"
+    model = "m"
+    provider = "metered"
+
+    def __init__(self, backend: Any, limit: int | None = LONGEST) -> None:
+        self.backend = backend
+        self.limit = limit
+
+    def can(self, task: Task) -> bool:
+        return task in TASKS
+
+    def maker(self, question: Question[Any]) -> str:
+        return "metered"
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        assert isinstance(question, Rate)
+        text = " ".join(unit.text for unit in question.units)
+        body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
+        if self.limit:
+            body["max_tokens"] = self.limit
+        (reply,) = yield [Call(self.id, question.task, "metered", orjson.dumps(body), 1, repeat)]
+        label = question.scale.labels[-1] if isinstance(reply, Reply) else None
+        value = None if label is None else 1.0
+        return Rated(tuple(Verdict(unit, label, value, self.id, failure="lost") for unit in question.units))
+
+
+def spend(limits: Limits, backend: Any, given: Sequence[Record], *, store: Store | None = None) -> Outcome:
+    return weigh(
+        given, metrics("answer_relevance"), only(MeteredJudge(backend)), store=store,
+        settings=replace(QUICK, limits=limits), prices=PriceBook({"metered/m": PRICE}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_the_bill_never_passes_the_budget(block: int) -> None:
+    """In 200 random runs: 64 calls in flight, replies of any length, faults that are charged for and others."""
+    full = 0
+    for seed in range(20 * block, 20 * block + 20):
+        chance = random.Random(seed)
+        given = [record(f"r{n}", "word " * chance.randint(1, 60) + str(n)) for n in range(chance.randint(70, 120))]
+        cost = chance.choice([0.0, 0.01, 0.2, 0.5, 2.0, 5.0]) * chance.uniform(0.5, 1.5)
+        backend = MeteredBackend(chance, chance.choice([0.0, 0.1, 0.5]))
+        came = spend(Limits(cost=cost), backend, given)
+        assert backend.charged <= cost + 1e-9
+        assert isinstance(came.error, BudgetReached) or (came.error is None and len(came.weighed) == len(given))
+        paid = came.tally.paid.dollars
+        assert paid is not None
+        assert paid <= cost + 1e-9
+        full += backend.most == 64
+    assert full >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_calls_and_tokens_are_limited_alike(seed: int) -> None:
+    """As the endpoint counts them."""
+    chance = random.Random(seed)
+    limits = Limits(calls=chance.randint(0, 60), tokens=chance.randint(0, 40_000))
+    backend = MeteredBackend(chance, 0.2)
+    spend(limits, backend, records(60))
+    assert limits.calls is not None
+    assert limits.tokens is not None
+    assert backend.calls <= limits.calls
+    assert backend.tokens <= limits.tokens
+
+
+def test_a_small_budget_is_used_up() -> None:
+    """Reservations only make calls wait: at the end less than one worst case is left over."""
+    backend = MeteredBackend(random.Random(1), 0.0)
+    came = spend(Limits(cost=0.5), backend, records(200))
+    assert isinstance(came.error, BudgetReached)
+    worst = (at_most(b"x" * 120) * PRICE[0] + LONGEST * PRICE[1]) / 1e6
+    assert 0.5 - worst < backend.charged <= 0.5
+
+
+def test_what_is_done_is_kept_and_the_same_command_goes_on() -> None:
+    """Budget after budget the run is finished, and nothing is paid twice."""
+    with Store(":memory:") as store:
+        backend = MeteredBackend(random.Random(2), 0.0)
+        runs = 0
+        while (came := spend(Limits(calls=7), backend, records(20), store=store)).error is not None:
+            assert "--max-calls 7 is reached" in str(came.error)
+            assert "goes on from here" in came.error.hint  # type: ignore[attr-defined]
+            assert len(came.weighed) == 7 * (runs + 1)
+            runs += 1
+        assert (runs, backend.calls, len(came.weighed)) == (2, 20, 20)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_half_a_budget_finishes_half_of_the_records(share: float) -> None:
+    """And not the first step of all of them, though all would fit side by side."""
+    with FakeServer(latency=0.005) as server:
+        whole = weigh(records(60), metrics("grounding"), prompted(server))
+        limits = Limits(calls=round(share * whole.tally.sent))
+        came = weigh(records(60), metrics("grounding"), prompted(server), settings=replace(QUICK, limits=limits))
+    assert isinstance(came.error, BudgetReached)
+    assert came.tally.sent == limits.calls
+    assert len(came.weighed) >= 0.85 * share * 60
+
+
+def test_a_budget_of_nothing_sends_nothing() -> None:
+    backend = MeteredBackend(random.Random(3), 0.0)
+    for limits in (Limits(cost=0.0), Limits(calls=0), Limits(tokens=0)):
+        assert isinstance(spend(limits, backend, records(3)).error, BudgetReached)
+    assert backend.calls == 0
+
+
+def test_an_attempt_without_a_reply_stays_reserved_and_is_told() -> None:
+    """It may have been charged for."""
+    backend = MeteredBackend(random.Random(4), 1.0)
+    came = spend(Limits(cost=0.2), backend, records(50))
+    assert came.tally.lost > 0
+    assert came.tally.lost_dollars is not None
+    assert came.tally.paid.dollars is not None
+    assert came.tally.paid.dollars + came.tally.lost_dollars <= 0.2 + 1e-9
+
+
+def test_attempts_that_were_charged_in_vain_are_in_the_bill() -> None:
+    """The bill is what the endpoint counted, but for replies that got lost."""
+    backend = MeteredBackend(random.Random(5), 0.5)
+    came = spend(Limits(), backend, records(80))
+    bill = came.tally.as_json()
+    assert came.error is None
+    assert bill["unusable"]["calls"] > 0
+    assert bill["paid"]["calls"] == bill["sent"] + bill["unusable"]["calls"]
+    assert backend.calls == bill["paid"]["calls"] + bill["lost"]["attempts"]
+    assert sum(step["dollars"] for step in bill["by_step"]) == pytest.approx(bill["paid"]["dollars"])
+
+
+def test_an_unknown_price_is_refused_before_anything_is_sent() -> None:
+    """A limit on money cannot be kept then; one on calls can."""
+    backend = MeteredBackend(random.Random(6), 0.0)
+    judge = only(MeteredJudge(backend))
+    with pytest.raises(ConfigError, match="--max-cost cannot be kept: the price of metered/m is unknown"):
+        weigh_raising(judge, Limits(cost=1.0))
+    assert weigh_raising(judge, Limits(calls=5)).error is None
+    assert backend.calls == 3
+
+
+def weigh_raising(judge: Any, limits: Limits) -> Outcome:
+    came = weigh(records(3), metrics("answer_relevance"), judge, settings=replace(QUICK, limits=limits))
+    if isinstance(came.error, ConfigError):
+        raise came.error
+    return came
+
+
+def test_a_request_without_a_limit_has_no_worst_case() -> None:
+    """It is not sent under a budget of money or tokens."""
+    backend = MeteredBackend(random.Random(7), 0.0)
+    came = weigh(
+        records(3), metrics("answer_relevance"), only(MeteredJudge(backend, limit=None)),
+        settings=replace(QUICK, limits=Limits(tokens=10**6)),
+    )  # fmt: skip
+    assert "set no limit on the length of a reply" in str(came.error)
+    assert backend.calls == 0
+
+
+def test_calls_that_no_endpoint_answers_are_not_limited() -> None:
+    """The embedded judge and scripts are asked in this process."""
+    came = weigh(
+        records(5), metrics("grounding"), ScriptedJudge(GOOD), settings=replace(QUICK, limits=Limits(0.0, 0, 0))
+    )
+    assert came.error is None
+    assert came.values == [1.0] * 5
+
+
+def test_an_endpoint_that_writes_more_than_it_may_is_expected_to_do_so_again() -> None:
+    """The first such reply may pass the budget; from then on its length is reserved."""
+    backend = MeteredBackend(random.Random(8), 0.0, concurrency=1, longest=4 * LONGEST)
+    came = spend(Limits(tokens=6000), backend, records(40))
+    assert isinstance(came.error, BudgetReached)
+    assert backend.tokens <= 6000 + 4 * LONGEST
+
+
+# ---- against a server
+
+
+def priced(judge: Any) -> PriceBook:
+    return PriceBook({judge.id: PRICE})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bill_holds_on_real_sockets(seed: int) -> None:
+    """With retries, garbage that is charged for and 64 calls in flight."""
+    chance = random.Random(seed)
+    cost = chance.uniform(0.3, 2.0)
+    faults = {"rate_429": 0.1, "rate_500": 0.05, "rate_garbage": 0.1, "rate_empty_choices": 0.1, "retry_after": 0.0}
+    with FakeServer(latency=(0.0, 0.02), seed=seed, obey_max_tokens=True, **faults) as server:  # type: ignore[arg-type]
+        judge = prompted(server)
+        came = weigh(
+            records(40), metrics("grounding"), judge,
+            settings=replace(QUICK, limits=Limits(cost=cost)), prices=priced(judge),
+        )  # fmt: skip
+        assert came.error is None or isinstance(came.error, BudgetReached)
+        assert came.tally.paid.dollars is not None
+        assert came.tally.paid.dollars <= cost
+        assert came.tally.paid.calls == server.count
+
+
+def test_what_an_unusable_reply_was_charged_is_in_the_bill() -> None:
+    """No choice in it, and a count of tokens all the same."""
+    empty = Scripted(raw='{"choices": [], "usage": {"prompt_tokens": 70, "completion_tokens": 9}}')
+    with FakeServer(script=[empty]) as server:
+        came = weigh([record("a")], metrics("answer_relevance"), prompted(server))
+    assert came.values != [None]
+    unusable = came.tally.unusable
+    assert (unusable.calls, unusable.input_tokens, unusable.output_tokens) == (1, 70, 9)
+    assert came.tally.retried == 1
+
+
+def test_an_endpoint_that_takes_no_limit_is_not_asked_under_a_budget() -> None:
+    """Neither max_tokens nor its other name: one line says so, and nothing more is sent."""
+    with FakeServer(refuse_parameters=["max_tokens", "max_completion_tokens"]) as server:
+        judge = prompted(server)
+        judge.backend.bounded = True  # type: ignore[attr-defined]
+        came = weigh(records(3), metrics("answer_relevance"), judge)
+        assert "no budget can be kept" in str(came.error)
+        assert server.count == 0
+
+
+# ---- worst cases
+
+
+def test_the_limit_of_a_reply_is_read_from_the_request() -> None:
+    """Under either name, times the replies that are asked for; none where it sets none."""
+    assert reply_limit(b'{"max_tokens": 50}') == 50
+    assert reply_limit(b'{"max_tokens": 50, "max_completion_tokens": 70, "n": 2}') == 140
+    for body in (b"{}", b'{"max_tokens": null}', b'{"max_tokens": "many"}', b"[]", b"no json", b'{"max_tokens": -1}'):
+        assert reply_limit(body) is None
+
+
+def test_a_price_of_ones_own_may_know_cached_input() -> None:
+    """Three figures; without the third cached input costs what any other does."""
+    tokens = {"input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 500_000}
+    assert PriceBook({"j": (2.0, 8.0, 1.0)}).cost("j", "", "m", **tokens) == pytest.approx(1.5)
+    assert PriceBook({"j": (2.0, 8.0)}).cost("j", "", "m", **tokens) == pytest.approx(2.0)
+    assert Spec("j", price=(2.0, 8.0, 1.0)).price == (2.0, 8.0, 1.0)
