@@ -40,6 +40,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
     "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
     "judges.NAME.concurrency": "The most calls at a time.",
+    "judges.NAME.rpm": "The most requests in any 60 seconds, shared by all judges at this address with this key; 0: no limit.",
+    "judges.NAME.tpm": "The most tokens in any 60 seconds, of requests and replies, shared likewise; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply.",
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts.",

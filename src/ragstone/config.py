@@ -40,7 +40,19 @@ OnError = Literal["stop", "skip"]
 
 
 _HARMLESS: Final = frozenset(
-    ("model", "concurrency", "timeout", "temperature", "max_tokens", "context", "structured", "seed", "price")
+    (
+        "model",
+        "concurrency",
+        "rpm",
+        "tpm",
+        "timeout",
+        "temperature",
+        "max_tokens",
+        "context",
+        "structured",
+        "seed",
+        "price",
+    )
 )
 """Settings of a judge whose value a message may repeat."""
 
@@ -60,6 +72,8 @@ class _Judge(_Table):
     base_url: str = ""
     api_key_env: str | None = Field(default=None, pattern="^([A-Za-z_][A-Za-z0-9_]*)?$")
     concurrency: int = Field(default=64, ge=1, le=4096)
+    rpm: int = Field(default=0, ge=0)
+    tpm: int = Field(default=0, ge=0)
     timeout: float | int = Field(default=120, gt=0)
     temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)
@@ -148,6 +162,8 @@ class Flags:
     on_error: str | None = None
     on_empty: str | None = None
     concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
     nuggets: Path | str | None = None
@@ -191,6 +207,12 @@ def resolve(flags: Flags) -> RunSpec:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")
         specs = {name: replace(spec, concurrency=flags.concurrency) for name, spec in specs.items()}
+    for limit in ("rpm", "tpm"):
+        most = getattr(flags, limit)
+        if most is not None:
+            if most < 0:
+                raise ConfigError(f"{limit} {most}; expected a whole number from 1, or 0 for no limit")
+            specs = {name: replace(spec, **{limit: most}) for name, spec in specs.items()}
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
         engine=replace(ENGINE, deadline=max(ENGINE.deadline, patience)),
@@ -455,6 +477,8 @@ def _spec(name: str, file: _File) -> Spec:
             base_url=table.base_url,
             api_key_env=table.api_key_env,
             concurrency=table.concurrency,
+            rpm=table.rpm,
+            tpm=table.tpm,
             timeout=float(table.timeout),
             temperature=None if isinstance(table.temperature, str) else float(table.temperature),
             max_tokens=table.max_tokens,

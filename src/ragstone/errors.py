@@ -64,7 +64,8 @@ class BackendError(JudgeError):
 
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes.
+    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes. ``status``: the HTTP
+    status, 0 where there was none. ``allowance``: what the endpoint said is left of its limits.
     """
 
     def __init__(
@@ -77,12 +78,16 @@ class BackendError(JudgeError):
         retry_after: float | None = None,
         hint: str = "",
         too_long: bool = False,
+        status: int = 0,
+        allowance: object = None,
     ) -> None:
         self.retryable = retryable
         self.fatal = fatal
         self.retry_after = retry_after
         self.hint = hint
         self.too_long = too_long
+        self.status = status
+        self.allowance = allowance
         super().__init__(message, judge=judge)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import BackendError
-from ragstone.judges import openai
+from ragstone.judges import limits, openai
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.testing import FakeServer, Scripted
@@ -352,7 +352,7 @@ def test_a_date_that_is_past_is_no_wait() -> None:
 
 @given(st.text() | st.from_regex(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d( GMT| -0000)?", fullmatch=True))
 def test_any_retry_after_is_seconds_or_nothing(given_text: str) -> None:
-    seconds = openai._retry_after({"Retry-After": given_text})
+    seconds = limits.retry_after({"Retry-After": given_text})
     assert seconds is None or 0 <= seconds < float("inf")
 
 

@@ -42,6 +42,7 @@ class Options:
     ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
     not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
     progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
+    ``rpm`` and ``tpm`` are the most requests and tokens in any 60 seconds, of all judges at one endpoint with one key.
     ``nuggets`` is a bank of nuggets by topic, which goes before the records' own.
     """
 
@@ -53,6 +54,8 @@ class Options:
     on_error: Literal["stop", "skip"] | None = None
     on_empty: Literal["null", "zero", "one"] | None = None
     concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
     out: Path | str | None = None
@@ -100,6 +103,8 @@ class Options:
             on_error=self.on_error,
             on_empty=self.on_empty,
             concurrency=self.concurrency,
+            rpm=self.rpm,
+            tpm=self.tpm,
             store=self.store,
             config=self.config,
             nuggets=self.nuggets,

@@ -19,8 +19,10 @@ from ragstone.cli.options import (
     OutFile,
     Panel,
     Quiet,
+    Rpm,
     Sets,
     StorePath,
+    Tpm,
     examples,
 )
 
@@ -74,6 +76,8 @@ def create(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -99,6 +103,8 @@ def create(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
     )
 
 
@@ -130,6 +136,8 @@ def assign(
     fields: Fields = None,
     on_error: OnError = None,
     concurrency: Concurrency = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
     name: Name = "",
     store: StorePath = None,
     config: Configuration = None,
@@ -157,6 +165,8 @@ def assign(
         fields=fields or [],
         on_error=on_error,
         concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
         name=name,
     )
 

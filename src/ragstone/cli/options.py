@@ -48,6 +48,12 @@ OnEmpty: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[
     int | None, typer.Option("--concurrency", metavar="N", min=1, help="The most calls at a time to each judge.")
 ]
+Rpm: TypeAlias = Annotated[
+    int | None, typer.Option("--rpm", metavar="N", min=0, help="The most requests a minute to each endpoint and key.")
+]
+Tpm: TypeAlias = Annotated[
+    int | None, typer.Option("--tpm", metavar="N", min=0, help="The most tokens a minute, in and out, to each of them.")
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
-from ragstone.engine.gate import Gate
+from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, RagstoneError, StoreError
@@ -29,6 +29,8 @@ from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
 _NO_USAGE = Usage(0, 0)
+_KEY: Final = (401, 402, 403)
+"""What is refused because of the key or its account, to every judge that has it."""
 LINGER: Final = 0.02
 """Seconds that a write waits for others to share its commit with."""
 
@@ -75,7 +77,7 @@ class Engine:
         self.prices = prices
         self.settings = settings
         self.tally = Tally()
-        self._gates: dict[int, Gate] = {}
+        self._gates: Gates | None = None
         self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
@@ -94,7 +96,6 @@ class Engine:
         """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
-        self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
         patient = True
         # Enough records for every place at every endpoint, and some whose next call waits to take one over.
         active = 2 * sum(backend.concurrency for backend in backends) + 8
@@ -332,24 +333,40 @@ class Engine:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
         await asyncio.shield(opening)
 
+    def _gate(self, backend: Backend) -> Gate:
+        """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
+        if self._gates is None:
+            named = ((judge.backend, judge.name) for judge in self.routes.judges())
+            self._gates = Gates(named, self.settings.dead_after, self.settings.deadline)
+            self.tally.limit = self._gates.limit
+        return self._gates.of(backend)
+
     async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
         assert self._loop is not None
         backend = judge.backend
-        gate = self._gates[id(backend)]
+        gate = self._gate(backend)
         end: float | None = None
         for attempt in range(1, self.settings.tries + 1):
+            turn: Turn | None = None
             try:
                 await self._open(backend)
-                async with gate:
-                    if id(backend) in self._down:
-                        return Failed(self._down[id(backend)])
-                    end = end or self._loop.time() + self.settings.deadline
-                    reply = await self._attempt(backend, call, end)
+                queued = self._loop.time()
+                turn = await gate.enter(call)
+                if id(backend) in self._down:
+                    return Failed(self._down[id(backend)])
+                # Waiting for a turn is not the call's own time.
+                end = turn.begun + self.settings.deadline if end is None else end + turn.begun - queued
+                reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
+                if turn is not None:
+                    gate.refused(turn, call, trouble, _backoff)
+                    turn = None
                 if trouble.fatal:
                     return self._lose(judge, trouble)
+                if gate.breaker.dead(self._loop.time()):
+                    return self._lose(judge, _lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed"))
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
                 last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
                 if not trouble.retryable or last:
@@ -361,10 +378,15 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
+                gate.answered(turn, call, reply)
+                turn = None
                 self._failures[id(backend)] = 0
                 for note in reply.notes:
                     self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
+            finally:
+                if turn is not None:
+                    gate.abandoned(turn)
         raise AssertionError("the last attempt always returns")
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
@@ -386,18 +408,24 @@ class Engine:
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self.settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
-                hint = error.hint or "what was done is kept; the same command goes on from there"
-                return self._lose(judge, BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint))
+                return self._lose(judge, _lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
+        if error.retry_after is not None and error.retry_after > self.settings.deadline:
+            tried = f" (the endpoint asks to wait {error.retry_after:.0f} s)"
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
-        self._down[id(judge.backend)] = str(error)
+        gates = self._gates
+        shared = gates is not None and (not error.status or error.status in _KEY)
+        lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
+        self._down.update((id(backend), str(error)) for backend in lost)
         for route in self.routes.in_use():
-            if judge in route.judges and all(id(member.backend) in self._down for member in route.judges):
+            if all(id(member.backend) in self._down for member in route.judges):
                 raise error
-        self.tally.notes[f"{judge.name} is left out from here on: {error}"] += 1
+        for member in self.routes.judges():
+            if member.backend in lost:
+                self.tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
 
     # ---- the store
@@ -487,6 +515,14 @@ def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
+
+
+def _lost(judge: Judge, error: BackendError, count: str) -> BackendError:
+    """What ends the use of an endpoint that does not answer."""
+    hint = error.hint or "what was done is kept; the same command goes on from there"
+    if error.retry_after is not None:
+        hint = f"the endpoint asks to wait {error.retry_after:.0f} s; what was done is kept, the same command goes on"
+    return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 
 def _backoff(attempt: int) -> float:

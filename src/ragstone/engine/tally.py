@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +41,10 @@ class Spent:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one run. ``sent`` calls were answered in this run; ``replayed`` came from the store."""
+    """The counts of one run. ``sent`` calls were answered in this run; ``replayed`` came from the store.
+
+    ``limit`` says what holds the run at the moment it is asked, in a few words; empty when nothing does.
+    """
 
     records: int = 0
     sent: int = 0
@@ -52,6 +56,7 @@ class Tally:
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    limit: Callable[[], str] = str
 
     @property
     def anything(self) -> bool:

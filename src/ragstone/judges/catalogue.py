@@ -31,6 +31,8 @@ def build(spec: Spec) -> Judge:
         key_header=preset.key_header,
         concurrency=spec.concurrency,
         timeout=spec.timeout,
+        rpm=spec.rpm,
+        tpm=spec.tpm,
     )
     settings = Settings(spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra)
     return PromptedJudge(spec.name, spec.id, spec.provider, settings, backend)

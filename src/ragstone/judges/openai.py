@@ -8,18 +8,18 @@ another try, those that end one call, and those that end the run; redirects are 
 
 from __future__ import annotations
 
-import email.utils
-import math
+import hashlib
+import itertools
 import os
 import re
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from ragstone.errors import BackendError
-from ragstone.judges.base import Call, Reply, Usage
+from ragstone.judges.base import Allowance, Call, Limits, Reply, Usage
+from ragstone.judges.limits import allowance, retry_after
 
 if TYPE_CHECKING:
     import aiohttp
@@ -54,6 +54,8 @@ class OpenAIBackend:
         key_header: str = "Authorization",
         concurrency: int = 64,
         timeout: float = 120.0,
+        rpm: int = 0,
+        tpm: int = 0,
     ) -> None:
         self.url = base_url.rstrip("/") + "/chat/completions"
         self.judge = judge
@@ -61,11 +63,20 @@ class OpenAIBackend:
         self.key_header = key_header
         self.concurrency = concurrency
         self.timeout: float | None = timeout
+        self.rpm = rpm
+        self.tpm = tpm
         self._headers = dict(headers or {})
         self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
         self._address: yarl.URL | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """Its limits, shared by all that have the same address and key."""
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        return Limits(f"{self.url} {digest}", self.rpm, self.tpm)
 
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
@@ -109,15 +120,16 @@ class OpenAIBackend:
     async def send(self, call: Call) -> Reply:
         """Ask once; BackendError for anything but an answer."""
         body = self._fitting(call.body) if self._refused else call.body
-        while True:
+        for requests in itertools.count(1):
             status, headers, data = await self._post(body)
             if status == 200:
-                return self._reply(data)
+                return self._reply(data, requests, allowance(headers))
             refused = self._refusal(status, data, body)
             if refused is None:
                 raise self._error(status, headers, data)
             self._refused.update(refused)
             body = self._fitting(call.body)
+        raise AssertionError("there is always another request, or an end")
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         import aiohttp  # noqa: PLC0415 - loaded already by open
@@ -177,7 +189,7 @@ class OpenAIBackend:
 
     # ---- answers
 
-    def _reply(self, data: bytes) -> Reply:
+    def _reply(self, data: bytes, requests: int, left: Allowance | None) -> Reply:
         try:
             answer = orjson.loads(data)
             choice = answer["choices"][0]
@@ -202,6 +214,8 @@ class OpenAIBackend:
             reasoning=reasoning if isinstance(reasoning, str) else "",
             usage=_usage(answer.get("usage")),
             notes=notes,
+            requests=requests,
+            allowance=left,
         )
 
     def _error(self, status: int, headers: Mapping[str, str], data: bytes) -> BackendError:
@@ -233,9 +247,11 @@ class OpenAIBackend:
             judge=self.judge,
             retryable=retryable,
             fatal=fatal,
-            retry_after=_retry_after(headers) if retryable else None,
+            retry_after=retry_after(headers) if retryable else None,
             hint=hint,
             too_long=too_long,
+            status=status,
+            allowance=allowance(headers),
         )
 
     def _without_key(self, text: str) -> str:
@@ -292,19 +308,6 @@ def _said(error: Mapping[str, Any]) -> str:
 
 def _place(loc: object) -> str:
     return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from either form of Retry-After (RFC 9110, 10.2.3)."""
-    given = headers.get("Retry-After", "").strip()
-    try:
-        seconds = float(given)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _brief(error: Exception) -> str:

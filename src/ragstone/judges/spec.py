@@ -48,7 +48,8 @@ class Spec:
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output) in dollars
     per million tokens where the user gave it. ``context`` is how many tokens of material the model takes at once,
-    0 where nobody said. ``path`` is the file of a replay or of labels.
+    0 where nobody said. ``path`` is the file of a replay or of labels. ``rpm`` and ``tpm`` are the most requests and
+    tokens in any 60 seconds, 0 for no limit.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Spec:
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, float] | None = None
     path: str = ""
+    rpm: int = 0
+    tpm: int = 0
 
     @property
     def preset(self) -> Preset:

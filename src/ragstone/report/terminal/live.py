@@ -56,6 +56,8 @@ class Watch:
             parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out")
         if tally.sent and tally.paid.dollars != 0:
             parts.append(dollars(tally.paid.dollars))
+        if limit := tally.limit():
+            parts.append(f"limit: {limit}")
         return parts
 
     def _rest(self) -> list[tuple[int, str]]:
