@@ -14,7 +14,7 @@ from typing import Final
 
 from ragstone.engine.breaker import GRACE, Breaker
 from ragstone.engine.pace import Charge, Pace, Width
-from ragstone.engine.weight import Weight, request_tokens
+from ragstone.engine.weight import Weight, request_tokens, room
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply
 
@@ -25,12 +25,13 @@ TOO_MANY: Final = (429, 503, 529)
 class Turn:
     """One attempt inside a gate."""
 
-    __slots__ = ("begun", "charge", "era")
+    __slots__ = ("begun", "charge", "era", "variance")
 
-    def __init__(self, begun: float, era: int, charge: Charge) -> None:
+    def __init__(self, begun: float, era: int, charge: Charge, variance: float) -> None:
         self.begun = begun
         self.era = era
         self.charge = charge
+        self.variance = variance
 
 
 class Gate:
@@ -62,6 +63,7 @@ class Gate:
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._held = ""
+        self._variance = 0.0
         self._reopens = 0.0
         self._word: BackendError | None = None
 
@@ -89,7 +91,7 @@ class Gate:
 
     def answered(self, turn: Turn, call: Call, reply: Reply) -> None:
         """A reply came."""
-        self.in_flight -= 1
+        self._left(turn)
         self.width.grow()
         self.breaker.answered()
         tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
@@ -102,7 +104,7 @@ class Gate:
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
         """No reply came; ``backoff`` gives the seconds before the next of so many tries."""
         now = self._clock()
-        self.in_flight -= 1
+        self._left(turn)
         # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
         self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
         if isinstance(error.allowance, Allowance):
@@ -125,8 +127,7 @@ class Gate:
 
     def abandoned(self, turn: Turn) -> None:
         """The call was called off, or never sent; that says nothing about the endpoint."""
-        del turn
-        self.in_flight -= 1
+        self._left(turn)
         if self._waiting:
             self._let_in()
 
@@ -161,16 +162,21 @@ class Gate:
             self._held = "concurrency"
             return None
         now = self._clock()
-        tokens = self.weight.of(call) if self.pace.counts_tokens else 0
-        wait = self.pace.wait(now, tokens)
+        tokens, variance = self.weight.of(call) if self.pace.counts_tokens else (0, 0.0)
+        wait = self.pace.wait(now, tokens + room(self._variance + variance) if tokens else 0)
         if wait > 0:
             self._held = self.pace.why
             self._look_again(now + wait)
             return None
         self.in_flight += 1
+        self._variance += variance
         if self.breaker.alone and not self.breaker.failures:
             self._loop.call_later(GRACE, self._accepted)
-        return Turn(now, self.width.era, self.pace.send(now, tokens))
+        return Turn(now, self.width.era, self.pace.send(now, tokens), variance)
+
+    def _left(self, turn: Turn) -> None:
+        self.in_flight -= 1
+        self._variance -= turn.variance
 
     def _let_in(self) -> None:
         waiting = self._waiting
