@@ -125,6 +125,19 @@ def test_what_was_sent_since_is_taken_off_until_a_later_reply_says_more() -> Non
     assert account.wait(1.0, 4) == 30.0
 
 
+def test_after_its_reset_there_is_a_whole_limit_and_not_more() -> None:
+    """Until the endpoint says otherwise; where it never named its limit, there is no holding back."""
+    account = Account()
+    account.hear(0.0, Left(0, 10.0, limit=3), 0)
+    assert account.wait(0.0, 1) == 10.0
+    for _ in range(3):
+        assert account.wait(10.0, 1) == 0
+        account.spend(1)
+    assert account.wait(11.0, 1) == 9.0
+    account.hear(12.0, Left(0, 10.0), account.sent)
+    assert account.wait(22.0, 1_000_000) == 0
+
+
 def test_the_reset_of_a_day_is_not_waited_for() -> None:
     pace = Pace()
     pace.hear(0.0, pace.send(0.0), Allowance(tokens=Left(0, 86_400.0)))

@@ -27,6 +27,7 @@ class Breaker:
         self.tries = 0
         """Those among them that were made alone."""
         self._since = 0.0
+        self._alone_since = 0.0
 
     def answered(self) -> None:
         """The endpoint answered, if only with a refusal."""
@@ -38,15 +39,16 @@ class Breaker:
         if not self.failures:
             self.alone = False
 
-    def failed(self, begun: float) -> bool:
+    def failed(self, begun: float, now: float) -> bool:
         """An attempt brought no answer. Returns whether a pause is in order before anybody's next."""
         if not self.failures:
             self._since = begun
         self.failures += 1
         if self.alone:
-            self.tries += 1
+            self.tries += begun >= self._alone_since  # others were on their way before
         elif self.failures >= DOUBT * self.dead_after:
             self.alone = True
+            self._alone_since = now
         return self.alone
 
     def dead(self, now: float) -> bool:

@@ -120,7 +120,7 @@ class Gate:
             pass  # nobody follows; whoever waits is told so when its turn comes
         elif not error.retryable or error.status == 429:  # it is there, and knows what it wants
             self.breaker.answered()
-        elif self.breaker.failed(turn.begun):
+        elif self.breaker.failed(turn.begun, now):
             self.pace.pause(now, backoff(max(1, self.breaker.tries)))
         if self._waiting:
             self._let_in()

@@ -70,10 +70,18 @@ class Account:
         self.sent = 0
         self._left: float = 0.0
         self._end = 0.0
+        self._limit = 0
+        self._span = 0.0
 
     def wait(self, now: float, amount: int) -> float:
         """Seconds until there may be so much left again."""
-        return 0.0 if now >= self._end or amount <= self._left else self._end - now
+        if amount <= self._left:
+            return 0.0
+        if now < self._end:
+            return self._end - now
+        if self._limit:  # whole again, and no more than that until the endpoint says how much
+            self._left, self._end = max(self._limit, amount), now + self._span
+        return 0.0
 
     def spend(self, amount: int) -> None:
         """Something was sent."""
@@ -83,7 +91,9 @@ class Account:
     def hear(self, now: float, left: Left, sent: int) -> None:
         """The endpoint's word, in the reply to a request after which ``sent`` stood where it was."""
         self._left = left.amount - (self.sent - sent)
-        self._end = now + min(left.reset, LONGEST_RESET)
+        self._span = min(left.reset, LONGEST_RESET)
+        self._end = now + self._span
+        self._limit = left.limit
 
 
 class Charge:

@@ -300,6 +300,7 @@ class Engine:
             return reply_from_json(stored)
         # A call is the engine's, not the record's: what is paid for is kept, whoever stops waiting for it.
         task = self._flying[call.key] = asyncio.create_task(self._pay(judge, call))
+        task.add_done_callback(_heard)
         return await asyncio.shield(task)
 
     async def _pay(self, judge: Judge, call: Call) -> Reply | Failed:
@@ -363,6 +364,8 @@ class Engine:
                 if turn is not None:
                     gate.refused(turn, call, trouble, _backoff)
                     turn = None
+                if id(backend) in self._down:
+                    return Failed(self._down[id(backend)])
                 if trouble.fatal:
                     return self._lose(judge, trouble)
                 if gate.breaker.dead(self._loop.time()):
@@ -489,6 +492,12 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
+
+
+def _heard(task: asyncio.Task[Reply | Failed]) -> None:
+    """What ended the run is raised where the run ends, also when nobody waits for this call any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _all(coroutines: Sequence[Any]) -> list[Any]:

@@ -59,10 +59,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How much of a limit is left, in requests or tokens, and the seconds until it is whole again."""
+    """How much of a limit is left, in requests or tokens, and the seconds until it is whole again.
+
+    ``limit`` is the whole of it, 0 where that was not said.
+    """
 
     amount: int
     reset: float
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

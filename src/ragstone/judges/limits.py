@@ -45,17 +45,16 @@ def allowance(headers: Mapping[str, str]) -> Allowance | None:
     tokens = headers.get("x-ratelimit-remaining-tokens")
     if requests is None and tokens is None:
         return None
-    return Allowance(
-        _left(requests, headers.get("x-ratelimit-reset-requests", "")),
-        _left(tokens, headers.get("x-ratelimit-reset-tokens", "")),
-    )
+    return Allowance(_left(headers, "requests", requests), _left(headers, "tokens", tokens))
 
 
-def _left(remaining: str | None, reset: str) -> Left | None:
-    """None where one of the two is missing: an allowance without an end would be waited for without one."""
+def _left(headers: Mapping[str, str], what: str, remaining: str | None) -> Left | None:
+    """None where the reset is missing: an allowance without an end would be waited for without one."""
     amount = _number(remaining or "")
-    seconds = duration(reset)
-    return None if amount is None or seconds is None else Left(int(amount), seconds)
+    seconds = duration(headers.get(f"x-ratelimit-reset-{what}", ""))
+    if amount is None or seconds is None:
+        return None
+    return Left(int(amount), seconds, int(_number(headers.get(f"x-ratelimit-limit-{what}", "")) or 0))
 
 
 def duration(text: str) -> float | None:
