@@ -69,8 +69,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=2)
     parser.add_argument("--latency", type=float, default=1.0)
     arguments = parser.parse_args()
-    print(f"{'limits':28}{'':10}{'used a minute':>14}{'fullest':>10}{'allowed':>10}")
-    for rpm, tpm, share in ((arguments.rpm, 0, 1.0), (arguments.rpm, arguments.tpm, 0.5)):
+    print(f"{'limits':30}{'':10}{'used a minute':>14}{'fullest':>10}{'allowed':>10}")
+    for rpm, tpm, share in ((arguments.rpm, 0, 1.0), (arguments.rpm, arguments.tpm, 0.3)):
         enough = records(int(share * rpm * arguments.minutes) + 64)
         arrivals = run(enough, rpm, tpm, arguments.latency)
         counted = {"requests": ([(at, 1) for at, _, _ in arrivals], rpm)}
@@ -79,7 +79,7 @@ def main() -> None:
             limits = f"{rpm:,} requests" + (f", {tpm:,} tokens" if tpm else "") if what == "requests" else ""
             allowed = f"{limit:,}" if limit else "any"
             print(
-                f"{limits:28}{what:10}{used(seen, arguments.minutes):14,.0f}{fullest(seen):10,}{allowed:>10}",
+                f"{limits:30}{what:10}{used(seen, arguments.minutes):14,.0f}{fullest(seen):10,}{allowed:>10}",
                 flush=True,
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import statistics
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from ragstone.engine.breaker import Breaker
 from ragstone.engine.gate import Gate
 from ragstone.engine.pace import LATE, LONGEST_RESET, Account, Pace, Width, Window
-from ragstone.engine.weight import CAREFUL, MEMORY, Moving, Weight, request_tokens, room
+from ragstone.engine.weight import CAREFUL, MEMORY, Line, Weight, request_tokens, room
 from ragstone.judges.base import Allowance, Call, Left, Reply, Usage
 
 
@@ -201,14 +202,38 @@ def test_there_is_always_a_place_and_never_more_than_the_most(signs: list[bool],
 # ---- what a call takes
 
 
-@given(st.lists(st.floats(0, 1e4), min_size=1, max_size=MEMORY))
-def test_the_mean_and_variance_of_the_first_values_are_exact(values: list[float]) -> None:
-    moving = Moving()
-    for value in values:
-        moving.add(value)
-    mean = sum(values) / len(values)
-    assert moving.mean == pytest.approx(mean, abs=1e-6)
-    assert moving.variance == pytest.approx(sum((v - mean) ** 2 for v in values) / len(values), abs=1e-2, rel=1e-6)
+@given(st.lists(st.tuples(st.integers(1, 5000), st.floats(-50, 50)), min_size=2, max_size=MEMORY))
+def test_a_line_is_the_one_of_least_squares(points: list[tuple[int, float]]) -> None:
+    """Through points about a line of its own, as the textbook has it; beyond them at least in proportion."""
+    line = Line()
+    xs = [float(x) for x, _ in points]
+    ys = [100 + 0.8 * x + noise for x, noise in points]
+    for x, y in zip(xs, ys, strict=True):
+        line.add(x, y)
+    if statistics.pstdev(xs) <= 0.01 * statistics.fmean(xs):
+        return
+    slope, intercept = statistics.linear_regression(xs, ys)
+    proportion = statistics.fmean(ys) / statistics.fmean(xs)
+    if not 0 <= slope <= 2 * proportion:
+        return
+    below = min(xs) / 2
+    assert line.at(below)[0] == pytest.approx(max(0.0, intercept + slope * below), rel=1e-6, abs=1e-6)
+    above = 2 * max(xs)
+    assert line.at(above)[0] == pytest.approx(max(intercept + slope * above, proportion * above), rel=1e-6)
+    residual = statistics.fmean((y - intercept - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))
+    assert line.at(above)[1] == pytest.approx(residual, rel=1e-4, abs=1e-3)
+
+
+def test_what_grows_with_the_request_is_foreseen() -> None:
+    """Longer and longer requests, with an overhead that the endpoint does not count: none takes more than expected."""
+    weight = Weight()
+    for size in range(0, 4000, 20):
+        call = asked(0, size, 1000)
+        request = request_tokens(call.body)
+        if size > 800:
+            expected, variance = weight.of(call)
+            assert 0 <= expected + room(variance) - (0.9 * request - 15 + 40) < 0.3 * request + 100
+        weight.learn(call, Reply("", usage=Usage(int(0.9 * request) - 15, 40)))
 
 
 def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() -> None:

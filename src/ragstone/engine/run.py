@@ -368,7 +368,7 @@ class Engine:
                     return Failed(self._down[id(backend)])
                 if trouble.fatal:
                     return self._lose(judge, trouble)
-                if gate.breaker.dead(self._loop.time()):
+                if len(self._flying) > 1 and gate.breaker.dead(self._loop.time()):  # else there is nothing to stop
                     return self._lose(judge, _lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed"))
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
                 last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)

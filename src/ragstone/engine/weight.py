@@ -1,8 +1,8 @@
 """How many tokens a call is going to take, before it is sent: what limits by the minute are held with.
 
-The request is reckoned from its bytes and its reply from the latest replies to the same step, each with how far
-they scatter, so that room can be kept for all calls that are on their way together: what one takes more, another
-takes less. Until some replies have come, as many tokens as the request allows are kept free for each.
+It is reckoned from the bytes of its request, by the latest calls of the same step, with how far they scatter, so
+that room can be kept for all calls that are on their way together: what one takes more, another takes less. Until
+some replies have come, as many tokens as the request allows are kept free for each.
 """
 
 from __future__ import annotations
@@ -30,55 +30,67 @@ def request_tokens(body: bytes) -> int:
     return len(body) // BYTES_PER_TOKEN + 1
 
 
-class Moving:
-    """Mean and variance of the latest values: exact for the first ``MEMORY``, then older ones fade."""
+class Line:
+    """The line through the latest points (x, y), by least squares, and how far they scatter about it.
 
-    __slots__ = ("count", "mean", "variance")
+    Exact for the first ``MEMORY`` points, then older ones fade.
+    """
+
+    __slots__ = ("count", "together", "x", "xx", "y", "yy")
 
     def __init__(self) -> None:
         self.count = 0
-        self.mean = self.variance = 0.0
+        self.x = self.y = 0.0
+        self.xx = self.yy = self.together = 0.0
 
-    def add(self, value: float) -> None:
-        """Take in another value (West 1979, with a weight that stops to fall)."""
+    def add(self, x: float, y: float) -> None:
+        """Take in another point (West 1979, with a weight that stops to fall)."""
         self.count = min(self.count + 1, MEMORY)
-        step = (value - self.mean) / self.count
-        self.variance = (1 - 1 / self.count) * (self.variance + (value - self.mean) * step)
-        self.mean += step
+        weight, dx, dy = 1 / self.count, x - self.x, y - self.y
+        self.x += weight * dx
+        self.y += weight * dy
+        self.xx = (1 - weight) * (self.xx + weight * dx * dx)
+        self.yy = (1 - weight) * (self.yy + weight * dy * dy)
+        self.together = (1 - weight) * (self.together + weight * dx * dy)
+
+    def at(self, x: float) -> tuple[float, float]:
+        """What is to be expected there, and the variance of that; beyond the mean not less than in proportion to x."""
+        proportion = self.y / self.x if self.x else 0.0
+        if self.xx <= (0.01 * self.x) ** 2:  # too much alike to tell a slope
+            return x * proportion, self.yy
+        slope = min(max(0.0, self.together / self.xx), 2 * proportion)
+        scatter = self.yy - 2 * slope * self.together + slope * slope * self.xx
+        return max(self.y + slope * (x - self.x), x * proportion if x > self.x else 0.0), max(0.0, scatter)
 
 
 class Weight:
     """What calls take, by step, learned from the replies."""
 
     def __init__(self) -> None:
-        self._replies: dict[tuple[str, str], Moving] = {}
-        self._ratios: dict[tuple[str, str], Moving] = {}
+        self._lines: dict[tuple[str, str], Line] = {}
 
     def of(self, call: Call) -> tuple[int, float]:
         """The tokens that the call is expected to take, its reply with it, and the variance of that."""
-        step = (call.judge, call.task)
         request = request_tokens(call.body)
-        reply = self._replies.get(step)
-        if reply is None or reply.count < ENOUGH:
+        line = self._lines.get((call.judge, call.task))
+        if line is None or line.count < ENOUGH:
             return int(request * CAREFUL) + _allowed(call.body), 0.0
-        ratio = self._ratios[step]
-        # Replies that were all alike so far may differ yet.
-        scatter = max(reply.variance, (0.1 * reply.mean + 4) ** 2)
-        return math.ceil(request * ratio.mean + reply.mean), scatter + request * request * ratio.variance
+        expected, variance = line.at(request)
+        # Calls that were all alike so far may differ yet.
+        return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
 
     def learn(self, call: Call, reply: Reply) -> int:
         """Take in what a call took, and return it: as the endpoint counted it, else by its bytes."""
-        step = (call.judge, call.task)
-        if step not in self._replies:
-            self._replies[step], self._ratios[step] = Moving(), Moving()
         reckoned = request_tokens(call.body)
         usage = reply.usage
         request = reckoned if usage.input is None else usage.input
         written = usage.output
         if written is None:
             written = request_tokens((reply.text + reply.reasoning).encode("utf-8", "replace"))
-        self._replies[step].add(written)
-        self._ratios[step].add(request / reckoned)
+        step = (call.judge, call.task)
+        if step not in self._lines:
+            self._lines[step] = Line()
+        self._lines[step].add(reckoned, request + written)
         return request + written
 
 
