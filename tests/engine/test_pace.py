@@ -381,4 +381,4 @@ def test_600_requests_and_100k_tokens_are_used_and_never_passed(
 def test_without_limits_only_the_places_count() -> None:
     seen = through([Planned(0.0, 10, 10, 1.0)] * 100, places=8)
     assert seen.most == 8
-    assert seen.log[-1][0] == pytest.approx(13.0)
+    assert seen.log[-1][0] == pytest.approx(12.5), "half a second for the first alone, twelve rounds for the others"

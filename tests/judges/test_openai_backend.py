@@ -277,7 +277,9 @@ def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
         (503, True, False, ""),
         (504, True, False, ""),
         (529, True, False, ""),
+        (521, True, False, ""),
         (501, False, False, ""),
+        (505, False, False, ""),
     ],
 )
 def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hint: str) -> None:

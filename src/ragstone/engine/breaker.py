@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-GRACE: Final = 1.0
+GRACE: Final = 0.5
 """Seconds after which a first call that was not refused lets others follow: keys are refused at once."""
 DOUBT: Final = 2
 """So many times ``dead_after`` attempts in a row that fail, and calls go one at a time."""

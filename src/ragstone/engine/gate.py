@@ -49,7 +49,6 @@ class Gate:
         tpm: int = 0,
         shown: bool = True,
         name: str = "",
-        clock: Callable[[], float] | None = None,
     ) -> None:
         self.name = name
         self.shown = shown
@@ -59,7 +58,7 @@ class Gate:
         self.breaker = breaker
         self.in_flight = 0
         self._loop = asyncio.get_running_loop()
-        self._clock = clock or self._loop.time
+        self._clock = self._loop.time
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._held = ""
@@ -85,7 +84,8 @@ class Gate:
         try:
             return await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # the turn came as the call was called off
+            # The turn came as the call was called off.
+            if place.done() and not place.cancelled() and place.exception() is None:
                 self.abandoned(place.result())
             raise
 
