@@ -19,11 +19,11 @@ from typer.main import get_command
 
 from ragstone import metrics
 from ragstone.cli import app
-from ragstone.config import _File
 from ragstone.judges.spec import PRESETS
 from ragstone.metrics.base import Metric
 from ragstone.questions import TASKS
 from ragstone.records import ALIASES, READERS
+from ragstone.settings import FileTable
 
 FOLDER: Final = Path(__file__).parent / "reference"
 NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
@@ -53,6 +53,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
     "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
     "judges.NAME.concurrency": "The most calls at a time.",
+    "judges.NAME.rpm": "The most requests in any 60 seconds, of all judges at this address with this key; 0: no limit.",
+    "judges.NAME.tpm": "The most tokens in any 60 seconds, of requests and replies, likewise; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply.",
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts.",
@@ -74,7 +76,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 def settings() -> Iterator[tuple[str, FieldInfo, str]]:
     """Every setting of ragstone.toml: its name, its field, and the table it stands in."""
-    yield from _settings(_File, "")
+    yield from _settings(FileTable, "")
 
 
 def _settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, str]]:

@@ -543,10 +543,11 @@ def test_a_caller_that_breaks_leaves_no_run_under_way() -> None:
 
 def test_a_run_that_is_cancelled_is_interrupted() -> None:
     """What was done and what is on its way is kept, the status says so, and nothing hangs."""
-    with FakeServer(latency=(0.5, 1.5)) as server:
+    with FakeServer(latency=(1.2, 2.0)) as server:
 
         async def service() -> None:
-            await asyncio.wait_for(api.aevaluate(rows(30), WHOLE, judge_of(server), concurrency=8), 0.7)
+            # The first call goes alone for half a second; then seven others are on their way.
+            await asyncio.wait_for(api.aevaluate(rows(30), WHOLE, judge_of(server), concurrency=8), 1.2)
 
         with pytest.raises(TimeoutError):
             asyncio.run(service())

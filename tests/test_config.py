@@ -12,6 +12,8 @@ import pytest
 from ragstone import config
 from ragstone.config import Flags, RunSpec, assignments, choose, resolve
 from ragstone.errors import ConfigError
+from ragstone.judges.base import Limited
+from ragstone.judges.catalogue import build
 from ragstone.metrics import catalogue
 
 EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
@@ -274,6 +276,19 @@ def test_what_runs_at_home_costs_nothing() -> None:
     assert spec(judges=["openai:gpt"]).judges["openai:gpt"].price is None
     own = "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nprice = {input = 3, output = 4}"
     assert spec(own, judges=["a"]).judges["a"].price == (3.0, 4.0)
+
+
+def test_limits_are_set_for_all_judges_and_0_is_none() -> None:
+    found = spec(TABLE, judges=["mine", "claims=openai:gpt"], rpm=60, tpm=0)
+    assert {(judge.rpm, judge.tpm) for judge in found.judges.values()} == {(60, 0)}
+    assert refusal(rpm=-1) == "rpm -1; expected a whole number from 1, or 0 for no limit"
+
+
+def test_limits_of_a_table_reach_the_backend() -> None:
+    found = spec("[judges.mine]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1/v1'\nrpm = 7\ntpm = 900", judges=["mine"])
+    backend = build(found.judges["mine"]).backend
+    assert isinstance(backend, Limited)
+    assert (backend.limits.rpm, backend.limits.tpm) == (7, 900)
 
 
 def test_concurrency_is_set_for_all_judges() -> None:

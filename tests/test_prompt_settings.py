@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import config
+from ragstone import settings
 from ragstone.config import Flags, RunSpec, resolve
 from ragstone.errors import ConfigError
 from ragstone.judges.spec import Spec
@@ -42,7 +42,7 @@ def refusal(text: str = "", **flags: Any) -> str:
 
 def written() -> str:
     """The file that ``ragstone init`` writes, with every setting in force."""
-    text = resources.files("ragstone").joinpath(config.FILE).read_text(encoding="utf-8")
+    text = resources.files("ragstone").joinpath(settings.FILE).read_text(encoding="utf-8")
     return re.sub(r"^#(?=[a-z_]+ = |\[)", "", text, flags=re.MULTILINE)
 
 
@@ -152,8 +152,8 @@ def test_flags_of_prompts_that_cannot_be_meant_are_refused(flags: dict[str, Any]
 def test_every_setting_of_prompts_stands_in_the_file_that_is_written() -> None:
     """For all judges and for one; and a setting for each step."""
     full = tomllib.loads(written())
-    assert set(full["prompts"]) == set(full["judges"]["mine"]["prompts"]) == set(config._Prompts.model_fields)
-    assert set(TASKS) < set(config._Prompts.model_fields)
+    assert set(full["prompts"]) == set(full["judges"]["mine"]["prompts"]) == set(settings.PromptsTable.model_fields)
+    assert set(TASKS) < set(settings.PromptsTable.model_fields)
 
 
 def test_what_is_written_of_prompts_fits_together() -> None:

@@ -14,9 +14,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any, Final, cast
 
 from ragstone import metrics
 from ragstone.engine import Cache, Limits, Settings
@@ -27,11 +25,10 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
+from ragstone.settings import DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
 from ragstone.types import NOTHING
 
-FILE: Final = "ragstone.toml"
 STORE: Final = Path(".ragstone/ragstone.db")
-DEFAULT_JUDGE: Final = "embedded"
 GIVEN: Final = "given"
 """The provider of a judge that the caller brought as an object."""
 AUTO_CALLS: Final = 2
@@ -39,82 +36,6 @@ AUTO_CALLS: Final = 2
 MOST_REPEATS: Final = 100
 """The most times that a run asks everything."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
-
-OnError = Literal["stop", "skip"]
-
-
-_HARMLESS: Final = frozenset(
-    ("model", "concurrency", "timeout", "temperature", "max_tokens", "context", "seed", "price", "prompts")
-)
-"""Settings of a judge whose value a message may repeat."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class _Price(_Table):
-    input: float | int = Field(ge=0)
-    output: float | int = Field(ge=0)
-    cached: float | int | None = Field(default=None, ge=0)
-
-
-class _Prompts(_Table):
-    style: str | None = None
-    format: str | None = None
-    structured: str | None = None
-    case_sensitive: bool | None = None
-    claims: str | None = None
-    nuggetize: str | None = None
-    importance: str | None = None
-    support: str | None = None
-    assign: str | None = None
-    response_support: str | None = None
-    relevance: str | None = None
-    trace: str | None = None
-
-
-class _Judge(_Table):
-    model: str = Field(min_length=1)
-    provider: str = ""
-    base_url: str = ""
-    api_key_env: str | None = Field(default=None, pattern="^([A-Za-z_][A-Za-z0-9_]*)?$")
-    concurrency: int = Field(default=64, ge=1, le=4096)
-    timeout: float | int = Field(default=120, gt=0)
-    temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
-    max_tokens: int = Field(default=4096, ge=16)
-    context: int = Field(default=0, ge=0)
-    prompts: _Prompts = Field(default_factory=_Prompts)
-    seed: int | None = None
-    extra_body: dict[str, Any] = Field(default_factory=dict)
-    price: _Price | None = None
-
-
-class _Run(_Table):
-    metrics: list[str] | str = "auto"
-    judge: list[str] | str = DEFAULT_JUDGE
-    on_error: OnError = "stop"
-    on_empty: Literal["null", "zero", "one"] = "null"
-    store: str | None = None
-    nuggets: str | None = None
-    max_cost: float | int | None = Field(default=None, ge=0)
-    max_calls: int | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=0)
-
-
-class _Panel(_Table):
-    aggregate: str = "mean"
-    weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
-
-
-class _File(_Table):
-    run: _Run = Field(default_factory=_Run)
-    fields: dict[str, str] = Field(default_factory=dict)
-    judges: dict[str, _Judge] = Field(default_factory=dict)
-    steps: dict[str, list[str] | str] = Field(default_factory=dict)
-    panel: _Panel = Field(default_factory=_Panel)
-    prompts: _Prompts = Field(default_factory=_Prompts)
-    metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +93,8 @@ class Flags:
     on_error: str | None = None
     on_empty: str | None = None
     concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
     nuggets: Path | str | None = None
@@ -191,7 +114,7 @@ class Flags:
 
 def resolve(flags: Flags) -> RunSpec:
     """Merge the file, the flags and the environment; ConfigError says where and what."""
-    file, origin = _read(flags.config)
+    file, origin = read(flags.config)
     judges = [*_listed(file.run.judge), *(f"{step}={_joined(who)}" for step, who in file.steps.items())]
     default, steps = _routing(judges, f"{origin}: ")
     more: dict[Task, tuple[str, ...]] = {}
@@ -228,6 +151,12 @@ def resolve(flags: Flags) -> RunSpec:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")
         specs = {name: replace(spec, concurrency=flags.concurrency) for name, spec in specs.items()}
+    for limit in ("rpm", "tpm"):
+        most = getattr(flags, limit)
+        if most is not None:
+            if most < 0:
+                raise ConfigError(f"{limit} {most}; expected a whole number from 1, or 0 for no limit")
+            specs = {name: replace(spec, **{limit: most}) for name, spec in specs.items()}
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
         engine=replace(
@@ -326,76 +255,10 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-# ---- the file
-
-
-def _read(path: Path | str | None) -> tuple[_File, str]:
-    named = path or os.environ.get("RAGSTONE_CONFIG")
-    origin = Path(named) if named else Path(FILE)
-    if not named and not origin.exists():
-        return _File(), FILE
-    try:
-        table = tomllib.loads(origin.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(f"{origin}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{origin}: not TOML: {error}") from error
-    try:
-        return _File.model_validate(table), str(origin)
-    except ValidationError as error:
-        # Without its cause: that would show all of the table, a key that was put there by mistake too.
-        raise ConfigError(f"{origin}: {_first(error, table)}") from None
-
-
-def _first(error: ValidationError, table: Mapping[str, Any]) -> str:
-    problem = error.errors()[0]
-    where = _place(problem["loc"], table)
-    if problem["type"] == "missing":
-        return f"{where}: field required"
-    if problem["loc"][-1] == "api_key_env":
-        return f"{where}: expected the name of a variable that holds the key, and not the key"
-    if problem["type"] == "extra_forbidden":
-        parent = problem["loc"][:-1]
-        known = _known(parent)
-        near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)
-        return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
-    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    found = problem.get("input")
-    if problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:]):
-        # A text in the place of a judge's setting may be a key; it is not repeated.
-        return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
-    return f"{where} = {found!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
-
-
-def _place(loc: tuple[int | str, ...], table: Any) -> str:
-    """The setting's name as the file has it; pydantic also names the form of a value that it tried."""
-    parts = []
-    for part in loc:
-        parts.append(str(part))
-        table = table.get(part) if isinstance(table, dict) else None
-        if not isinstance(table, dict):
-            break
-    return ".".join(parts)
-
-
-def _known(parent: tuple[int | str, ...]) -> list[str]:
-    tables: dict[str, type[BaseModel]] = {
-        "run": _Run,
-        "panel": _Panel,
-        "judges": _Judge,
-        "price": _Price,
-        "prompts": _Prompts,
-    }
-    model: type[BaseModel] = _File
-    for part in parent:
-        model = tables.get(str(part), model)
-    return sorted(model.model_fields)
-
-
 # ---- metrics
 
 
-def _metrics(file: _File, flags: Flags, origin: str) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+def _metrics(file: FileTable, flags: Flags, origin: str) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     given = flags.metrics if flags.metrics is not None else _listed(file.run.metrics)
     chosen = tuple(name for item in given for name in re.split(r"[,\s]+", item) if name)
     if not chosen:
@@ -476,7 +339,7 @@ def _panel(text: str) -> tuple[str, ...]:
     return tuple(name for part in text.split(",") if (name := part.strip().strip("\"'")))
 
 
-def _spec(name: str, file: _File) -> Spec:
+def _spec(name: str, file: FileTable) -> Spec:
     table = file.judges.get(name)
     if table is None:
         if file.judges and ":" not in name and name != DEFAULT_JUDGE:
@@ -505,6 +368,8 @@ def _spec(name: str, file: _File) -> Spec:
             base_url=table.base_url,
             api_key_env=table.api_key_env,
             concurrency=table.concurrency,
+            rpm=table.rpm,
+            tpm=table.tpm,
             timeout=float(table.timeout),
             temperature=None if isinstance(table.temperature, str) else float(table.temperature),
             max_tokens=table.max_tokens,
@@ -515,7 +380,7 @@ def _spec(name: str, file: _File) -> Spec:
     )
 
 
-def _prompt_tables(file: _File, name: str, origin: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _prompt_tables(file: FileTable, name: str, origin: str) -> list[tuple[str, Mapping[str, Any]]]:
     """What the file says of a judge's prompts: its own table, then that of all judges."""
     tables = [(f"{origin}: prompts", file.prompts)]
     if name in file.judges:
@@ -523,7 +388,7 @@ def _prompt_tables(file: _File, name: str, origin: str) -> list[tuple[str, Mappi
     return [(where, table.model_dump(exclude_none=True)) for where, table in tables]
 
 
-def _price(price: _Price | None) -> tuple[float, ...] | None:
+def _price(price: PriceTable | None) -> tuple[float, ...] | None:
     if price is None:
         return None
     cached = () if price.cached is None else (float(price.cached),)
@@ -538,7 +403,7 @@ def _priced(spec: Spec) -> Spec:
 # ---- small things
 
 
-def _limits(run: _Run, flags: Flags) -> Limits:
+def _limits(run: RunTable, flags: Flags) -> Limits:
     """The budget; a flag wins over the file, limit by limit."""
     cost = run.max_cost if flags.max_cost is None else flags.max_cost
     calls = run.max_calls if flags.max_calls is None else flags.max_calls

@@ -66,7 +66,8 @@ class BackendError(JudgeError):
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
     ``hint``: what the user can do. ``too_long``: the request is longer than the model takes. ``spent``: the tokens
     that the endpoint counted all the same (input, output, cached, reasoning), where it did. ``lost``: the request went
-    out and no reply came, so that nobody knows whether it was charged for.
+    out and no reply came, so that nobody knows whether it was charged for. ``status``: the HTTP status, 0 where there
+    was none. ``allowance``: what the endpoint said is left of its limits.
     """
 
     def __init__(
@@ -81,6 +82,8 @@ class BackendError(JudgeError):
         too_long: bool = False,
         spent: tuple[int | None, int | None, int | None, int | None] | None = None,
         lost: bool = False,
+        status: int = 0,
+        allowance: object = None,
     ) -> None:
         self.retryable = retryable
         self.fatal = fatal
@@ -89,6 +92,8 @@ class BackendError(JudgeError):
         self.too_long = too_long
         self.spent = spent
         self.lost = lost
+        self.status = status
+        self.allowance = allowance
         super().__init__(message, judge=judge)
 
 

@@ -185,5 +185,5 @@ def test_money_is_shown_against_the_budget_or_the_estimate() -> None:
     assert "$0.50" in watch.counts()
     tally.expected = 2.0
     assert "$0.50 of about $2.00" in watch.counts()
-    tally.limit = 2.5
+    tally.budget = 2.5
     assert "$0.50 of at most $2.50" in watch.counts()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, ragstone
 
-from ragstone import config
+from ragstone import config, settings
 from ragstone.config import Flags, RunSpec, resolve
 from ragstone.judges.spec import PRESETS, Spec
 from ragstone.metrics import catalogue
@@ -103,7 +103,7 @@ def test_a_judge_is_checked_with_one_question(monkeypatch: pytest.MonkeyPatch) -
 
 
 def template() -> str:
-    return resources.files("ragstone").joinpath(config.FILE).read_text(encoding="utf-8")
+    return resources.files("ragstone").joinpath(settings.FILE).read_text(encoding="utf-8")
 
 
 def test_init_writes_once() -> None:
@@ -135,16 +135,16 @@ def test_every_commented_setting_is_usable_as_it_stands() -> None:
 def test_every_setting_stands_in_the_file_with_its_default() -> None:
     """No setting of the configuration or parameter of a metric is missing, and no default is wrong."""
     full = tomllib.loads(SETTING.sub("", template()))
-    for table, model in (("run", config._Run), ("panel", config._Panel)):
+    for table, model in (("run", settings.RunTable), ("panel", settings.PanelTable)):
         assert set(full[table]) == set(model.model_fields)
-    assert set(full) == set(config._File.model_fields)
-    assert set(full["judges"]["mine"]) == set(config._Judge.model_fields)
+    assert set(full) == set(settings.FileTable.model_fields)
+    assert set(full["judges"]["mine"]) == set(settings.JudgeTable.model_fields)
     shown = full["run"]
-    assert (shown["metrics"], shown["judge"], shown["store"]) == ("auto", config.DEFAULT_JUDGE, str(config.STORE))
-    assert (shown["on_error"], shown["on_empty"]) == (config._Run().on_error, config._Run().on_empty)
-    assert full["panel"]["aggregate"] == config._Panel().aggregate
+    assert (shown["metrics"], shown["judge"], shown["store"]) == ("auto", settings.DEFAULT_JUDGE, str(config.STORE))
+    assert (shown["on_error"], shown["on_empty"]) == (settings.RunTable().on_error, settings.RunTable().on_empty)
+    assert full["panel"]["aggregate"] == settings.PanelTable().aggregate
     for name in ("concurrency", "timeout", "temperature", "max_tokens"):
-        assert full["judges"]["mine"][name] == config._Judge.model_fields[name].default
+        assert full["judges"]["mine"][name] == settings.JudgeTable.model_fields[name].default
     assert set(full["metrics"]) == set(catalogue())
     for name, metric in catalogue().items():
         defaults = {parameter.name: parameter.default for parameter in fields(metric)}

@@ -84,14 +84,17 @@ def test_a_broken_connection_or_reply_is_tried_again(fault: str) -> None:
 
 @pytest.mark.parametrize("as_date", [False, True])
 def test_retry_after_is_obeyed(as_date: bool) -> None:
-    """Whether in seconds or as a date, nothing is sent again before the time that the endpoint named."""
+    """Whether in seconds or as a date, nothing is sent before the time that the endpoint named, also to others.
+
+    The second call goes out when the first one's pause is over, and is asked to wait in turn.
+    """
     with FakeServer(rate_429=1.0, retry_after=1, retry_after_date=as_date) as server:
         begun = time.monotonic()
         outcome = weigh(records(2), WHOLE, prompted(server))
         took = time.monotonic() - begun
         assert server.seen == {429: 2, 200: 2}
     assert outcome.statuses == ["scored"] * 2
-    assert 0.9 <= took < 4
+    assert 0.9 <= took < 8
     assert dict(outcome.tally.retry_causes) == {"HTTP 429": 2}
 
 
@@ -183,8 +186,7 @@ def test_a_wrong_key_stops_the_run_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     with FakeServer(api_key="right", latency=0.01) as server:
         judge = build(replace(parse(f"openai:any@{server.url}"), concurrency=2))
         outcome = weigh(records(20), CLAIMS, judge)
-        assert server.seen[401] <= 2
-        assert server.count == 0
+        assert server.seen == {401: 1}
     assert isinstance(outcome.error, BackendError)
     assert outcome.error.fatal
     assert "HTTP 401: Incorrect API key provided." in str(outcome.error)
@@ -199,14 +201,14 @@ def test_an_unknown_model_stops_the_run_at_once() -> None:
 
 
 def test_a_dead_endpoint_stops_the_run() -> None:
-    """After three calls in a row that failed for good nothing more is begun, and the message says why."""
+    """After six attempts in a row one call goes at a time, and after four of those nothing more is begun."""
     script = Stubborn(retryable())
     settings = replace(QUICK, tries=2, dead_after=3)
     outcome = weigh(records(50), WHOLE, ScriptedJudge(script, concurrency=1), settings=settings)
-    assert len(script.asked) < 25, "of fifty records with two tries each"
+    assert len(script.asked) == 10, "of fifty records with two tries each"
     assert isinstance(outcome.error, BackendError)
     assert outcome.error.fatal
-    assert "3 calls in a row failed after up to 2 tries" in str(outcome.error)
+    assert "10 attempts in a row failed" in str(outcome.error)
 
 
 def test_nobody_listening_stops_the_run() -> None:

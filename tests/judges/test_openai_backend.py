@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import BackendError
-from ragstone.judges import openai
+from ragstone.judges import limits, openai
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.testing import FakeServer, Scripted
@@ -277,7 +277,9 @@ def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
         (503, True, False, ""),
         (504, True, False, ""),
         (529, True, False, ""),
+        (521, True, False, ""),
         (501, False, False, ""),
+        (505, False, False, ""),
     ],
 )
 def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hint: str) -> None:
@@ -352,7 +354,7 @@ def test_a_date_that_is_past_is_no_wait() -> None:
 
 @given(st.text() | st.from_regex(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d( GMT| -0000)?", fullmatch=True))
 def test_any_retry_after_is_seconds_or_nothing(given_text: str) -> None:
-    seconds = openai._retry_after({"Retry-After": given_text})
+    seconds = limits.retry_after({"Retry-After": given_text})
     assert seconds is None or 0 <= seconds < float("inf")
 
 

@@ -295,3 +295,28 @@ def test_a_megabyte_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(monkeypatch)
     assert failure("{" * 1_000_000) == "the reply has 1000000 characters; at most 400000 are read"
     assert meter.scanned == meter.mended == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"claims": [{"sentence": 1, "claim": "The lid is steel."}, {"sentence": 2, "claim": "The lid',
+        '{"claims": [{"sentence": 1, "claim": "The lid is steel."}',
+        '{"claims": [{"sentence": 1, "claim": "The lid is steel."},',
+        '{"claims": ["The lid is steel.", "The lid is round."',
+        '```json\n{"claims": ["The lid is steel.",\n```',
+        '{"claims": [{"sentence": 1',
+    ],
+)
+def test_a_list_that_breaks_off_is_no_answer(text: str) -> None:
+    """Mended, it would be half of the claims and look like all of them."""
+    with pytest.raises(ParseError):
+        read_object(text, "claims")
+
+
+def test_a_label_that_breaks_off_is_no_label() -> None:
+    """What begins as one label may have been another."""
+    with pytest.raises(ParseError):
+        read_object('{"verdicts": {"1": {"label": "no', "verdicts")
+    with pytest.raises(ParseError):
+        read_object('{"verdicts": {"1": {"label": 1', "verdicts")

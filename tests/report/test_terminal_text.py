@@ -158,6 +158,23 @@ def test_progress_fits_and_says_what_is_done(columns: int, monkeypatch: pytest.M
         assert part in line
 
 
+@pytest.mark.parametrize(("columns", "lines"), [(40, 3), (60, 3), (120, 2)])
+def test_progress_says_what_limits_the_run(columns: int, lines: int) -> None:
+    """Behind the counts where there is room, else on a line of its own; and gone with the limit."""
+    tally = Tally(sent=90, replayed=7, retried=30)
+    held = ["600 requests a minute"]
+    tally.limit = lambda: held[0]
+    watch = Watch(tally, 500, "records.jsonl")
+    found = drawn(watch, Look(columns))
+    assert len(found) == lines
+    assert all(line.cell_len <= columns for line in found)
+    assert found[-1].plain.endswith("limit: 600 requests a minute")
+    assert watch.line().endswith("limit: 600 requests a minute")
+    held[0] = ""
+    assert len(drawn(watch, Look(columns))) == 2
+    assert "limit" not in watch.line()
+
+
 def test_causes_are_counted_without_their_counts_and_within_bounds() -> None:
     """What is simply scored is no cause, and a flood of different reasons does not grow."""
     causes = Causes()

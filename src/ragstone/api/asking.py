@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.api.estimating import judge_price
-from ragstone.config import FILE, Flags, resolve
+from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
@@ -19,6 +19,7 @@ from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
 from ragstone.report.estimate import JudgePrice, price_said
 from ragstone.report.known import KnownJudge
+from ragstone.settings import FILE
 from ragstone.types import Passage, Span, Unit
 
 

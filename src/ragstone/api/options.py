@@ -51,10 +51,11 @@ class Options:
     everything is asked, from 1. ``only_failed`` takes over the results of an earlier run, by its number or name, or
     the last of this input where it is True, and weighs only what failed in it.
 
-    ``max_cost`` in dollars,
-    ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be asked for in this run:
-    BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run estimated first, so that
-    the bill can be held against it; unless said, it is where that is done quickly and the run may cost something.
+    ``rpm`` and ``tpm`` are the most requests and tokens in any 60 seconds, of all judges at one endpoint with one
+    key. ``max_cost`` in dollars, ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be
+    asked for in this run: BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run
+    estimated first, so that the bill can be held against it; unless said, it is where that is done quickly and the run
+    may cost something.
     """
 
     metrics: Sequence[str] | None = None
@@ -65,6 +66,8 @@ class Options:
     on_error: Literal["stop", "skip"] | None = None
     on_empty: Literal["null", "zero", "one"] | None = None
     concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
     store: Path | str | None = None
     config: Path | str | None = None
     out: Path | str | None = None
@@ -142,6 +145,8 @@ class Options:
             on_error=self.on_error,
             on_empty=self.on_empty,
             concurrency=self.concurrency,
+            rpm=self.rpm,
+            tpm=self.tpm,
             store=self.store,
             config=self.config,
             nuggets=self.nuggets,

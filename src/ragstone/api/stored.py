@@ -6,10 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
-from ragstone.config import FILE, Flags, resolve
+from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError
 from ragstone.report.export import export, export_to
 from ragstone.report.run import Run, find_run
+from ragstone.settings import FILE
 from ragstone.store import Store
 
 

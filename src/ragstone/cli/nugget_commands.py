@@ -28,10 +28,12 @@ from ragstone.cli.options import (
     Prompts,
     Quiet,
     Refresh,
+    Rpm,
     Sets,
     StorePath,
     StructuredAnswers,
     TakingOver,
+    Tpm,
     examples,
     run_of,
 )
@@ -94,6 +96,8 @@ def create(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -127,6 +131,8 @@ def create(
         max_cost=max_cost,
         max_calls=max_calls,
         max_tokens=max_tokens,
+        rpm=rpm,
+        tpm=tpm,
     )
 
 
@@ -165,6 +171,8 @@ def assign(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
     name: Name = "",
     only_failed: OnlyFailed = None,
     refresh: Refresh = False,
@@ -202,6 +210,8 @@ def assign(
         max_cost=max_cost,
         max_calls=max_calls,
         max_tokens=max_tokens,
+        rpm=rpm,
+        tpm=tpm,
         name=name,
         only_failed=run_of(only_failed),
         refresh=refresh,

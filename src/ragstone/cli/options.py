@@ -80,6 +80,12 @@ Estimated: TypeAlias = Annotated[
         "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
     ),
 ]
+Rpm: TypeAlias = Annotated[
+    int | None, typer.Option("--rpm", metavar="N", min=0, help="The most requests a minute to each endpoint and key.")
+]
+Tpm: TypeAlias = Annotated[
+    int | None, typer.Option("--tpm", metavar="N", min=0, help="The most tokens a minute, in and out, to each of them.")
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

@@ -66,7 +66,7 @@ class Budget:
         self._held = Amount()
         self._longest: dict[str, int] = {}
         self._waiting: list[asyncio.Future[None]] = []
-        tally.limit = limits.cost
+        tally.budget = limits.cost
         if limits.cost is None:
             return
         for judge in judges:

@@ -1,24 +1,261 @@
-"""The one place where a call waits for its turn: concurrency, and where rates and budgets belong."""
+"""The one place where a call waits for its turn at an endpoint, and where it is known what holds it.
+
+Every attempt of every call passes here, and a call that waits to be tried again has left. Promises: turns are given
+in the order of asking; who gives up waiting takes nobody's turn; what the endpoint says with one reply (wait, too
+many, not there) holds for all calls to it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from ragstone.engine.breaker import GRACE, Breaker
+from ragstone.engine.pace import Charge, Pace, Width
+from ragstone.engine.weight import Weight, request_tokens, room
+from ragstone.errors import BackendError
+from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply
+
+TOO_MANY: Final = (429, 503, 529)
+"""What endpoints answer when they have more calls than they can take."""
+
+
+class Turn:
+    """One attempt inside a gate."""
+
+    __slots__ = ("begun", "charge", "era", "variance")
+
+    def __init__(self, begun: float, era: int, charge: Charge, variance: float) -> None:
+        self.begun = begun
+        self.era = era
+        self.charge = charge
+        self.variance = variance
 
 
 class Gate:
-    """Lets at most ``concurrency`` calls through to one backend at a time.
+    """Lets calls through to one endpoint: so many at a time, so many a minute, and none while it asks for quiet.
 
-    Every attempt of every call to the backend passes here, and a call that waits to be tried again has left.
+    ``shown`` is whether its limits are of interest: those of a judge on this machine are not.
     """
 
-    def __init__(self, concurrency: int) -> None:
-        self._places = asyncio.Semaphore(concurrency)
-
-    async def __aenter__(self) -> None:
-        await self._places.acquire()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self,
+        concurrency: int,
+        breaker: Breaker,
+        *,
+        rpm: int = 0,
+        tpm: int = 0,
+        shown: bool = True,
+        name: str = "",
     ) -> None:
-        self._places.release()
+        self.name = name
+        self.shown = shown
+        self.width = Width(concurrency)
+        self.pace = Pace(rpm, tpm)
+        self.weight = Weight()
+        self.breaker = breaker
+        self.in_flight = 0
+        self._loop = asyncio.get_running_loop()
+        self._clock = self._loop.time
+        self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._held = ""
+        self._variance = 0.0
+        self._reopens = 0.0
+        self._word: BackendError | None = None
+
+    async def enter(self, call: Call) -> Turn:
+        """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
+
+        Raises the endpoint's own BackendError where it asked for more patience than a call has.
+        """
+        if self._reopens and self._clock() < self._reopens:
+            assert self._word is not None
+            raise self._word
+        if not self._waiting:
+            turn = self._turn(call)
+            if turn is not None:
+                return turn
+        place: asyncio.Future[Turn] = self._loop.create_future()
+        self._waiting.append((place, call))
+        self._let_in()
+        try:
+            return await place
+        except asyncio.CancelledError:
+            # The turn came as the call was called off.
+            if place.done() and not place.cancelled() and place.exception() is None:
+                self.abandoned(place.result())
+            raise
+
+    def answered(self, turn: Turn, call: Call, reply: Reply) -> None:
+        """A reply came."""
+        self._left(turn)
+        self.width.grow()
+        self.breaker.answered()
+        tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
+        self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
+        if reply.allowance is not None:
+            self.pace.hear(self._clock(), turn.charge, reply.allowance)
+        if self._waiting:
+            self._let_in()
+
+    def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
+        """No reply came; ``backoff`` gives the seconds before the next of so many tries."""
+        now = self._clock()
+        self._left(turn)
+        # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
+        self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
+        if isinstance(error.allowance, Allowance):
+            self.pace.hear(now, turn.charge, error.allowance)
+        if error.status in TOO_MANY:
+            self.width.fall(turn.era, self.in_flight + 1, f"HTTP {error.status}")
+        if error.retry_after is not None:
+            if error.retry_after > self.breaker.deadline:
+                self._shut(now + error.retry_after, error)
+            else:
+                self.pace.pause(now, error.retry_after)
+        if error.fatal:
+            pass  # nobody follows; whoever waits is told so when its turn comes
+        elif not error.retryable or error.status == 429:  # it is there, and knows what it wants
+            self.breaker.answered()
+        elif self.breaker.failed(turn.begun, now):
+            self.pace.pause(now, backoff(max(1, self.breaker.tries)))
+        if self._waiting:
+            self._let_in()
+
+    def abandoned(self, turn: Turn) -> None:
+        """The call was called off, or never sent; that says nothing about the endpoint."""
+        self._left(turn)
+        if self._waiting:
+            self._let_in()
+
+    def quiet(self) -> float:
+        """Seconds for which nothing is sent, because the endpoint asked for that."""
+        return self.pace.paused(self._clock())
+
+    def limit(self) -> str:
+        """What holds calls at this moment, in a few words for the user; empty when nothing does."""
+        if not self.shown or not self._held:
+            return ""
+        left = self.quiet()
+        if self.breaker.failures and self.breaker.alone:
+            return "no answer, one call at a time"
+        if left > 0:
+            return f"endpoint asked to wait {left:.0f} s" if left >= 1 else "endpoint asked to wait"
+        if self._held == "rpm" and self.pace.requests is not None:
+            return _a_minute(self.pace.requests.limit, "request")
+        if self._held == "tpm" and self.pace.tokens is not None:
+            return _a_minute(self.pace.tokens.limit, "token")
+        if self._held in ("requests left", "tokens left"):
+            return f"endpoint has no {self._held}"
+        if self.width.now < self.width.most:
+            return f"concurrency {int(self.width.now)} of {self.width.most} after {self.width.cause}"
+        return f"concurrency {self.width.most}"
+
+    # ---- turns
+
+    def _turn(self, call: Call) -> Turn | None:
+        """A turn if there is one now."""
+        if self.in_flight >= (1 if self.breaker.alone else int(self.width.now)):
+            self._held = "concurrency"
+            return None
+        now = self._clock()
+        tokens, variance = self.weight.of(call) if self.pace.counts_tokens else (0, 0.0)
+        wait = self.pace.wait(now, tokens + room(self._variance + variance) if tokens else 0)
+        if wait > 0:
+            self._held = self.pace.why
+            self._look_again(now + wait)
+            return None
+        self.in_flight += 1
+        self._variance += variance
+        if self.breaker.alone and not self.breaker.failures:
+            self._loop.call_later(GRACE, self._accepted)
+        return Turn(now, self.width.era, self.pace.send(now, tokens), variance)
+
+    def _left(self, turn: Turn) -> None:
+        self.in_flight -= 1
+        self._variance -= turn.variance
+
+    def _let_in(self) -> None:
+        waiting = self._waiting
+        while waiting:
+            place, call = waiting[0]
+            if place.done():  # called off while it waited
+                waiting.popleft()
+                continue
+            turn = self._turn(call)
+            if turn is None:
+                return
+            waiting.popleft()
+            place.set_result(turn)
+        self._held = ""
+
+    def _accepted(self) -> None:
+        self.breaker.accepted()
+        self._let_in()
+
+    def _shut(self, until: float, word: BackendError) -> None:
+        """The endpoint asked for more patience than a call has: it is sent nothing, and nobody waits for it."""
+        self._reopens, self._word = until, word
+        while self._waiting:
+            place, _ = self._waiting.popleft()
+            if not place.done():
+                place.set_exception(word)
+        self._held = ""
+
+    def _look_again(self, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(max(0.0, at - self._clock()), self._let_in)
+
+
+class Gates:
+    """The gate of each backend; those with the same address and key have one, with the strictest of their limits."""
+
+    def __init__(self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float) -> None:
+        groups: dict[str, list[Backend]] = {}
+        names: dict[str, str] = {}
+        for backend, name in backends:
+            key = backend.limits.endpoint if isinstance(backend, Limited) else f"#{id(backend)}"
+            groups.setdefault(key, []).append(backend)
+            names.setdefault(key, name)
+        self._gates: dict[int, Gate] = {}
+        self._sharing: dict[int, list[Backend]] = {}
+        for key, group in groups.items():
+            limits = [backend.limits for backend in group if isinstance(backend, Limited)]
+            gate = Gate(
+                min(backend.concurrency for backend in group),
+                Breaker(dead_after, deadline, wary=bool(limits)),
+                rpm=_strictest(limits, "rpm"),
+                tpm=_strictest(limits, "tpm"),
+                shown=bool(limits),
+                name=names[key],
+            )
+            for backend in group:
+                self._gates[id(backend)] = gate
+                self._sharing[id(backend)] = group
+
+    def of(self, backend: Backend) -> Gate:
+        """The gate that the backend's calls pass."""
+        return self._gates[id(backend)]
+
+    def sharing(self, backend: Backend) -> list[Backend]:
+        """The backends that have one gate with this one, itself among them."""
+        return self._sharing[id(backend)]
+
+    def limit(self) -> str:
+        """What holds the run at this moment, by judge where there are several; empty when nothing does."""
+        gates = list(dict.fromkeys(self._gates.values()))
+        held = [(gate.name, limit) for gate in gates if (limit := gate.limit())]
+        several = sum(gate.shown for gate in gates) > 1
+        return ", ".join(f"{name}: {limit}" if several else limit for name, limit in held)
+
+
+def _strictest(limits: list[Limits], name: str) -> int:
+    return min((limit for one in limits if (limit := getattr(one, name))), default=0)
+
+
+def _a_minute(limit: int, what: str) -> str:
+    return f"{limit:,} {what}{'' if limit == 1 else 's'} a minute"

@@ -18,11 +18,12 @@ from typing import Any, Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
-from ragstone.engine.gate import Gate
+from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import Tally
-from ragstone.errors import BackendError, BudgetReached, RagstoneError, StoreError
+from ragstone.engine.writer import Writer
+from ragstone.errors import BackendError, BudgetReached, RagstoneError
 from ragstone.judges.base import (
     Backend,
     Call,
@@ -33,18 +34,17 @@ from ragstone.judges.base import (
     is_inside,
     is_steady,
     reply_from_json,
-    reply_to_json,
 )
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated
-from ragstone.store import CallRow, ResultRow, ScoreRow, Store
+from ragstone.store import ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
 _NO_USAGE = Usage(0, 0)
-LINGER: Final = 0.02
-"""Seconds that a write waits for others to share its commit with."""
+_KEY: Final = (401, 402, 403)
+"""What is refused because of the key or its account, to every judge that has it."""
 
 Cache = Literal["use", "refresh", "off", "offline"]
 """What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
@@ -104,7 +104,7 @@ class Engine:
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
         self.budget = Budget(settings.limits, prices, routes.judges(), self.tally)
-        self._gates: dict[int, Gate] = {}
+        self._gates: Gates | None = None
         self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
@@ -114,21 +114,17 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._unwritten: list[tuple[CallRow, asyncio.Future[None]]] = []
-        self._unwritten_results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
-        self._dirty = asyncio.Event()
-        self._one_group = asyncio.Lock()
+        self._writer = Writer(store, self._halt, replace=settings.cache == "refresh")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
-        self._gates = {id(backend): Gate(backend.concurrency) for backend in backends}
         patient = True
         # Enough records for every place at every endpoint, and some whose next call waits to take one over.
         active = 2 * sum(backend.concurrency for backend in backends) + 8
-        writer = asyncio.create_task(self._write_groups())
+        writer = asyncio.create_task(self._writer.write())
         try:
             async with contextlib.aclosing(self._in_order(iter(jobs), active)) as results:
                 async for weighed in results:
@@ -144,7 +140,7 @@ class Engine:
                 await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
-                await self._write_group()
+                await self._writer.write_group()
         if trouble := self._stop or self._spent:
             raise trouble
 
@@ -355,6 +351,7 @@ class Engine:
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
         # A call is the engine's, not the record's: what is paid for is kept, whoever stops waiting for it.
         task = self._flying[call.key] = asyncio.create_task(self._pay(judge, call))
+        task.add_done_callback(_heard)
         return await asyncio.shield(task)
 
     async def _pay(self, judge: Judge, call: Call) -> Reply | Failed:
@@ -364,7 +361,7 @@ class Engine:
                 usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply.usage))
                 if self.settings.cache != "off":
-                    await self._keep(call, reply)
+                    await self._writer.call(call, reply)
         except RagstoneError as error:
             self._halt(error)
             raise
@@ -389,21 +386,34 @@ class Engine:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
         await asyncio.shield(opening)
 
+    def _gate(self, backend: Backend) -> Gate:
+        """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
+        if self._gates is None:
+            named = ((judge.backend, judge.name) for judge in self.routes.judges())
+            self._gates = Gates(named, self.settings.dead_after, self.settings.deadline)
+            self.tally.limit = self._gates.limit
+        return self._gates.of(backend)
+
     async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
         assert self._loop is not None
         backend = judge.backend
-        gate = self._gates[id(backend)]
+        gate = self._gate(backend)
         end: float | None = None
         for attempt in range(1, self.settings.tries + 1):
+            turn: Turn | None = None
             try:
                 await self._open(backend)
-                async with gate, self.budget.place(judge, call) as place:
+                queued = self._loop.time()
+                turn = await gate.enter(call)
+                async with self.budget.place(judge, call) as place:
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
-                    end = end or self._loop.time() + self.settings.deadline
+                    # Waiting for a turn, and for money that others may not need, is not the call's own time.
+                    begun = self._loop.time()
+                    end = begun + self.settings.deadline if end is None else end + begun - queued
                     place.send()
-                    reply = await self._attempt(backend, call, end)
+                    reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
                     place.settle(reply.usage)
             except BudgetReached:
                 raise
@@ -412,8 +422,15 @@ class Engine:
                 if trouble.spent is not None:
                     usage = Usage(*trouble.spent)
                     self.tally.waste(call.judge, call.task, usage, self._cost(judge, usage))
+                if turn is not None:
+                    gate.refused(turn, call, trouble, _backoff)
+                    turn = None
+                if id(backend) in self._down:
+                    return Failed(self._down[id(backend)])
                 if trouble.fatal:
                     return self._lose(judge, trouble)
+                if len(self._flying) > 1 and gate.breaker.dead(self._loop.time()):  # else there is nothing to stop
+                    return self._lose(judge, _lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed"))
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
                 last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
                 if not trouble.retryable or last:
@@ -425,10 +442,15 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
+                gate.answered(turn, call, reply)
+                turn = None
                 self._failures[id(backend)] = 0
                 for note in reply.notes:
                     self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
+            finally:
+                if turn is not None:
+                    gate.abandoned(turn)
         raise AssertionError("the last attempt always returns")
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
@@ -450,73 +472,29 @@ class Engine:
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self.settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
-                hint = error.hint or "what was done is kept; the same command goes on from there"
-                return self._lose(judge, BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint))
+                return self._lose(judge, _lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
+        if error.retry_after is not None and error.retry_after > self.settings.deadline:
+            tried = f" (the endpoint asks to wait {error.retry_after:.0f} s)"
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
-        self._down[id(judge.backend)] = str(error)
+        gates = self._gates
+        shared = gates is not None and (not error.status or error.status in _KEY)
+        lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
+        self._down.update((id(backend), str(error)) for backend in lost)
         for route in self.routes.in_use():
-            if judge in route.judges and all(id(member.backend) in self._down for member in route.judges):
+            if all(id(member.backend) in self._down for member in route.judges):
                 raise error
-        self.tally.notes[f"{judge.name} is left out from here on: {error}"] += 1
+        for member in self.routes.judges():
+            if member.backend in lost:
+                self.tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
-
-    # ---- the store
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
         """Have a result written with the next group."""
-        self._unwritten_results.append((run, row, scores))
-        self._dirty.set()
-
-    async def _keep(self, call: Call, reply: Reply) -> None:
-        """Return once the reply is on disk."""
-        assert self._loop is not None
-        durable: asyncio.Future[None] = self._loop.create_future()
-        row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
-        self._unwritten.append((row, durable))
-        self._dirty.set()
-        await durable
-
-    async def _write_groups(self) -> None:
-        """Write what has gathered, again and again: one commit for all that came while the last was on its way."""
-        while True:
-            await self._dirty.wait()
-            await asyncio.sleep(LINGER)
-            await asyncio.shield(asyncio.ensure_future(self._write_group()))
-
-    async def _write_group(self) -> None:
-        async with self._one_group:
-            await self._write_what_is_there()
-
-    async def _write_what_is_there(self) -> None:
-        self._dirty.clear()
-        calls, self._unwritten = self._unwritten, []
-        results, self._unwritten_results = self._unwritten_results, []
-        if not calls and not results:
-            return
-        assert self._loop is not None
-        trouble: StoreError | None = None
-        try:
-            # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
-            # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
-            await self._loop.run_in_executor(None, self.store.begin)
-            self.store.insert([row for row, _ in calls], results, replace=self.settings.cache == "refresh")
-            await self._loop.run_in_executor(None, self.store.commit)
-        except StoreError as error:
-            trouble = error
-        except Exception as error:  # noqa: BLE001 - the edge: whoever waits for the disk must hear of any trouble
-            trouble = StoreError(f"{self.store.path}: cannot write ({type(error).__name__}: {error})")
-        if trouble is not None:
-            self._halt(trouble)
-        for _, durable in calls:
-            if not durable.done():
-                if trouble is None:
-                    durable.set_result(None)
-                else:
-                    durable.set_exception(trouble)
+        self._writer.result(run, row, scores)
 
     def _halt(self, error: RagstoneError) -> None:
         """Stop; where a budget is reached, begin no record any more and let those finish that can."""
@@ -529,6 +507,12 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
+
+
+def _heard(task: asyncio.Task[Reply | Failed]) -> None:
+    """What ended the run is raised where the run ends, also when nobody waits for this call any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _all(coroutines: Sequence[Any]) -> list[Any]:
@@ -555,6 +539,14 @@ def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
+
+
+def _lost(judge: Judge, error: BackendError, count: str) -> BackendError:
+    """What ends the use of an endpoint that does not answer."""
+    hint = error.hint or "what was done is kept; the same command goes on from there"
+    if error.retry_after is not None:
+        hint = f"the endpoint asks to wait {error.retry_after:.0f} s; what was done is kept, the same command goes on"
+    return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 
 def _backoff(attempt: int) -> float:

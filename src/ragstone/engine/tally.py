@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,8 +58,9 @@ class Tally:
 
     ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
-    ``lost_dollars`` may have been charged for them (None: unknown). ``limit`` is the budget in dollars, if any,
-    ``expected`` what the run was estimated to cost.
+    ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in dollars, if there is one,
+    ``expected`` what the run was estimated to cost. ``limit`` says what holds the run at the
+    moment it is asked, in a few words; empty when nothing does.
     """
 
     records: int = 0
@@ -73,11 +75,12 @@ class Tally:
     unusable: Spent = field(default_factory=Spent)
     lost: int = 0
     lost_dollars: float | None = 0.0
-    limit: float | None = None
+    budget: float | None = None
     expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    limit: Callable[[], str] = str
 
     @property
     def anything(self) -> bool:

@@ -58,11 +58,44 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """How much of a limit is left, in requests or tokens, and the seconds until it is whole again.
+
+    ``limit`` is the whole of it, 0 where that was not said.
+    """
+
+    amount: int
+    reset: float
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an endpoint said, with one reply, is left of its own limits; None where it did not say."""
+
+    requests: Left | None = None
+    tokens: Left | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the user allows an endpoint, each in any 60 seconds; 0 is no limit.
+
+    ``endpoint`` is its address together with a digest of its key: backends that are equal in it share their limits.
+    """
+
+    endpoint: str
+    rpm: int = 0
+    tpm: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came back: the answer's text, kept apart from any reasoning.
 
     ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
-    to be left out of the request for the endpoint to take it.
+    to be left out of the request for the endpoint to take it. ``requests``, how many were sent for it, and
+    ``allowance`` are of the moment, and are not kept.
     """
 
     text: str
@@ -70,6 +103,8 @@ class Reply:
     reasoning: str = ""
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    requests: int = 1
+    allowance: Allowance | None = None
 
 
 def reply_to_json(reply: Reply, units: int = 0) -> bytes:
@@ -150,6 +185,16 @@ def is_inside(backend: Backend) -> bool:
 def is_steady(backend: Backend) -> bool:
     """Whether it always answers the same, so that asking it again tells nothing."""
     return bool(getattr(backend, "steady", False))
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
+
+    @property
+    def limits(self) -> Limits:
+        """Its limits; known before it is opened."""
+        ...
 
 
 class Judge(Protocol):

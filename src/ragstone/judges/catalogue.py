@@ -32,6 +32,8 @@ def build(spec: Spec) -> Judge:
         concurrency=spec.concurrency,
         timeout=spec.timeout,
         required=("response_format",) if spec.structured == "schema" else (),
+        rpm=spec.rpm,
+        tpm=spec.tpm,
     )
     settings = Settings(
         spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra, spec.choice,

@@ -8,24 +8,25 @@ another try, those that end one call, and those that end the run; redirects are 
 
 from __future__ import annotations
 
-import email.utils
-import math
+import hashlib
+import itertools
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from ragstone.errors import BackendError
-from ragstone.judges.base import Call, Reply, Usage
+from ragstone.judges.base import Allowance, Call, Limits, Reply, Usage
+from ragstone.judges.limits import allowance, retry_after
 
 if TYPE_CHECKING:
     import aiohttp
     import yarl
 
-RETRYABLE: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
+"""Statuses after which the same request may succeed; what a server does not implement it will not have later."""
 LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
@@ -62,6 +63,8 @@ class OpenAIBackend:
         timeout: float = 120.0,
         required: Sequence[str] = (),
         bounded: bool = False,
+        rpm: int = 0,
+        tpm: int = 0,
     ) -> None:
         self.url = base_url.rstrip("/") + "/chat/completions"
         self.judge = judge
@@ -70,12 +73,21 @@ class OpenAIBackend:
         self.concurrency = concurrency
         self.timeout: float | None = timeout
         self.bounded = bounded
+        self.rpm = rpm
+        self.tpm = tpm
         self._headers = dict(headers or {})
         self._required = frozenset(required)
         self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
         self._address: yarl.URL | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """Its limits, shared by all that have the same address and key."""
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        return Limits(f"{self.url} {digest}", self.rpm, self.tpm)
 
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
@@ -119,10 +131,10 @@ class OpenAIBackend:
     async def send(self, call: Call) -> Reply:
         """Ask once; BackendError for anything but an answer."""
         body = self._fitting(call.body) if self._refused else call.body
-        while True:
+        for requests in itertools.count(1):
             status, headers, data = await self._post(body)
             if status == 200:
-                return self._reply(data)
+                return self._reply(data, requests, allowance(headers))
             refused = self._refusal(status, data, body)
             if refused is None:
                 raise self._error(status, headers, data)
@@ -135,6 +147,7 @@ class OpenAIBackend:
                 )
             self._refused.update(refused)
             body = self._fitting(call.body)
+        raise AssertionError("there is always another request, or an end")
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         import aiohttp  # noqa: PLC0415 - loaded already by open
@@ -202,7 +215,7 @@ class OpenAIBackend:
 
     # ---- answers
 
-    def _reply(self, data: bytes) -> Reply:
+    def _reply(self, data: bytes, requests: int, left: Allowance | None) -> Reply:
         try:
             answer = orjson.loads(data)
             choice = answer["choices"][0]
@@ -228,6 +241,8 @@ class OpenAIBackend:
             reasoning=reasoning if isinstance(reasoning, str) else "",
             usage=_usage(answer.get("usage")),
             notes=notes,
+            requests=requests,
+            allowance=left,
         )
 
     def _error(self, status: int, headers: Mapping[str, str], data: bytes) -> BackendError:
@@ -259,9 +274,11 @@ class OpenAIBackend:
             judge=self.judge,
             retryable=retryable,
             fatal=fatal,
-            retry_after=_retry_after(headers) if retryable else None,
+            retry_after=retry_after(headers) if retryable else None,
             hint=hint,
             too_long=too_long,
+            status=status,
+            allowance=allowance(headers),
         )
 
     def _without_key(self, text: str) -> str:
@@ -328,19 +345,6 @@ def _said(error: Mapping[str, Any]) -> str:
 
 def _place(loc: object) -> str:
     return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from either form of Retry-After (RFC 9110, 10.2.3)."""
-    given = headers.get("Retry-After", "").strip()
-    try:
-        seconds = float(given)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _brief(error: Exception) -> str:

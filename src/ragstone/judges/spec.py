@@ -55,7 +55,8 @@ class Spec:
     cached input), in dollars per million tokens where the user gave it. ``choice`` are its prompts and the format of
     its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
-    file of a replay or of labels.
+    file of a replay or of labels. ``rpm`` and ``tpm`` are the most requests and tokens in any
+    60 seconds, 0 for no limit.
     """
 
     name: str
@@ -74,6 +75,8 @@ class Spec:
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, ...] | None = None
     path: str = ""
+    rpm: int = 0
+    tpm: int = 0
 
     @property
     def preset(self) -> Preset:

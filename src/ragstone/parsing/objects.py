@@ -31,6 +31,8 @@ _MARK: Final = re.compile(r'[{}"]|\\.', re.DOTALL)
 _OPENING: Final = re.compile(r"\{(?!\s*\\)")
 """A brace that may open an object; one before a backslash stands in a string of another."""
 _COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
+_LISTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]]', re.DOTALL)
+"""Strings, and the brackets that stand in none."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -59,7 +61,7 @@ def read_object(text: str, key: str, material: Sequence[str] = ()) -> dict[str, 
         if key not in piece or any(_folded(piece) in _folded(other) for other in material):
             continue
         found = _nearly(piece) if closed else None
-        if found is None and len(piece) <= MENDABLE and mendings < MENDINGS:
+        if found is None and len(piece) <= MENDABLE and mendings < MENDINGS and (closed or _nearly_closed(piece)):
             mendings += 1
             found = _mended(piece)
         if isinstance(found, dict) and key in found:
@@ -155,6 +157,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _nearly_closed(text: str) -> bool:
+    """Whether an object that is not closed lacks no more than braces at its end.
+
+    One that breaks off in a text, a label or a list has lost what came after; mended, it would be half an answer
+    that looks like a whole one.
+    """
+    body = text.rstrip("` \t\r\n")
+    lists = end = 0
+    for mark in _LISTS.finditer(body):
+        lists += {"[": 1, "]": -1}.get(mark[0], 0)
+        end = mark.end()
+    return lists <= 0 and (body.endswith("}") or end == len(body))
 
 
 def _mended(text: str) -> Any:

@@ -17,10 +17,11 @@ from ragstone.testing.server import Listener
 
 SHORT = (
     "latency", "rate-429", "rate-500", "rate-truncated", "rate-garbage", "rate-reset", "rate-hang",
-    "rate-empty-choices", "rate-fenced", "rate-think", "rate-reasoning-field", "retry-after", "seed", "capacity",
-    "dead-after", "context-limit", "cached-share", "api-key",
+    "rate-empty-choices", "rate-malformed", "rate-cut", "rate-fenced", "rate-think", "rate-think-fenced",
+    "rate-reasoning-field", "retry-after", "seed", "capacity", "rpm", "tpm", "rate-window", "dead-after",
+    "context-limit", "cached-share", "api-key",
 )  # fmt: skip
-WHOLE = ("seed", "capacity", "dead-after", "context-limit")
+WHOLE = ("seed", "capacity", "rpm", "tpm", "dead-after", "context-limit")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

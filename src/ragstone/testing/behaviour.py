@@ -45,8 +45,11 @@ class Knobs(TypedDict, total=False):
     rate_reset: float
     rate_hang: float
     rate_empty_choices: float
+    rate_malformed: float
+    rate_cut: float
     rate_fenced: float
     rate_think: float
+    rate_think_fenced: float
     rate_reasoning_field: float
     faulty_attempts: float
     seed: int
@@ -60,6 +63,9 @@ class Knobs(TypedDict, total=False):
     known_models: Sequence[str]
     context_limit: int | None
     capacity: int | None
+    rpm: int | None
+    tpm: int | None
+    rate_window: float
     dead_after: int | None
     dead_how: Dying
     usage: bool
@@ -73,8 +79,9 @@ class Knobs(TypedDict, total=False):
 
 FAULTS: Final = (
     "rate_429", "rate_500", "rate_truncated", "rate_garbage", "rate_reset", "rate_hang", "rate_empty_choices",
+    "rate_malformed", "rate_cut",
 )  # fmt: skip
-MANNERS: Final = ("rate_fenced", "rate_think", "rate_reasoning_field")
+MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reasoning_field")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +101,14 @@ class Behaviour:
     - ``rate_reset``: the connection is closed without a reply
     - ``rate_hang``: no reply, ever
     - ``rate_empty_choices``: status 200 and no choice in it
+    - ``rate_malformed``: the answer without its end, though the finish reason is ``stop``
+    - ``rate_cut``: the connection is closed in the middle of the reply
 
     Manners say how a good answer is dressed, and may come together.
 
     - ``rate_fenced``: in a fenced code block, prose before and after
     - ``rate_think``: after a ``<think>`` block that holds a different answer
+    - ``rate_think_fenced``: after such a block, in a fenced code block
     - ``rate_reasoning_field``: with such a text in ``reasoning_content``
 
     What it refuses, each with the status and the error body of the real thing:
@@ -110,6 +120,8 @@ class Behaviour:
     - ``known_models``: any other model
     - ``context_limit``: more prompt tokens than this
     - ``capacity``: with 429, more requests than this at a time
+    - ``rpm``, ``tpm``: with 429, more requests or tokens than this in any ``rate_window`` seconds; replies say in
+      ``x-ratelimit-*`` headers what is left, refusals when to come back
     - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
       stops listening and drops its connections
 
@@ -128,8 +140,11 @@ class Behaviour:
     rate_reset: float = 0.0
     rate_hang: float = 0.0
     rate_empty_choices: float = 0.0
+    rate_malformed: float = 0.0
+    rate_cut: float = 0.0
     rate_fenced: float = 0.0
     rate_think: float = 0.0
+    rate_think_fenced: float = 0.0
     rate_reasoning_field: float = 0.0
     faulty_attempts: float = 1
     seed: int = 0
@@ -143,6 +158,9 @@ class Behaviour:
     known_models: Sequence[str] = ()
     context_limit: int | None = None
     capacity: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    rate_window: float = 60.0
     dead_after: int | None = None
     dead_how: Dying = "503"
     usage: bool = True
@@ -163,6 +181,8 @@ class Behaviour:
         least, most = self.latency if isinstance(self.latency, Sequence) else (self.latency, self.latency)
         if not 0 <= least <= most:
             raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (least, most) pair of them")
+        if not self.rate_window > 0:
+            raise ValueError(f"rate_window: {self.rate_window!r} is no number of seconds")
         if self.dead_how not in ("503", "refuse"):
             raise ValueError(f"dead_how: {self.dead_how!r} is neither '503' nor 'refuse'")
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Unpack
 
 import orjson
 
+from ragstone.testing.allowing import Meter, asked_to_wait
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
 from ragstone.testing.realistic import realistic
 from ragstone.testing.schema import Draws, compiled
@@ -28,19 +29,25 @@ MOST_MAKERS: Final = 256
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
 RESET: Final = "reset"
 HANG: Final = "hang"
+CUT: Final = "cut"
 GONE: Final = "gone"
-"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, client left first."""
+"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
+reply, client left first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What shall happen to one request. ``answered`` is the hash of a request that this answers with 200."""
+    """What shall happen to one request. ``answered`` is the hash of a request that this answers with 200.
+
+    ``tokens`` are those of the request and its reply, 0 where it was refused.
+    """
 
     status: int | str
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     answered: bytes = b""
+    tokens: int = 0
 
 
 class Books:
@@ -51,6 +58,9 @@ class Books:
         self.seen: Counter[int | str] = Counter()
         self.unique: set[bytes] = set()
         self.requests: deque[dict[str, Any]] = deque(maxlen=keep)
+        self.arrivals: deque[tuple[float, int | str, int]] = deque(maxlen=keep)
+        self.begun = time.monotonic()
+        self.meter = Meter()
         self.attempts: Counter[bytes] = Counter()
         self.schemas: dict[bytes, Any] = {}
         self.connections = 0
@@ -100,6 +110,7 @@ class Endpoint:
         }
         if full:
             plain["requests"] = list(books.requests)
+            plain["arrivals"] = [list(arrival) for arrival in books.arrivals]
             plain["hashes"] = sorted(digest.hex() for digest in books.unique)
         return plain
 
@@ -128,7 +139,7 @@ class Endpoint:
         """What shall happen to this request. Header names are in lower case."""
         path, _, query = path.partition("?")
         if path == "/v1/chat/completions":
-            return self._chat(headers, body) if method == "POST" else _not_allowed("POST")
+            return self._noted(self._chat(headers, body)) if method == "POST" else _not_allowed("POST")
         if path == "/v1/models":
             return self._models(headers) if method == "GET" else _not_allowed("GET")
         if path == "/_stats":
@@ -143,6 +154,10 @@ class Endpoint:
                 return _error(400, str(error))
             return Outcome(200, b"{}")
         return _error(404, f"Unknown request URL: {method} {path}.", code="unknown_url")
+
+    def _noted(self, outcome: Outcome) -> Outcome:
+        self.books.arrivals.append((time.monotonic() - self.books.begun, outcome.status, outcome.tokens))
+        return outcome
 
     def _models(self, headers: Mapping[str, str]) -> Outcome:
         if refusal := self._wrong_key(headers):
@@ -176,6 +191,9 @@ class Endpoint:
             return refusal
         if now.capacity is not None and self.in_flight > now.capacity:
             return self._too_many()
+        limited = now.rpm is not None or now.tpm is not None
+        if limited and (refusal := self._beyond_its_rate(prompt_tokens)):
+            return refusal
         self.books.attempts[who] += 1
         attempt = self.books.attempts[who]
         seed = int.from_bytes(who, "big") + (attempt << 7 if now.vary else 0)
@@ -184,9 +202,12 @@ class Endpoint:
         wait = latency if isinstance(latency, int | float) else latency[0] + (latency[1] - latency[0]) * draws.share()
         outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
         digest = hashlib.blake2b(body, digest_size=16).digest() if outcome.status == 200 else b""
-        return replace(
-            outcome, delay=outcome.delay + wait, answered=digest, headers={**now.headers, **dict(outcome.headers)}
-        )
+        headers = {**now.headers, **dict(outcome.headers)}
+        if limited:
+            moment = time.monotonic()
+            self.books.meter.take(moment, outcome.tokens or prompt_tokens)
+            headers = {**headers, **self.books.meter.headers(moment, now.rate_window, now.rpm, now.tpm)}
+        return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers)
 
     # What it refuses
 
@@ -237,6 +258,15 @@ class Endpoint:
             kind="rate_limit_error", code="rate_limit_exceeded", headers=headers,
         )  # fmt: skip
 
+    def _beyond_its_rate(self, tokens: int) -> Outcome | None:
+        now, moment = self.behaviour, time.monotonic()
+        wait = self.books.meter.refusal(moment, now.rate_window, now.rpm, now.tpm, tokens)
+        if not wait:
+            return None
+        said = self.books.meter.headers(moment, now.rate_window, now.rpm, now.tpm)
+        refused = self._too_many()
+        return replace(refused, headers={**asked_to_wait(wait), **said, **refused.headers})
+
     def _unavailable(self) -> Outcome:
         return _error(503, "The server is not available.", kind="server_error", headers=self.behaviour.headers)
 
@@ -281,6 +311,9 @@ class Endpoint:
             if fault == "rate_truncated":
                 text = str(scripted.body)
                 scripted = replace(scripted, body=text[: len(text) // 2], finish="length")
+            elif fault == "rate_malformed":
+                text = str(scripted.body)
+                scripted = replace(scripted, body=text[: 2 * len(text) // 3])
             elif fault == "rate_garbage":
                 scripted = Scripted((PROSE, "", None)[draws.below(3)])
         if scripted.status != 200 or scripted.raw is not None:
@@ -302,7 +335,9 @@ class Endpoint:
             completion["usage"] = dict(scripted.usage)
         elif now.usage:
             completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
-        return Outcome(200, _dumps(completion), scripted.headers, scripted.delay)
+        tokens = prompt_tokens + self._usage(prompt_tokens, content, scripted.reasoning)["completion_tokens"]
+        status = CUT if fault == "rate_cut" else 200
+        return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
 
     def _filled(self, schema: Any, request: dict[str, Any], seed: int) -> Any:
         if self.behaviour.realistic:
@@ -328,9 +363,11 @@ class Endpoint:
 
     def _dressed(self, text: str, schema: Any, seed: int, draws: Draws) -> Scripted:
         now = self.behaviour
-        if not (now.rate_fenced or now.rate_think or now.rate_reasoning_field):
+        if not (now.rate_fenced or now.rate_think or now.rate_think_fenced or now.rate_reasoning_field):
             return Scripted(text)
         fenced, think, aside = draws.share(), draws.share(), draws.share()
+        if now.rate_think_fenced and draws.share() < now.rate_think_fenced:
+            fenced = think = -1.0
         other = '{"answer": "no"}' if schema is None else _text(self._fitting(schema, ~seed))
         thought = f"At first sight this looks right:\n{other}\nBut on reflection it is not."
         if fenced < now.rate_fenced:

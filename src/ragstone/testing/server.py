@@ -161,7 +161,7 @@ class FakeServer:
 
     @property
     def seen(self) -> Counter[int | str]:
-        """How many replies had each status; ``reset``, ``hang`` and ``gone`` (the client left first) too."""
+        """How many replies had each status; ``reset``, ``cut``, ``hang`` and ``gone`` (the client left first) too."""
         return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
 
     @property
@@ -173,6 +173,15 @@ class FakeServer:
     def requests(self) -> list[dict[str, Any]]:
         """The bodies of the last ``keep`` chat requests, whatever became of them, in order of arrival."""
         return list(self._stats(full=True)["requests"])
+
+    @property
+    def arrivals(self) -> list[tuple[float, int | str, int]]:
+        """The last ``keep`` chat requests: when each came, what became of it, and its tokens.
+
+        Seconds are since the start or ``reset``; what became of it is as in ``seen``, as far as it was known then;
+        tokens are those of request and reply, 0 for one that was refused.
+        """
+        return [(at, status, tokens) for at, status, tokens in self._stats(full=True)["arrivals"]]
 
     @property
     def max_in_flight(self) -> int:

@@ -11,7 +11,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Final
 
-from ragstone.testing.endpoint import HANG, RESET, Endpoint, Outcome
+from ragstone.testing.endpoint import CUT, HANG, RESET, Endpoint, Outcome
 
 LARGEST_HEAD: Final = 64 * 1024
 LARGEST_BODY: Final = 50 * 1024 * 1024
@@ -127,6 +127,11 @@ class Connection(asyncio.Protocol):
             self.over = True
             self.transport.abort()
             return
+        if outcome.status == CUT:
+            self.over = True
+            self._write(outcome, close=True)
+            self.transport.close()
+            return
         wish = self.headers.get("connection", "").lower()
         close = wish == "close" or self.line[0] == "HEAD" or (self.line[2] == "HTTP/1.0" and wish != "keep-alive")
         self._write(outcome, close=close)
@@ -139,12 +144,13 @@ class Connection(asyncio.Protocol):
 
     def _write(self, outcome: Outcome, *, close: bool) -> None:
         assert self.transport is not None
-        status = int(outcome.status)
+        status = 200 if outcome.status == CUT else int(outcome.status)
         head = f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\nContent-Length: {len(outcome.body)}\r\n"
         for name, value in {"Content-Type": "application/json", **outcome.headers}.items():
             head += f"{name}: {value}\r\n"
         head += "Connection: close\r\n\r\n" if close else "\r\n"
-        self.transport.write(head.encode("latin-1") + outcome.body)
+        body = outcome.body[: len(outcome.body) // 2] if outcome.status == CUT else outcome.body
+        self.transport.write(head.encode("latin-1") + body)
 
     def _head(self) -> bool:
         """Read the head of a request, if all of it is there."""

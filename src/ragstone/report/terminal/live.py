@@ -60,9 +60,14 @@ class Watch:
 
     def _of(self) -> str:
         """What the money is to be held against: the budget, else what it was estimated at."""
-        if self.tally.limit is not None:
-            return f" of at most {dollars(self.tally.limit)}"
+        if self.tally.budget is not None:
+            return f" of at most {dollars(self.tally.budget)}"
         return f" of about {dollars(self.tally.expected)}" if self.tally.expected else ""
+
+    def limit(self) -> str:
+        """What holds the run at this moment; empty when nothing does."""
+        limit = self.tally.limit()
+        return f"limit: {flat(limit)}" if limit else ""
 
     def _rest(self) -> list[tuple[int, str]]:
         return [(self.tally.replayed, "replayed"), (self.tally.retried, "retried"), (self.tally.failed, "failed")]
@@ -73,6 +78,8 @@ class Watch:
         parts = [f"{number(self.tally.records)} of {plural(self.total, 'record')}", *self.counts()]
         if left is not None:
             parts.append(f"{duration(left)} left")
+        if limit := self.limit():
+            parts.append(limit)
         return ", ".join(parts).replace(NBSP, " ")
 
 
@@ -87,8 +94,8 @@ class Bar:
         yield from drawn(self.watch, look)
 
 
-def drawn(watch: Watch, look: Look) -> tuple[Text, Text]:
-    """The bar, and the counts below it."""
+def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:
+    """The bar, the counts below it, and what limits the run: behind the counts, or below them if they leave no room."""
     counts = watch.counts()
     _, left = watch.look()
     done, total = watch.tally.records, max(1, watch.total)
@@ -107,4 +114,9 @@ def drawn(watch: Watch, look: Look) -> tuple[Text, Text]:
         if below.cell_len + len(piece) > look.width:
             break
         below.append(piece)
+    limit = watch.limit()
+    if limit and below.cell_len + len(separator) + len(limit) <= look.width:
+        below.append(separator + limit)
+    elif limit:
+        return bar, below, Text(f"  {middle(limit, look.width - 2, look.ellipsis)}", style="quiet")
     return bar, below

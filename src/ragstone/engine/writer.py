@@ -1,0 +1,83 @@
+"""What a run has done, on its way to the disk: in groups, one commit for all that came while the last was on its way.
+
+Promises: whoever waits for a reply to be on disk goes on when it is, or hears why it cannot be; the loop never waits
+for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ragstone.errors import RagstoneError, StoreError
+from ragstone.judges.base import Call, Reply, reply_to_json
+from ragstone.store import CallRow, ResultRow, ScoreRow, Store
+
+LINGER: Final = 0.02
+"""Seconds that a write waits for others to share its commit with."""
+
+
+class Writer:
+    """Writes calls and results. ``halt`` is told what ends the run; with ``replace`` a new reply replaces an old one."""
+
+    def __init__(self, store: Store, halt: Callable[[RagstoneError], None], *, replace: bool = False) -> None:
+        self._store = store
+        self._halt = halt
+        self._replace = replace
+        self._calls: list[tuple[CallRow, asyncio.Future[None]]] = []
+        self._results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
+        self._dirty = asyncio.Event()
+        self._one_group = asyncio.Lock()
+
+    def result(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
+        """Have a result written with the next group."""
+        self._results.append((run, row, scores))
+        self._dirty.set()
+
+    async def call(self, call: Call, reply: Reply) -> None:
+        """Return once the reply is on disk; StoreError where it cannot be written."""
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
+        self._calls.append((row, durable))
+        self._dirty.set()
+        await durable
+
+    async def write(self) -> None:
+        """Write what has gathered, again and again, until it is cancelled."""
+        while True:
+            await self._dirty.wait()
+            await asyncio.sleep(LINGER)
+            await asyncio.shield(asyncio.ensure_future(self.write_group()))
+
+    async def write_group(self) -> None:
+        """Write what has gathered, in one commit."""
+        async with self._one_group:
+            await self._write_what_is_there()
+
+    async def _write_what_is_there(self) -> None:
+        self._dirty.clear()
+        calls, self._calls = self._calls, []
+        results, self._results = self._results, []
+        if not calls and not results:
+            return
+        loop = asyncio.get_running_loop()
+        trouble: StoreError | None = None
+        try:
+            # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
+            # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
+            await loop.run_in_executor(None, self._store.begin)
+            self._store.insert([row for row, _ in calls], results, replace=self._replace)
+            await loop.run_in_executor(None, self._store.commit)
+        except StoreError as error:
+            trouble = error
+        except Exception as error:  # noqa: BLE001 - the edge: whoever waits for the disk must hear of any trouble
+            trouble = StoreError(f"{self._store.path}: cannot write ({type(error).__name__}: {error})")
+        if trouble is not None:
+            self._halt(trouble)
+        for _, durable in calls:
+            if not durable.done():
+                if trouble is None:
+                    durable.set_result(None)
+                else:
+                    durable.set_exception(trouble)

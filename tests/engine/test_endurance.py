@@ -1,0 +1,135 @@
+"""What a run does at an endpoint that limits, refuses or dies: few calls, a clean end, and everything kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from dataclasses import replace
+
+import pytest
+from stage import QUICK, jobs, metrics, only, prompted, records, weigh
+
+from ragstone import config
+from ragstone.engine import Engine, Route, Routes
+from ragstone.engine import run as engine_run
+from ragstone.errors import BackendError
+from ragstone.judges.base import Judge
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import parse
+from ragstone.prices import PriceBook
+from ragstone.store import Store
+from ragstone.testing import FakeServer, ScriptedJudge
+
+WHOLE = metrics("response_groundedness")
+REAL = replace(config.ENGINE, deadline=10.0)
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between tries are short, unless the endpoint names one."""
+    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+
+
+def named(server: FakeServer, model: str, **more: int) -> Judge:
+    return build(replace(parse(f"vllm:{model}@{server.url}"), **more))  # type: ignore[arg-type]
+
+
+def test_a_wrong_key_is_heard_from_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though 64 could go at a time, and though the refusal takes a while."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    with FakeServer(api_key="right", latency=0.1) as server:
+        outcome = weigh(records(200), WHOLE, build(parse(f"openai:any@{server.url}")), settings=REAL)
+        assert server.seen == {401: 1}
+    assert isinstance(outcome.error, BackendError)
+    assert outcome.error.hint == "check the key in OPENAI_API_KEY"
+    assert outcome.statuses == []
+
+
+def test_a_key_that_two_judges_have_is_refused_once() -> None:
+    with FakeServer(api_key="right") as server:
+        outcome = weigh(records(20), WHOLE, only(named(server, "a"), named(server, "b")), settings=REAL)
+        assert server.seen == {401: 1}
+    assert outcome.error is not None
+
+
+def test_a_model_that_is_not_there_leaves_the_other_of_the_endpoint() -> None:
+    with FakeServer(known_models=["good"]) as server:
+        outcome = weigh(records(9), WHOLE, only(named(server, "good"), named(server, "bad")), settings=REAL)
+        assert server.count == 9
+    assert outcome.error is None
+    assert set(outcome.statuses) == {"scored"}
+    assert next(note for note in outcome.tally.notes if "is left out" in note).startswith("vllm:bad@")
+
+
+def test_judges_at_one_endpoint_share_its_places() -> None:
+    """Each may have four at a time; together they have four."""
+    with FakeServer(latency=0.02) as server:
+        judges = [named(server, "a", concurrency=4), named(server, "b", concurrency=4)]
+        outcome = weigh(records(20), WHOLE, Routes(Route(tuple(judges)), {}), settings=REAL)
+        assert server.max_in_flight == 4
+    assert outcome.statuses == ["scored"] * 20
+
+
+def test_an_endpoint_down_from_the_start_is_tried_by_one_call_at_a_time() -> None:
+    with FakeServer(dead_after=0) as server:
+        outcome = weigh(records(200), WHOLE, prompted(server), settings=REAL)
+        assert server.seen == {503: 6}
+    assert "HTTP 503: The server is not available. (6 attempts in a row failed)" in str(outcome.error)
+    assert outcome.statuses == []
+
+
+@pytest.mark.parametrize("how", ["503", "refuse"])
+def test_an_endpoint_that_dies_half_way_ends_the_run_and_the_next_goes_on(how: str) -> None:
+    """What was answered is kept; those in flight and a few more are all that is lost; the rest is paid once."""
+    with Store(":memory:") as store:
+        with FakeServer(dead_after=50, dead_how=how, latency=0.01, keep=0) as server:  # type: ignore[arg-type]
+            first = weigh(records(200), WHOLE, prompted(server), store=store, settings=REAL)
+            lost = sum(count for status, count in server.seen.items() if status != 200)
+            assert lost <= 64 + 6
+        assert "attempts in a row failed" in str(first.error)
+        assert set(first.statuses) <= {"scored"}
+        assert len(store.call_keys()) == first.tally.sent == 50
+        with FakeServer(port=int(server.url.rpartition(":")[2].removesuffix("/v1"))) as again:
+            second = weigh(records(200), WHOLE, prompted(again), store=store, settings=REAL)
+            assert again.count == 150
+    assert second.statuses == ["scored"] * 200
+
+
+def test_an_endpoint_that_asks_for_an_hour_gets_no_second_call() -> None:
+    """The run ends, and says for how long."""
+    with FakeServer(rate_429=1.0, retry_after=3600, faulty_attempts=math.inf) as server:
+        outcome = weigh(records(50), WHOLE, prompted(server), settings=REAL)
+        assert server.seen == {429: 1}
+    assert isinstance(outcome.error, BackendError)
+    assert "asks to wait 3600 s" in outcome.error.hint
+
+
+def test_the_rate_of_the_endpoint_is_kept_by_what_it_says() -> None:
+    """Twenty a second, said in headers: hardly anything is refused, though nobody has told us before."""
+    with FakeServer(rpm=20, rate_window=0.5, latency=0.005) as server:
+        outcome = weigh(records(80), WHOLE, prompted(server), settings=REAL)
+        assert server.seen[429] <= 20
+        assert server.count == 80
+    assert outcome.statuses == ["scored"] * 80
+
+
+def test_a_limit_of_ones_own_is_held_and_told() -> None:
+    """Five a minute: five are sent, the sixth waits, and what holds it can be read."""
+
+    async def five(engine: Engine) -> str:
+        async with contextlib.aclosing(engine.run(jobs(records(9), WHOLE))) as results:
+            for _ in range(5):
+                await anext(results)
+            return engine.tally.limit()
+
+    with FakeServer() as server, Store(":memory:") as store:
+        engine = Engine(only(named(server, "m", rpm=5)), store, PriceBook(), REAL)
+        assert asyncio.run(five(engine)) == "5 requests a minute"
+        assert server.seen == {200: 5}
+
+
+def test_a_scripted_judge_has_no_first_call_alone() -> None:
+    """Only an endpoint can refuse a key."""
+    outcome = weigh(records(5), WHOLE, ScriptedJudge({"response_support": "2"}), settings=QUICK)
+    assert outcome.statuses == ["scored"] * 5

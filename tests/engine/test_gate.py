@@ -1,0 +1,317 @@
+"""A gate at work, in virtual time: who waits for what, what holds everybody, and that no turn is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+import virtual
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.engine.breaker import Breaker
+from ragstone.engine.gate import Gate, Gates, Turn
+from ragstone.errors import BackendError
+from ragstone.judges.base import Allowance, Backend, Call, Left, Limits, Reply
+from ragstone.testing import ScriptedJudge
+
+CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
+TOO_MANY = BackendError("HTTP 429", retryable=True, status=429)
+
+
+def half(attempt: int) -> float:
+    return 0.5 * attempt
+
+
+def gate(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0) -> Gate:
+    return Gate(concurrency, Breaker(dead_after, 300.0, wary=wary), rpm=rpm, name="it")
+
+
+def within(work: Callable[[], Awaitable[None]]) -> None:
+    async def all_of_it() -> None:
+        await work()
+
+    virtual.run(all_of_it())
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def test_turns_come_in_the_order_of_asking() -> None:
+    order: list[int] = []
+
+    async def work() -> None:
+        door = gate(1)
+
+        async def one(number: int) -> None:
+            turn = await door.enter(CALL)
+            order.append(number)
+            await asyncio.sleep(1)
+            door.answered(turn, CALL, Reply(""))
+
+        await asyncio.gather(*(one(number) for number in range(5)))
+        assert now() == pytest.approx(5.0)
+
+    within(work)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_what_one_is_asked_to_wait_all_wait() -> None:
+    async def work() -> None:
+        door = gate()
+        first, second = await door.enter(CALL), await door.enter(CALL)
+        wait = BackendError("HTTP 429", retryable=True, status=429, retry_after=4.0)
+        door.refused(first, CALL, wait, half)
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(1)
+        assert door.limit() == "endpoint asked to wait 3 s"
+        door.answered(second, CALL, Reply(""))  # an answer to an older call does not end the pause
+        turn = await waiting
+        assert now() == pytest.approx(4.0)
+        assert turn.begun == pytest.approx(4.0)
+        assert door.limit() == ""
+
+    within(work)
+
+
+def test_more_patience_than_a_call_has_is_not_had() -> None:
+    """Asked to wait an hour, those that wait are told so at once, and so is who comes later."""
+
+    async def work() -> None:
+        door = gate(1)
+        turn = await door.enter(CALL)
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(0)
+        hour = BackendError("HTTP 429", retryable=True, status=429, retry_after=3600.0)
+        door.refused(turn, CALL, hour, half)
+        for later in (waiting, door.enter(CALL)):
+            with pytest.raises(BackendError) as found:
+                await later
+            assert found.value is hour
+        assert now() == 0
+        await asyncio.sleep(3600)
+        door.abandoned(await door.enter(CALL))
+
+    within(work)
+
+
+def test_places_fall_after_429_and_are_told() -> None:
+    async def work() -> None:
+        door = gate(64)
+        turns = [await door.enter(CALL) for _ in range(64)]
+        for turn in turns[:3]:
+            door.refused(turn, CALL, TOO_MANY, half)
+        waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert not any(one.done() for one in waiting)
+        assert door.limit() == "concurrency 44 of 64 after HTTP 429"
+        for turn in turns[3:]:
+            door.answered(turn, CALL, Reply(""))
+        for one in waiting:
+            door.abandoned(await one)
+        assert door.in_flight == 0
+
+    within(work)
+
+
+def test_a_minute_is_told() -> None:
+    async def work() -> None:
+        door = gate(rpm=60)
+        for _ in range(60):
+            door.answered(await door.enter(CALL), CALL, Reply(""))
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(1)
+        assert door.limit() == "60 requests a minute"
+        assert (await waiting).begun > 60
+
+    within(work)
+
+
+def test_what_the_endpoint_has_left_holds_and_a_reply_lets_go() -> None:
+    """Nothing left for a minute, says an early reply; that there is more, says the next."""
+
+    async def work() -> None:
+        door = gate()
+        first, second = await door.enter(CALL), await door.enter(CALL)
+        door.answered(first, CALL, Reply("", allowance=Allowance(requests=Left(0, 50.0))))
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(1)
+        assert door.limit() == "endpoint has no requests left"
+        door.answered(second, CALL, Reply("", allowance=Allowance(requests=Left(5, 50.0))))
+        assert (await waiting).begun == pytest.approx(1.0)
+
+    within(work)
+
+
+def test_the_first_call_goes_alone_for_half_a_second_at_most() -> None:
+    begun: list[float] = []
+
+    async def work() -> None:
+        door = gate(wary=True)
+
+        async def one() -> None:
+            turn = await door.enter(CALL)
+            begun.append(turn.begun)
+            await asyncio.sleep(5)
+            door.answered(turn, CALL, Reply(""))
+
+        await asyncio.gather(*(one() for _ in range(4)))
+
+    within(work)
+    assert begun == [0.0, pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.5)]
+
+
+def test_a_refused_key_lets_nobody_follow() -> None:
+    async def work() -> None:
+        door = gate(wary=True)
+        turn = await door.enter(CALL)
+        waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(9)]
+        await asyncio.sleep(0.1)
+        door.refused(turn, CALL, BackendError("HTTP 401", fatal=True, status=401), half)
+        await asyncio.sleep(0)
+        assert sum(one.done() for one in waiting) == 1, "who is told by the engine that there is no endpoint any more"
+
+    within(work)
+
+
+def test_who_does_not_answer_is_asked_by_one_at_a_time_with_growing_pauses() -> None:
+    begun: list[float] = []
+
+    async def work() -> None:
+        door = gate(wary=True)
+
+        async def one() -> None:
+            while not door.breaker.dead(now()):
+                turn = await door.enter(CALL)
+                if door.breaker.dead(now()):
+                    return door.abandoned(turn)
+                begun.append(turn.begun)
+                door.refused(turn, CALL, BackendError("cannot reach", retryable=True), half)
+                await asyncio.sleep(0.5)
+            return None
+
+        await asyncio.gather(*(one() for _ in range(64)))
+
+    within(work)
+    assert begun == pytest.approx([0.0, 0.5, 1.5, 3.0, 5.0, 7.5])
+
+
+@dataclass
+class Visit:
+    """One who comes: after a while, for a while, and what becomes of it."""
+
+    gap: float
+    stay: float
+    end: str
+    given_up_after: float
+
+
+VISITS = st.builds(
+    Visit, st.sampled_from([0.0, 0.1, 2.0]), st.sampled_from([0.0, 0.5, 4.0]),
+    st.sampled_from(["answer", "answer", "429", "503", "400", "reset", "abandon"]), st.sampled_from([0.3, 3.0, 1e6]),
+)  # fmt: skip
+
+
+@dataclass
+class Counted:
+    inside: int = 0
+    most: int = 0
+    ends: list[str] = field(default_factory=list)
+
+
+@settings(max_examples=100)
+@given(st.lists(VISITS, max_size=40), st.integers(1, 6))
+def test_no_turn_is_lost_and_no_place_is_given_twice(visits: list[Visit], places: int) -> None:
+    """Whatever becomes of calls, and whoever gives up waiting: everybody gets through, never more than places."""
+    counted = Counted()
+    errors = {
+        "429": BackendError("429", retryable=True, status=429, retry_after=1.0),
+        "503": BackendError("503", retryable=True, status=503),
+        "400": BackendError("400", status=400),
+        "reset": BackendError("reset", retryable=True),
+    }
+
+    async def stay(door: Gate, visit: Visit) -> None:
+        turn: Turn = await door.enter(CALL)
+        counted.inside += 1
+        counted.most = max(counted.most, counted.inside)
+        try:
+            await asyncio.sleep(visit.stay)
+        except asyncio.CancelledError:
+            counted.inside -= 1
+            door.abandoned(turn)
+            raise
+        counted.inside -= 1
+        if visit.end == "answer":
+            door.answered(turn, CALL, Reply(""))
+        elif visit.end == "abandon":
+            door.abandoned(turn)
+        else:
+            door.refused(turn, CALL, errors[visit.end], half)
+        counted.ends.append(visit.end)
+
+    async def come(door: Gate, visit: Visit) -> None:
+        try:
+            await asyncio.wait_for(stay(door, visit), visit.given_up_after)
+        except TimeoutError:
+            counted.ends.append("gave up")
+
+    async def work() -> None:
+        door = gate(places, dead_after=1000)
+        tasks = []
+        for visit in visits:
+            await asyncio.sleep(visit.gap)
+            tasks.append(asyncio.ensure_future(come(door, visit)))
+        await asyncio.gather(*tasks)
+        assert door.in_flight == 0
+        assert now() < 1000
+
+    within(work)
+    assert len(counted.ends) == len(visits)
+    assert counted.most <= places
+
+
+# ---- whose gate
+
+
+class At:
+    """A backend at an address."""
+
+    free = False
+    timeout: float | None = None
+
+    def __init__(self, endpoint: str, concurrency: int = 64, rpm: int = 0) -> None:
+        self.concurrency = concurrency
+        self.limits = Limits(endpoint, rpm=rpm)
+
+    async def open(self) -> None: ...
+
+    async def send(self, call: Call) -> Reply:
+        return Reply("")
+
+    async def close(self) -> None: ...
+
+
+def test_judges_at_one_address_with_one_key_share_the_strictest_limits() -> None:
+    async def work() -> None:
+        first, second, other = At("a", 8, rpm=100), At("a", 16, rpm=60), At("b")
+        alone: Backend = ScriptedJudge("yes").backend  # type: ignore[arg-type]
+        named: list[tuple[Backend, str]] = [(first, "x"), (second, "y"), (other, "z"), (alone, "s")]
+        gates = Gates(named, 5, 300.0)
+        assert gates.of(first) is gates.of(second)
+        assert len({id(gates.of(backend)) for backend, _ in named}) == 3
+        assert gates.sharing(first) == [first, second]
+        shared = gates.of(first)
+        assert (shared.width.most, shared.pace.requests and shared.pace.requests.limit) == (8, 60)
+        for _ in range(8):
+            await shared.enter(CALL)
+        await gates.of(other).enter(CALL)
+        waiting = asyncio.ensure_future(gates.of(second).enter(CALL))
+        await asyncio.sleep(1.5)
+        assert gates.limit() == "x: concurrency 8", "named, since there are several"
+        waiting.cancel()
+
+    within(work)

@@ -1,0 +1,64 @@
+"""What an endpoint says about its rates is read in all the forms that there are, and nothing in it fails a call."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.judges.base import Allowance, Left
+from ragstone.judges.limits import allowance, duration, retry_after
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1s", 1.0), ("6m0s", 360.0), ("20ms", 0.02), ("2m59.56s", 179.56), ("1h2m3s", 3723.0), ("1d", 86_400.0),
+        ("7.66s", 7.66), ("12", 12.0), ("0", 0.0), (" 3 ", 3.0), ("1us", 1e-6),
+        ("", None), ("soon", None), ("1 s", None), ("-1", None), ("nan", None), ("inf", None), ("s", None),
+        ("1s!", None),
+    ],
+)  # fmt: skip
+def test_a_duration_in_any_of_its_forms(text: str, seconds: float | None) -> None:
+    assert duration(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_a_time_of_day_is_a_duration_from_now() -> None:
+    """In seconds since 1970, and in milliseconds."""
+    for unit in (1, 1000):
+        found = duration(str((time.time() + 30) * unit))
+        assert found is not None
+        assert 25 < found <= 31
+    assert duration(str(time.time() - 30)) == 0
+
+
+def test_what_is_left_needs_an_end() -> None:
+    """Without a reset it would be waited for without one."""
+    assert allowance({}) is None
+    said = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "2s"}
+    assert allowance(said) == Allowance(requests=Left(3, 2.0))
+    assert allowance({"x-ratelimit-remaining-tokens": "3"}) == Allowance()
+    said = {"x-ratelimit-remaining-tokens": "149984", "x-ratelimit-reset-tokens": "6ms"}
+    assert allowance(said) == Allowance(tokens=Left(149_984, 0.006))
+
+
+def test_the_exact_wait_goes_before_the_rounded() -> None:
+    assert retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
+    assert retry_after({"retry-after-ms": "?", "Retry-After": "1"}) == 1.0
+    assert retry_after({}) is None
+
+
+@given(st.dictionaries(st.sampled_from(["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",
+                                        "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
+                                        "retry-after-ms", "Retry-After"]),
+                       st.text() | st.from_regex(r"[0-9.]{1,20}(ms|s|m|h|d|e9)?", fullmatch=True)))  # fmt: skip
+def test_any_header_is_a_number_or_nothing(headers: dict[str, str]) -> None:
+    """Finite and not negative, whatever stands there."""
+    wait = retry_after(headers)
+    assert wait is None or 0 <= wait < math.inf
+    said = allowance(headers)
+    for left in (said.requests, said.tokens) if said else ():
+        assert left is None or (left.amount >= 0 and 0 <= left.reset < math.inf)
