@@ -103,8 +103,8 @@ def test_what_asking_again_mended_and_cost(store: Store) -> None:
     )
     assert (found["calls"], found["whole"], found["unjudged"]) == (2, 0, 2)
     assert found["repairs"] == {
-        "calls": 2, "input_tokens": 200, "output_tokens": 20, "unmetered_calls": 0, "dollars": 0.5,
-        "mended": 1, "regained": 5,
+        "calls": 2, "input_tokens": 200, "output_tokens": 20, "cached_tokens": 0, "reasoning_tokens": 0,
+        "unmetered_calls": 0, "dollars": 0.5, "mended": 1, "regained": 5,
     }  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def _read_labels(
 ) -> None:
     """Labels alone, or after a reasoning block that gives reasons and quotes."""
     numbers = reading.missing
-    parsed = read_labels(text, numbers, words, manner.format, texts_of(question))
+    parsed = read_labels(text, numbers, words, manner.format, texts_of(question), ended=True)
     thoughts = read_block(text, numbers) if manner.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []

@@ -33,6 +33,17 @@ _SINGLE: Final = re.compile(
 _TEXT_KEY: Final = re.compile(r"\s*(?:-\s+)?[\"'\u201c](?P<key>[^\n]{1,300})[\"'\u201d]\s*:\s*(?P<value>[^:]*)")
 _BULLET: Final = re.compile(r"(?P<lead>[\s>]*)(?P<bullet>" + _BULLET_SIGN + r")\s+(?P<rest>.*)")
 _FIELD: Final = re.compile(r"[\s>*_\-•+\"'`]*(?P<name>[^\W\d]\w{0,20}|[#№])[*_\"'`]*\s*[:=]\s*(?P<value>.*)")
+WIDEST: Final = 200
+"""The most units that one line may give a label to."""
+_GROUP: Final = re.compile(
+    r"[\s*_>\-\u2022]*"
+    + NOUN
+    + r"(?P<numbers>[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
+    + NOUN
+    + r"[0-9]{1,4})+)[*_]*"
+    r"\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
+)
+_RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 
 
@@ -74,16 +85,18 @@ class _Listing:
         self._current: _Entry | None = None
         self._broken = True
         self._course = Course()
+        self._heading: str | None = None
 
     def add(self, start: int, line: str) -> None:
         if _FENCE.match(line):
-            self._broken, self._current = True, None
+            self._broken, self._current, self._heading = True, None, None
         elif line.strip():
             end = start + len(line)
             if not (self._goes_on(line, end) or self._numbered(line, start, end) or self._by_place(line, start, end)):
                 # A list by place ends at a line that is none of it; an entry with a number may go on below one.
                 self._broken = self._broken or (self._current is not None and self._current.number is None)
                 self._current = self._current if self._current and self._current.number is not None else None
+                self._heading = None
 
     def _goes_on(self, line: str, end: int) -> bool:
         """Whether the line belongs to the entry before: it is indented, or a field of it."""
@@ -104,10 +117,17 @@ class _Listing:
         if inner and inner["name"].casefold() in NUMBER_NAMES and (number := _whole(inner["value"])) is not None:
             self._begin(_Entry(number, "yaml", start, end, _indent(line), "", named=True))
             return True
+        if group := _group(line, self._words):
+            numbers, label = group
+            for number in numbers:  # "Nuggets 1-3: support"
+                self._begin(_Entry(number, "numbered", start, end, _indent(line), label, label))
+            return True
         entry = _numbered(line, self._words)
         if entry is None:
             return False
         entry.start, entry.end = start, end
+        if self._heading is not None and entry.label is None and not entry.first:
+            entry.label = self._heading  # numbers gathered under a label
         self._begin(entry)
         return True
 
@@ -123,6 +143,11 @@ class _Listing:
         label = words.alone(content)
         if label is None and not bullet:
             return False
+        under_heading = self._heading is not None and entry is not None and entry.number is not None
+        if label is not None and not bullet:
+            self._heading = label
+            if under_heading:
+                return True
         waiting = entry is not None and entry.number is not None and entry.label is None and not entry.contested
         if entry is not None and waiting and not bullet and not words.numeric:
             entry.label, entry.end = label, end  # the label of a numbered entry on a line of its own
@@ -164,6 +189,22 @@ def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
                     yield start + mark.start(), part.strip(" ,;")
                 continue
         yield start, line
+
+
+def _group(line: str, words: Words) -> tuple[list[int], str] | None:
+    """Several numbers with one label: ``1-3: support``, ``Nuggets 2 and 4: not_support``."""
+    match = _GROUP.fullmatch(line) if len(line) <= 300 else None
+    label = words.alone(match["rest"]) if match else None
+    if match is None or label is None:
+        return None
+    numbers: list[int] = []
+    for part in _RANGE.finditer(match["numbers"]):
+        first = int(part[1])
+        last = int(part[2] or first)
+        if not first <= last <= first + WIDEST:
+            return None
+        numbers += range(first, last + 1)
+    return numbers, label
 
 
 def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None:

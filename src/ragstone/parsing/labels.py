@@ -40,6 +40,18 @@ _UNABLE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words of a refusal, or of a statement about labels that gives none."""
+_SCALE_SAID: Final = re.compile(
+    r"\b(?:possible|available|allowed|choose|options?|scale|legend|mean(?:s|ings?)?|definitions?|labels are|one of|"
+    r"any of|возможн\w+|варианты|шкал\w+)\b",
+    re.IGNORECASE,
+)
+"""What announces the scale and no answer."""
+_REQUEST: Final = re.compile(r"\bplease\b.{0,40}\b(?:share|send|provide|paste|give)\b|\bwhat are the\b", re.IGNORECASE)
+_RETRACTED: Final = re.compile(
+    r"\b(?:disregard|ignore (?:the|my) (?:labels|answer)|i made a mistake|scratch that|not certain which)\b",
+    re.IGNORECASE,
+)
+"""What takes an answer back after it."""
 _LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
@@ -76,6 +88,7 @@ def parse_labels(
     case_sensitive: bool = False,
     more: Sequence[str] = (),
     material: Sequence[str] = (),
+    ended: bool = False,
 ) -> Parsed:
     """Read the labels of ``units`` units (1 or more) from a model's reply.
 
@@ -83,7 +96,8 @@ def parse_labels(
     the last list of the right length counts, else the longest. ``adaptive`` takes whatever form there is, and last
     of all the label words in their order. With ``case_sensitive`` only the scale's exact words count. ``more`` are
     labels besides the scale's (``trivial``). ``material`` are the texts of the record: a list that stands in one of
-    them word for word is not the model's answer. Raises ValueError for a number of units or a format that there is
+    them word for word is not the model's answer. ``ended`` says that the reply is known to be whole; else a last
+    word that may be the beginning of a label is none. Raises ValueError for a number of units or a format that there is
     not.
     """
     if not 1 <= units <= MOST:
@@ -91,10 +105,12 @@ def parse_labels(
     if format not in LABEL_FORMATS:
         raise ValueError(f"no format {format!r} for labels; known are {', '.join(LABEL_FORMATS)}")
     words = Words(scale, more, exact=case_sensitive)
-    return read_labels(text, range(1, units + 1), words, format, material)
+    return read_labels(text, range(1, units + 1), words, format, material, ended=ended)
 
 
-def read_labels(text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = ()) -> Parsed:
+def read_labels(
+    text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
+) -> Parsed:
     """The labels of the units with the numbers ``asked``, in that order."""
     nothing: tuple[str | None, ...] = (None,) * len(asked)
     if len(text) > LONGEST:
@@ -111,8 +127,10 @@ def read_labels(text: str, asked: Sequence[int], words: Words, fmt: Format, mate
     repeated = [found for found in every if echoes.holds(found.start, found.end) or _explains(found, answer, words)]
     lists = [found for found in every if not any(found.overlaps(other) for other in repeated)]
     best = _chosen(lists, asked, fmt)
+    if best is not None and _RETRACTED.search(answer, best.found.end):
+        return Parsed(nothing, "", "format_error", "the reply takes its labels back", nothing)
     if best is not None:
-        return _parsed(best, asked, words)
+        return _parsed(best if ended else _uncut(best, answer, words), asked, words)
     if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
         return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))
     if any(found.placed(asked) is None for found in lists):
@@ -162,11 +180,14 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False
     if not found.strict:
-        if found.reader == "csv" and ":" in answer[found.start : found.end]:
-            return True
         alone = [words.alone(item) is not None for item in found.raw]
         leads = [words.leads(item or "") for item in found.raw]
-        return found.reader in ("numbered", "markdown", "yaml") and not all(alone) and all(leads)
+        before = answer[: found.start].rstrip().rpartition("\n")[2]
+        introduced = _SCALE_SAID.search(before) or _REQUEST.search(answer[found.end :])
+        if found.reader == "csv":  # "Labels: support, partial_support, not_support" in one line
+            before = answer[found.start : found.end].rpartition(":")[0] or before
+            return bool(_SCALE_SAID.search(before) or _REQUEST.search(answer[found.end :]))
+        return bool(introduced) and not all(alone) and all(leads)
     if found.reader == "xml":
         return False
     before = answer[answer.rfind("\n", 0, found.start) + 1 : found.start].strip()
@@ -252,6 +273,18 @@ def _unless_contradicted(best: _Placed, others: Sequence[_Placed]) -> _Placed:
         for number, label in best.labels.items()
     }
     return _Placed(best.found, labels, best.raw)
+
+
+def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
+    """Without the last label where the reply ends in the middle of it: the others are whole words of the scale."""
+    if not best.raw or answer[best.found.end :].strip():
+        return best
+    *others, last = best.raw
+    whole = [raw for number, raw in best.raw.items() if number != last]
+    text = best.raw[last] or ""
+    if others and words.cut(text) and answer.endswith(text) and all(raw in words.labels for raw in whole):
+        return _Placed(best.found, {**best.labels, last: None}, best.raw)
+    return best
 
 
 def _alike(fmt: Format) -> tuple[Format, ...]:

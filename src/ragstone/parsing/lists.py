@@ -32,13 +32,13 @@ _WRAPPERS: Final = frozenset(
     (
         "labels", "verdicts", "assignments", "answers", "answer", "results", "result", "judgments", "judgements",
         "decisions", "output", "data", "list", "nuggets", "statements", "claims", "response", "final", "final_answer",
-        "items", "метки",
+        "items", "arguments", "parameters", "input", "метки",
     )
 )  # fmt: skip
 _KEY: Final = re.compile(r"[^\w]*(?:[^\W\d_]{1,12}[\s_#№-]*)?([0-9]{1,4})[^\w]*")
 _KEY_AND_TEXT: Final = re.compile(r"\W*([0-9]{1,4})[.):]\s+\S")
 _ELLIPSIS: Final = re.compile(r"[.\u2026]+")
-_TAG: Final = re.compile(r"<([A-Za-z_][\w.-]{0,40})((?:\s[^<>]{0,400})?)>([^<]*)")
+_TAG: Final = re.compile(r"<([A-Za-z_0-9][\w.-]{0,40})((?:\s[^<>]{0,400})?)>([^<]*)")
 _NUMBER_TAGS: Final = frozenset(("number", "id", "no", "n", "index", "num", "nugget_id", "statement_id", "claim_id"))
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"'“”]?([^\"'“”\s/>]*)")
 
@@ -55,6 +55,7 @@ class Found:
     numbers: list[int] = field(default_factory=list)
     strict: bool = False
     course: Course = field(default_factory=Course)
+    closed: bool = True
 
     def overlaps(self, other: Found) -> bool:
         """Whether the two stand in the same stretch of the text, in part at least."""
@@ -88,6 +89,13 @@ class Found:
 def lists_of(text: str, words: Words) -> list[Found]:
     """Every list that holds a label, by every reader; one stretch may be read by several."""
     found = list(_literal_lists(text, words))
+    cut = [one for one in found if not one.closed and text.rstrip()[-1:] not in ("]", "}", "`")]
+    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in cut)]
+
+
+def _written_lists(text: str, words: Words) -> list[Found]:
+    """Lists without brackets."""
+    found: list[Found] = []
     found += _tags(text, words)
     for rows in entries.listed(text, words):
         found.append(_of_rows(rows, "csv" if rows.kind == "lines" else rows.kind))
@@ -151,8 +159,12 @@ def _of_value(value: Any, words: Words, at: Written, depth: int) -> Iterator[Fou
         return
     keyed = [(number, item) for key, item in value.items if (number := _number(key)) is not None]
     if keyed:
-        items = [_label_of(item, words) if isinstance(item, Pairs) else item for _, item in keyed]
+        items = [_label_of(item, words) for _, item in keyed]
         yield from _plain("keyed", items, [number for number, _ in keyed], words, at)
+        return
+    if value.items and all(words.strong(str(key)) and _all_numbers(item) for key, item in value.items):
+        pairs = [(number, str(key)) for key, item in value.items for number in item]  # {"support": [1, 3]}
+        yield from _plain("keyed", [key for _, key in pairs], [number for number, _ in pairs], words, at)
         return
     if len(value.items) > 1 and all(isinstance(item, str) and words.alone(item) for _, item in value.items):
         names = {str(key).strip().casefold() for key, _ in value.items}
@@ -175,6 +187,8 @@ def _of_entries(values: Sequence[Any], words: Words, start: int, end: int, *, cl
         merged = [pair for value in values for pair in value.items]
         if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]
             yield from _of_value(Pairs(tuple(merged)), words, at, 2)
+        elif len(merged) == len(values) and all(isinstance(i, str) and words.alone(i) for _, i in merged):
+            yield from _plain("json", [item for _, item in merged], [], words, at)  # each by the text of its unit
         return
     told = [entry for entry in entries if entry is not None]
     numbers = [number for number, _ in told if number is not None]
@@ -198,7 +212,12 @@ def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
     return None, fields[label_name]
 
 
-def _label_of(value: Pairs, words: Words) -> Any:
+def _label_of(value: Any, words: Words) -> Any:
+    """What stands under a number: a label, an object that holds one, or a label with how sure it is."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], float | int):
+        return value[0]
+    if not isinstance(value, Pairs):
+        return value
     entry = _entry(value, words)
     return entry[1] if entry else None
 
@@ -206,6 +225,10 @@ def _label_of(value: Pairs, words: Words) -> Any:
 def _single(value: Pairs) -> bool:
     """Whether an object has one number and what stands under it, as one of a line each."""
     return len(value.items) == 1 and _number(value.items[0][0]) is not None
+
+
+def _all_numbers(item: object) -> bool:
+    return isinstance(item, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in item)
 
 
 def _pair(item: object) -> bool:
@@ -242,10 +265,10 @@ def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: 
         items, numbers = [label for _, label in pairs], [number for number, _ in pairs]
     raw = [None if item is None or isinstance(item, list | Pairs) else str(item) for item in items]
     labels = [words.alone(item) or (words.beside(item) if isinstance(item, str) else None) for item in items]
-    if not any(labels) or (not at.closed and not numbers and not all(labels)):
+    if not any(labels) or (not at.closed and at.bare and not numbers and not all(labels)):
         return
     name: Format = "python_list" if reader == "json" and (at.bare or at.single) else reader
-    yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True)
+    yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True, closed=at.closed)
 
 
 def _tags(text: str, words: Words) -> list[Found]:
@@ -253,6 +276,7 @@ def _tags(text: str, words: Words) -> list[Found]:
     open_lists: dict[str, Found] = {}
     done: list[Found] = []
     number: int | None = None
+    closes = False
     for match in _TAG.finditer(text):
         name = match[1].casefold()
         attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(match[2])}
@@ -270,6 +294,10 @@ def _tags(text: str, words: Words) -> list[Found]:
             number = told  # the element around the one with the label
             continue
         item = given if given is not None else content
+        ends = text[match.end() : match.end() + 2]
+        closes = closes or ends == "</"
+        if given is None and closes and not ends:
+            break  # the text was cut off in this element
         tail = re.fullmatch(r"(\w*?)_?([0-9]{1,4})", name)
         label = words.alone(item)
         named = name in LABEL_NAMES or given is not None or tail is not None or told is not None

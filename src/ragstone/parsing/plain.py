@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from functools import lru_cache
@@ -13,7 +14,7 @@ _ESCAPED: Final = re.compile(r"\\([_*#~-])")
 _STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~")
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_DRESSED: Final = re.compile(r"[^\x00-\x7f]|\\[\w*#~-]|~~|<!|<br", re.IGNORECASE)
+_DRESSED: Final = re.compile(r"[^\x00-\x7f]|\\[\w*#~-]|~~|<!|<br|&lt;", re.IGNORECASE)
 _INVISIBLE: Final = frozenset(("Cf", "Mn", "Me"))
 
 
@@ -26,6 +27,8 @@ def plain(text: str) -> str:
         # Accents stay, being letters' own; what is dropped are joiners, marks of direction and the boxes of keycaps.
         text = unicodedata.normalize("NFKC", text).replace("\u3001", ",")
         text = "".join(char for char in text if char.isascii() or not _invisible(char))
+    if "&lt;" in text and "<" not in text:
+        text = html.unescape(text)
     text = text.replace("<![CDATA[", "").replace("]]>", "")
     text = _COMMENT.sub(" ", text)
     text = _STRUCK.sub("", text)

@@ -10,6 +10,8 @@ from typing import Final
 from ragstone.parsing.rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
 from ragstone.parsing.words import Words
 
+_MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
+"""What stands in the column of the label that is meant."""
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
 
 
@@ -61,6 +63,8 @@ def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]
         if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
             continue
         cells = split(line)
+        if kind == "csv" and cells and not _row(cells, words):
+            cells = []
         if cells:
             table.append((start, start + len(line), cells))
         elif table and (line.strip() or start == len(text)):
@@ -71,20 +75,38 @@ def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]
     return found
 
 
+def _row(cells: Sequence[str], words: Words) -> bool:
+    """Whether a line with commas may be a row: it has a label, begins with a number, or names a column of labels."""
+    names = (cell.strip(" *_`\"'").casefold() for cell in cells)
+    lead = cells[0].rpartition(":")[2]
+    return (
+        _number(cells[0]) is not None
+        or any(words.alone(cell) is not None for cell in (lead, *cells))
+        or any(name in LABEL_NAMES for name in names)
+    )
+
+
 def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> list[Rows]:
+    if (told := _across(table, words, kind)) is not None:
+        return [told]
     header = _header(table, words) if len(table) > 1 else None
     if header is not None:
         return _columns(table[1:], words, kind, *header)
     if len(table) == 1:
         start, end, cells = table[0]
         if len(cells) > 1 and words.alone(cells[0]) is None and ":" in cells[0]:
-            cells = [cells[0].rpartition(":")[2].strip(), *cells[1:]]  # "Labels: support, …"
+            lead = cells[0].rpartition(":")[2].strip()  # "Labels: support, …"
+            cells = [lead, *cells[1:]] if lead else cells[1:]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:
                 return []  # "1,2" may be two labels, or the label of one unit
             return [Rows(kind, start, end, [number], [cells[1]], [labels[1]])]
-        if any(labels) and all(label is not None or _word(cell) for label, cell in zip(labels, cells, strict=True)):
+        known = sum(label is not None for label in labels)
+        if known and all(
+            label is not None or _word(cell) or (not cell and known > 1)
+            for label, cell in zip(labels, cells, strict=True)
+        ):
             return [Rows(kind, start, end, [], list(cells), labels)]
         if len(cells) < 3 or _number(cells[0]) is None:
             return []
@@ -122,6 +144,34 @@ def _columns(
         rows.items.append(item)
         rows.labels.append(label)
     return [rows for rows in runs if any(rows.labels)]
+
+
+def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> Rows | None:
+    """A table with a column for each unit, or with a column for each label and a mark in one of them."""
+    if len(table) < 2:
+        return None
+    start, end, head = table[0][0], table[-1][1], table[0][2]
+    numbers = [_number(cell) for cell in head]
+    if len(table) == 2 and len(head) > 1:
+        cells = table[1][2]
+        places = [place for place, number in enumerate(numbers) if number is not None and place < len(cells)]
+        labels = [words.alone(cells[place]) for place in places]
+        if len(places) > 1 and len(places) >= len(head) - 1 and all(labels):
+            told = [number for number in numbers if number is not None]
+            return Rows(kind, start, end, told, [cells[place] for place in places], labels)
+    columns = {place: label for place, cell in enumerate(head) if (label := words.strong(cell)) is not None}
+    if len(columns) < 2 or len(columns) < len(head) - 2 or len(set(columns.values())) < len(columns):
+        return None
+    rows = Rows(kind, start, end)
+    for _, _, cells in table[1:]:
+        number = _number(cells[0]) if cells else None
+        if number is None or 0 in columns:
+            return None
+        marked = [label for place, label in columns.items() if place < len(cells) and _MARKED.fullmatch(cells[place])]
+        rows.numbers.append(number)
+        rows.items.append(", ".join(marked))
+        rows.labels.append(marked[0] if len(marked) == 1 else None)
+    return rows if any(rows.labels) else None
 
 
 def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:

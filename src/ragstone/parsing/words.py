@@ -14,12 +14,15 @@ from typing import Final
 from ragstone.types import Scale
 
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "support": ("supported", "supports", "fully_supported", "full_support"),
+    "support": ("supported", "supports", "fully_supported", "full_support", "подтверждается", "подтверждено"),
     "partial_support": (
         "partially_supported", "partially_supports", "partially_support", "partial_supported", "partly_supported",
-        "partial_supports",
+        "partial_supports", "частично_подтверждается", "частично_подтверждено",
     ),
-    "not_support": ("not_supported", "no_support", "unsupported", "unsupported_claim", "not_supports"),
+    "not_support": (
+        "not_supported", "no_support", "unsupported", "unsupported_claim", "not_supports", "не_подтверждается",
+        "не_подтверждено",
+    ),
     "yes": ("support", "supported", "supports"),
     "no": ("not_support", "not_supported", "no_support", "unsupported", "unsupported_claim"),
     "okay": ("ok",),
@@ -27,11 +30,11 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
 """Other words that say the same, wherever they stand."""
 
 ALONE: Final[Mapping[str, tuple[str, ...]]] = {
-    "support": ("yes", "true"),
-    "partial_support": ("partial", "partially", "partly", "maybe"),
-    "not_support": ("no", "false", "none"),
-    "yes": ("true",),
-    "no": ("false",),
+    "support": ("yes", "true", "да"),
+    "partial_support": ("partial", "partially", "partly", "maybe", "частично"),
+    "not_support": ("no", "false", "none", "нет"),
+    "yes": ("true", "да"),
+    "no": ("false", "нет"),
 }
 """Words that say the same only where nothing else stands beside them."""
 
@@ -44,6 +47,11 @@ _SEPARATOR: Final = re.compile(
     r"\s*(?:\s#\s?|[:=|()\[\];,\u2192\u21d2\u2013\u2014\n\"\u201c\u201d\u00ab\u00bb*`]|->|=>|\s-+\s|[.!?](?=\s|$))\s*"
 )
 _OF: Final = re.compile(r"([0-9]{1,3})(?:\.0)?\s*(?:(?:/|out of|of|из)\s*([0-9]{1,3}))?", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    r"(?:final\s+)?(?:grade|score|rating|label|verdict|decision|оценка|метка|решение)[\s\W]+(.+)", re.IGNORECASE
+)
+_DANGLING: Final = re.compile(r"\A\s*[^\s_*].*[^\W\d_][_-]\s*\Z", re.DOTALL)
+"""A word that ends in the middle of a label."""
 _NEGATIVE: Final = re.compile(r"[\s\"'`*(]*[-\u2212][0-9]")
 _SCORE: Final = re.compile(
     r"(?<![\w.,/])([0-9]{1,3})\s*(?:/|out of|of|из)\s*([0-9]{1,3})(?![\w/]|[.,][0-9])", re.IGNORECASE
@@ -105,6 +113,11 @@ class Words:
             found = {labels[0]} if labels[-1] in (None, labels[0]) else set()
         return found.pop() if len(found) == 1 else None
 
+    def cut(self, text: str) -> bool:
+        """Whether the text is the beginning of a label and not the whole of it: what a reply that is cut ends with."""
+        key = _key(_AROUND.sub("", text))
+        return bool(key) and key not in self.labels and any(label.startswith(key) for label in self.labels)
+
     def leads(self, text: str) -> bool:
         """Whether the text begins with a label that is set off from what follows."""
         parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
@@ -126,9 +139,16 @@ class Words:
         return next(iter(found)) if len(found) == 1 and found <= set(self.labels) else None
 
     def _named(self, text: str, known: Mapping[str, str]) -> str | None:
-        if len(text) > LONGEST or _NEGATIVE.match(text) or text.rstrip(" \n\"'*`_)]").endswith("?"):
+        if (
+            len(text) > LONGEST
+            or _NEGATIVE.match(text)
+            or _DANGLING.search(text)
+            or text.rstrip(" \n\"'*`_)]").endswith("?")
+        ):
             return None
         text = _AROUND.sub("", text)
+        if named := _NAMED.fullmatch(text):  # "Grade 2", "Label: support"
+            text = _AROUND.sub("", named[1])
         if not text:
             return None
         if self.exact:
