@@ -19,7 +19,7 @@ LINGER: Final = 0.02
 
 
 class Writer:
-    """Writes calls and results. ``halt`` is told what ends the run; with ``replace`` a reply replaces the stored one."""
+    """Writes calls and results. ``halt`` hears what ends the run; with ``replace`` a reply replaces the stored one."""
 
     def __init__(self, store: Store, halt: Callable[[RagstoneError], None], *, replace: bool = False) -> None:
         self._store = store
