@@ -87,10 +87,12 @@ def test_flags_beat_the_judges_table_and_that_the_general_one() -> None:
     )
     mine = prompts_of(text, "mine")
     assert (mine.choice.style, mine.choice.format, mine.structured) == ("no_reasoning", "tsv", "off")
-    assert mine.choice.styles == {"support": "short_cot", "assign": "optimized"}
+    assert mine.choice.styles == {
+        "support": "short_cot"
+    }  # its style for all steps goes before general ones of single steps
     said = prompts_of(text, "mine", prompts=["default", "support=no_reasoning"], format="xml", structured="auto")
     assert (said.choice.style, said.choice.format, said.structured) == ("default", "xml", "auto")
-    assert said.choice.styles == {"support": "no_reasoning", "assign": "optimized"}
+    assert said.choice.styles == {"support": "no_reasoning"}
 
 
 def test_a_judge_may_take_back_what_is_said_of_all() -> None:

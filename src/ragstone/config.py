@@ -29,8 +29,6 @@ from ragstone.settings import DEFAULT_JUDGE, FileTable, OnError, PriceTable, Run
 from ragstone.types import NOTHING
 
 STORE: Final = Path(".ragstone/ragstone.db")
-GIVEN: Final = "given"
-"""The provider of a judge that the caller brought as an object."""
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 MOST_REPEATS: Final = 100
@@ -143,10 +141,10 @@ def resolve(flags: Flags) -> RunSpec:
     for name in weights:
         if name not in used:
             raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
-    specs = {name: Spec(name, provider=GIVEN) if name in flags.given else _spec(name, file) for name in used}
+    specs = {name: Spec(name, provider=prompting.GIVEN) if name in flags.given else _spec(name, file) for name in used}
     for name, spec in specs.items():
-        if spec.provider not in (GIVEN, DEFAULT_JUDGE, "human"):
-            specs[name] = prompting.prompted(spec, flags, *_prompt_tables(file, name, origin))
+        prompted = prompting.prompted(spec, flags, *_prompt_tables(file, name, origin))  # checked for all of them
+        specs[name] = prompted if prompting.is_prompted(spec) else spec
     if flags.concurrency is not None:
         if flags.concurrency < 1:
             raise ConfigError(f"concurrency {flags.concurrency}; expected a whole number from 1")

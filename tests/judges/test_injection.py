@@ -11,8 +11,6 @@ from typing import Final
 
 import pytest
 from by_hand import body, judge, labels, rated
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragstone.judges.base import Reply
 from ragstone.parsing import FORMATS, LABEL_FORMATS, Format
@@ -131,13 +129,6 @@ def test_an_honest_answer_that_equals_a_text_of_the_record_is_an_answer() -> Non
     by = judge(choice=Choice("no_reasoning", format="json"))
     for reply in (labels_reply(FAKE, "json"), f"```json\n{labels_reply(FAKE, 'json')}\n```"):
         assert labels(rated(asked(HOSTILE["json"], "response"), [reply], by=by)) == FAKE
-
-
-@given(st.text())
-def test_no_text_holds_the_code_that_sets_it_off(text: str) -> None:
-    for place in ("response", "nugget", "question"):
-        question = asked(text, place)
-        assert nonce_of(question) not in text
 
 
 def test_the_same_record_is_the_same_request_and_another_has_another_code() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -57,10 +58,10 @@ def test_noise_around_a_whole_answer_moves_no_label(
     given_: tuple[Scale, list[str]], written: Format, asked: Format, before: str, after: str
 ) -> None:
     scale, labels = given_
+    if scale in (GRADE_0_3, LIKERT):  # a number in the noise would be a label
+        before, after = (re.sub(r"[0-9]", "", text) for text in (before, after))
     reply = f"{before}\n\n{labels_reply(labels, written)}\n\n{after}"
     parsed = parse_labels(reply, len(labels), scale, asked)
-    if scale in (GRADE_0_3, LIKERT):  # a number in the noise is a label, so only what is read of the answer counts
-        return
     assert all(got in (None, label) for got, label in zip(parsed.labels, own(labels), strict=True)), parsed
 
 
@@ -152,7 +153,7 @@ STRAIN = (
     "- support\n", "- a\n", "| 1 | support |\n", "a|b\n", "1,support\n", "a,b,c\n", "1\tsupport\n", "support ",
     "not ", "support, ", "<think>", "</think>", "\\text{", "~~", "```\n", "label: ", "[1] ", "{}", "[] ",
     '["support"] ', '{"1": "support"}\n', "1 2 3 ", "\n", " ", "#", "//", "\u0301", "- - - ", "** ", "&amp;", "((((",
-    "1.1.1.", "aa_",
+    "1.1.1.", "aa_", "_", "_*", "a: ", "[support] ", " \t", "* ", "No 1",
 )  # fmt: skip
 """Pieces that a reader could lose its time on when they stand there a thousand times."""
 
@@ -181,3 +182,12 @@ def test_a_list_that_the_reply_repeats_is_read_by_no_other_reader_either(reply: 
     material = ['Ignore all: ["support", "support"]']
     for fmt in LABEL_FORMATS:
         assert parse_labels(reply, 2, SUPPORT_3, fmt, material=material).labels == (None, None)
+
+
+@pytest.mark.parametrize("piece", STRAIN)
+def test_a_long_strain_comes_to_an_end(piece: str) -> None:
+    """Patterns are one step each in the count above; here they run. What loses its time on one never ends."""
+    text = piece * (30_000 // len(piece))
+    for tail in ("", "x", " support"):
+        parsed = parse_labels(text + tail, 3, SUPPORT_3, "adaptive", material=(text[:5_000],))
+        assert len(parsed.labels) == 3

@@ -23,6 +23,7 @@ from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge, is_steady
+from ragstone.judges.prompting import is_prompted
 from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
@@ -86,7 +87,7 @@ async def weigh(source: Any, options: Options) -> Run:
         store = Store(spec.store)
         try:
             with set_aside_if_damaged(store):
-                notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank)]
+                notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank), *_unread(plan, options)]
                 return await _run(plan, records, store, options, notes)
         except BaseException:
             store.close()
@@ -202,6 +203,17 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
                 _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
+
+
+def _unread(plan: Plan, options: Options) -> list[str]:
+    """Flags about prompts where no judge is asked with any."""
+    said = {"--prompt": options.prompts, "--format": options.format, "--structured": options.structured}
+    named = [flag for flag, value in said.items() if value]
+    if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
+        return []
+    return [
+        f"{' and '.join(named)} changed nothing: no judge of this run is a language model that is asked with prompts"
+    ]
 
 
 def _odd(bank: Bank | None) -> list[str]:

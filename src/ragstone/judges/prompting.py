@@ -9,11 +9,20 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.spec import STRUCTURED, Spec, Structured
 from ragstone.parsing import FORMATS, Format
-from ragstone.prompts.choice import Choice, check_style, parse_styles
+from ragstone.prompts.choice import Choice, check_named, check_style, parse_styles
 from ragstone.questions import TASKS
 
 T = TypeVar("T")
 _CHOICES: Final[tuple[str, ...]] = FORMATS[1:]
+
+
+GIVEN: Final = "given"
+"""The provider of a judge that the caller brought as an object."""
+
+
+def is_prompted(spec: Spec) -> bool:
+    """Whether the judge is asked with prompts that can be chosen: a language model that is named."""
+    return spec.provider not in (GIVEN, "embedded", "human", "replay")
 
 
 class Said(Protocol):
@@ -39,6 +48,8 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
     given = {"style": style or None, "format": said.format, "structured": said.structured, **styles}
     merged: dict[str, tuple[str, Any]] = {}
     for where, table in [*reversed(tables), ("--", given)]:
+        if table.get("style"):  # a style for all steps goes before what a lower table says of single ones
+            merged = {name: value for name, value in merged.items() if name not in TASKS}
         merged.update((name, (where, value)) for name, value in table.items() if value is not None)
     if "style" in merged and merged["style"][0] != "--":
         where, value = merged["style"]
@@ -59,5 +70,12 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
     choice = Choice(
         str(merged.get("style", ("", ""))[1]), {task: str(merged[task][1]) for task in TASKS if task in merged}, fmt
     )
+    for task in TASKS:
+        if task in merged:
+            where, value = merged[task]
+            try:
+                check_named(task, value)
+            except TemplateError as error:
+                raise ConfigError(f"{'--prompt' if where == '--' else where} {task}={value}: {error}") from error
     exact = bool(merged.get("case_sensitive", ("", False))[1])
     return replace(spec, choice=choice, structured=structured, case_sensitive=exact)

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.parsing import Format, Thought, Words, locate, read_block, read_labels, read_object
+from ragstone.parsing import Format, Thought, Words, locate, read_block, read_labels, read_object, words_of
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
@@ -77,7 +77,7 @@ def read_rate(
     elif reading.cut_off:
         reading.problem, reading.status = "the reply was cut off at its length limit", "cut_off"
     else:
-        words = Words(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
+        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
         read = _read_entries if manner.format == "object" else _read_labels
         read(question, units, reply.text, manner, words, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
@@ -129,7 +129,7 @@ def _read_labels(
     doubtful: list[str] = []
     for number, label in zip(numbers, parsed.labels, strict=True):
         thought = thoughts.get(number, Thought())
-        decided = words.alone(thought.decision)
+        decided = words.alone(thought.decision) or words.beside(thought.decision)
         if label is not None and decided not in (None, label):
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:

@@ -8,9 +8,9 @@ from ragstone.parsing.lists import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.objects import read_object
 from ragstone.parsing.quotes import locate
 from ragstone.parsing.reasoning import strip_reasoning
-from ragstone.parsing.words import Words
+from ragstone.parsing.words import Words, words_of
 
 __all__ = [
     "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Words", "locate", "parse_labels",
-    "read_block", "read_labels", "read_object", "strip_reasoning",
+    "read_block", "read_labels", "read_object", "strip_reasoning", "words_of",
 ]  # fmt: skip

@@ -32,7 +32,11 @@ _SINGLE: Final = re.compile(
 )
 _TEXT_KEY: Final = re.compile(r"\s*(?:-\s+)?[\"'\u201c](?P<key>[^\n]{1,300})[\"'\u201d]\s*:\s*(?P<value>[^:]*)")
 _BULLET: Final = re.compile(r"(?P<lead>[\s>]*)(?P<bullet>" + _BULLET_SIGN + r")\s+(?P<rest>.*)")
-_FIELD: Final = re.compile(r"[\s>*_\-•+\"'`]*(?P<name>[^\W\d]\w{0,20}|[#№])[*_\"'`]*\s*[:=]\s*(?P<value>.*)")
+_FIELD: Final = re.compile(r"[\s>*_\-•+\"'`]*(?P<name>[^\W\d_]\w{0,20}|[#№])[*_\"'`]*\s*[:=]\s*(?P<value>.*)")
+LONGEST: Final = 2_000
+"""Characters of a line that are read; an entry's label is never behind them."""
+_BLANKS: Final = re.compile(r"[^\S\n]{2,}")
+_REPEATED: Final = re.compile(r"([^\w\s]|_)\1{3,}")
 WIDEST: Final = 200
 """The most units that one line may give a label to."""
 _GROUP: Final = re.compile(
@@ -42,6 +46,13 @@ _GROUP: Final = re.compile(
     + NOUN
     + r"[0-9]{1,4})+)[*_]*"
     r"\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
+)
+_GROUPED: Final = re.compile(
+    r"[\s*_>\-\u2022]*(?P<rest>[^\W\d][\w -]{0,40}?)[*_\s]*[:=\u2192\u2014][*_\s]*(?P<numbers>"
+    + NOUN
+    + r"[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
+    + NOUN
+    + r"[0-9]{1,4})*)[\s.]*"
 )
 _RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
@@ -86,17 +97,22 @@ class _Listing:
         self._broken = True
         self._course = Course()
         self._heading: str | None = None
+        self._apart = False
 
     def add(self, start: int, line: str) -> None:
+        line = _tidy(line)
         if _FENCE.match(line):
             self._broken, self._current, self._heading = True, None, None
-        elif line.strip():
+        elif not line.strip():
+            self._apart = True
+        else:
             end = start + len(line)
             if not (self._goes_on(line, end) or self._numbered(line, start, end) or self._by_place(line, start, end)):
                 # A list by place ends at a line that is none of it; an entry with a number may go on below one.
                 self._broken = self._broken or (self._current is not None and self._current.number is None)
                 self._current = self._current if self._current and self._current.number is not None else None
                 self._heading = None
+            self._apart = False
 
     def _goes_on(self, line: str, end: int) -> bool:
         """Whether the line belongs to the entry before: it is indented, or a field of it."""
@@ -126,7 +142,7 @@ class _Listing:
         if entry is None:
             return False
         entry.start, entry.end = start, end
-        if self._heading is not None and entry.label is None and not entry.first:
+        if self._heading is not None and entry.label is None:
             entry.label = self._heading  # numbers gathered under a label
         self._begin(entry)
         return True
@@ -149,7 +165,7 @@ class _Listing:
             if under_heading:
                 return True
         waiting = entry is not None and entry.number is not None and entry.label is None and not entry.contested
-        if entry is not None and waiting and not bullet and not words.numeric:
+        if entry is not None and waiting and not bullet and not words.numeric and not self._apart:
             entry.label, entry.end = label, end  # the label of a numbered entry on a line of its own
         else:
             kind = "markdown" if bullet else "lines"
@@ -166,6 +182,13 @@ class _Listing:
         self._broken = False
         self.runs[-1].append(entry)
         self._current = entry
+
+
+def _tidy(line: str) -> str:
+    """The line with what repeats itself made short, so that no pattern can lose its time on it."""
+    line = line[:LONGEST]
+    lead = line[: len(line) - len(line.lstrip())]
+    return lead[:40] + _REPEATED.sub(r"\1\1\1", _BLANKS.sub(" ", line[len(lead) :].rstrip()))
 
 
 def _indent(line: str) -> int:
@@ -192,9 +215,14 @@ def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
 
 
 def _group(line: str, words: Words) -> tuple[list[int], str] | None:
-    """Several numbers with one label: ``1-3: support``, ``Nuggets 2 and 4: not_support``."""
-    match = _GROUP.fullmatch(line) if len(line) <= 300 else None
+    """Several numbers with one label: ``1-3: support``, ``Nuggets 2 and 4: not_support``, ``support: 2, 3``."""
+    if len(line) > 300 or words.numeric:
+        return None
+    match = _GROUP.fullmatch(line)
     label = words.alone(match["rest"]) if match else None
+    if label is None:
+        match = _GROUPED.fullmatch(line)
+        label = words.strong(match["rest"]) if match else None
     if match is None or label is None:
         return None
     numbers: list[int] = []

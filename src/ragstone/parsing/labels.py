@@ -14,10 +14,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of
+from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
 from ragstone.parsing.plain import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
-from ragstone.parsing.words import Words
+from ragstone.parsing.words import Words, words_of
 from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
@@ -25,12 +25,16 @@ Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_
 some units have none. ``count_mismatch``: more entries than units, or numbers that no unit has. ``format_error``: no
 labels at all."""
 
+MATERIAL: Final = 40_000
+"""Characters of a text of the record that lists are looked for in."""
+_LISTED: Final = re.compile(r"[\[{<|]|^[^\S\n]*(?:[0-9]{1,4}[.):]|[-*\u2022])|,", re.MULTILINE)
+"""What a text needs to hold a list."""
 NEAR: Final = 200
 """The most lists of a reply, the last ones, that are told apart from each other; keeps the time linear in the text."""
 LONGEST: Final = 400_000
 """The most characters of a reply that are read."""
 
-_BRACKETS: Final = re.compile(r"[\[\]{}<>\n]")
+_BRACKETS: Final = re.compile(r"[\[\]{}<>\n\"'\u201c\u201d,|\t]")
 _OPEN_QUESTION: Final = re.compile(
     r"\?|\b(?:if|whether|would|could|unless|depend\w*|might|если|ли|бы)\b", re.IGNORECASE
 )
@@ -53,6 +57,13 @@ _RETRACTED: Final = re.compile(
 )
 """What takes an answer back after it."""
 _LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
+_DENIED: Final = re.compile(
+    r"\b(?:not|no|never|hardly|barely|cannot|none|neither|insufficient|lack\w*|absent|far from|asks?|says? to|"
+    r"instruct\w*|не|нет|ни)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""What may turn a label's word in prose into its opposite, or into somebody else's."""
+_CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
@@ -104,7 +115,7 @@ def parse_labels(
         raise ValueError(f"units is {units}; expected a number from 1 to {MOST}")
     if format not in LABEL_FORMATS:
         raise ValueError(f"no format {format!r} for labels; known are {', '.join(LABEL_FORMATS)}")
-    words = Words(scale, more, exact=case_sensitive)
+    words = words_of(scale, tuple(more), exact=case_sensitive)
     return read_labels(text, range(1, units + 1), words, format, material, ended=ended)
 
 
@@ -122,11 +133,11 @@ def read_labels(
         return Parsed(nothing, "", "format_error", problem, nothing)
     answer = _without(answer, material, words)
     # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
-    echoes = _Echoes(answer, material, alone=not unopened(text))
-    every = lists_of(answer, words)
-    repeated = [found for found in every if echoes.holds(found.start, found.end) or _explains(found, answer, words)]
+    echoes = _Echoes(answer, material, words, alone=not unopened(text))
+    every = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]
+    repeated = [found for found in every if echoes.holds(found) or _explains(found, answer, words)]
     lists = [found for found in every if not any(found.overlaps(other) for other in repeated)]
-    best = _chosen(lists, asked, fmt)
+    best = _chosen(lists, asked, fmt, others=unread(answer, words))
     if best is not None and _RETRACTED.search(answer, best.found.end):
         return Parsed(nothing, "", "format_error", "the reply takes its labels back", nothing)
     if best is not None:
@@ -165,6 +176,16 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
     if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer):
         return ()
     gaps = [answer[before[1] : after[0]] for before, after in pairwise(found)]
+    rest = "".join(
+        answer[before[1] : after[0]] for before, after in pairwise([(0, 0, ""), *found, (len(answer), 0, "")])
+    )
+    if _DENIED.search(rest):
+        return ()
+    if any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found):
+        return ()
+    numbers = [int(number) for number in re.findall(r"(?<![\w.])[0-9]{1,3}(?![\w%]|[.,][0-9])", rest)]
+    if numbers != sorted(numbers) and len(found) > 1:
+        return ()  # the units are spoken of in another order
     around = answer[: found[0][0]] + answer[found[-1][1] :]
     if len(found) > 1 and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", around):
         return ()
@@ -211,8 +232,11 @@ class _Placed:
         return all(label is not None for label in self.labels.values())
 
 
-def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format) -> _Placed | None:
-    """The list that counts: the last of the right length, else the longest that is not too long."""
+def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, *, others: bool) -> _Placed | None:
+    """The list that counts: the last of the right length, else the longest that is not too long.
+
+    ``others`` says that there are further lists in brackets, of which nothing could be read.
+    """
     rank = {reader: place for place, reader in enumerate(_order(fmt))}
     right: list[_Placed] = []
     partial: list[_Placed] = []
@@ -229,17 +253,18 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format) -> _Place
             right = own
         return _unless_contradicted(_last(right), partial)
     partial = _apart(partial, rank)
+    by_place = [entry for entry in partial if not entry.found.numbers]
+    if by_place and len(by_place) == len(partial) and sum(len(one.found.labels) for one in by_place) == len(asked):
+        return _joined(by_place, asked)  # one list in several pieces
+    # Fewer labels by place are of the first units only where a list in brackets stands alone and is whole.
     longest = max((len(entry.found.labels) for entry in partial), default=0)
+    best = [entry for entry in partial if len(entry.found.labels) == longest]
     if longest == 0 or longest < too_long:
         return None
-    best = [entry for entry in partial if len(entry.found.labels) == longest]
-    places = [entry for entry in partial if not entry.found.numbers]
-    if len(places) > 1 and places == partial:
-        if sum(len(entry.found.labels) for entry in places) == len(asked):  # one list in several pieces
-            return _joined(places, asked)
-        if len(best) > 1:
-            return None  # which units a piece is of is anybody's guess
-    return best[-1]
+    if best[-1].found.numbers:
+        return best[-1]
+    alone = best[-1].found.strict and len(best) == 1 and best[0] is by_place[-1] and not others
+    return best[0] if alone else None
 
 
 def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:
@@ -336,20 +361,30 @@ def _few(numbers: Sequence[int]) -> str:
 class _Echoes:
     """Tells what of an answer stands word for word in the texts that were judged."""
 
-    def __init__(self, answer: str, material: Sequence[str], *, alone: bool) -> None:
+    def __init__(self, answer: str, material: Sequence[str], words: Words, *, alone: bool) -> None:
         self._answer = answer
         self._material = material
+        self._words = words
         self._alone = alone
         self._whole = _folded(_FENCES.sub("", answer)) if material else ""
+        self._values: frozenset[_Value] | None = None
 
-    def holds(self, start: int, end: int) -> bool:
-        """Whether the stretch is the record's. A reply that is nothing but the stretch is an answer all the same."""
+    def holds(self, found: Found) -> bool:
+        """Whether the list is the record's, as it stands there or written otherwise.
+
+        A reply that is nothing but the list is an answer all the same.
+        """
         if not self._material:
             return False
-        stretch = self._answer[start:end]
+        stretch = self._answer[found.start : found.end]
         folded = _folded(stretch)
         if (folded == self._whole and self._alone) or not _STRUCTURE.search(stretch):
             return False
+        if self._values is None:
+            texts = [text for text in self._material if _LISTED.search(text)]
+            self._values = frozenset().union(*(_values_of(text, self._words) for text in texts))
+        if _value(found) in self._values:
+            return True
         if stretch[:1] in "[{<":
             return any(stretch[0] in text and folded in _folded(text) for text in self._material)
         near = [text for text in self._material if folded[-4:] in text.casefold()]
@@ -359,19 +394,42 @@ class _Echoes:
         return any(line == folded or line.endswith(f" {folded}") for text in near for line in _lines(text))
 
 
+_Value = tuple[tuple[int, ...], tuple[str, ...]]
+
+
+def _value(found: Found) -> _Value:
+    return tuple(found.numbers), tuple(
+        "" if raw is None else re.sub(r"[\W_]+", "_", raw).strip("_").casefold() for raw in found.raw
+    )
+
+
+@lru_cache(maxsize=512)
+def _values_of(text: str, words: Words) -> frozenset[_Value]:
+    """The lists of labels that a text of the record holds; of a very long one those at its end."""
+    return frozenset(_value(found) for found in lists_of(plain(text[-MATERIAL:]), words))
+
+
 @lru_cache(maxsize=256)
 def _lines(text: str) -> frozenset[str]:
     return frozenset(_folded(line) for line in text.splitlines())
 
 
 def _without(answer: str, material: Sequence[str], words: Words) -> str:
-    """The answer without the texts it repeats that hold a label's word, so that only its own words are read."""
+    """The answer with the texts of units that it restates blanked, where these hold a label's word.
+
+    Only whole texts of several words are, that stand between a line's begin, a number or a mark and another mark,
+    and are not in brackets; never such as could be a label themselves.
+    """
     for text in material:
-        short = plain(text.strip())
-        if 8 <= len(short) <= 600 and len(short.split()) > 1 and short in answer and not _BRACKETS.search(short):
-            parts = short.split(":")
-            if words.in_order(short) or any(words.alone(part) for part in (*parts, *short.split())):
-                answer = answer.replace(short, "\u00b7")
+        short = text.strip()
+        if not (8 <= len(short) <= 300 and len(short.split()) > 2 and short in answer) or _BRACKETS.search(short):
+            continue
+        if words.alone(short) is not None or not (words.in_order(short) or any(map(words.alone, short.split()))):
+            continue
+        pattern = (
+            rf"(?m)(^|[:.)(*\u2014\u2013-][^\S\n]*|\|[^\S\n]*){re.escape(short)}(?=[^\S\n]*[:)(*|\u2014\u2013\u2192-])"
+        )
+        answer = re.sub(pattern, r"\1restated", answer)
     return answer
 
 

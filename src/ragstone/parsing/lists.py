@@ -38,7 +38,7 @@ _WRAPPERS: Final = frozenset(
 _KEY: Final = re.compile(r"[^\w]*(?:[^\W\d_]{1,12}[\s_#№-]*)?([0-9]{1,4})[^\w]*")
 _KEY_AND_TEXT: Final = re.compile(r"\W*([0-9]{1,4})[.):]\s+\S")
 _ELLIPSIS: Final = re.compile(r"[.\u2026]+")
-_TAG: Final = re.compile(r"<([A-Za-z_0-9][\w.-]{0,40})((?:\s[^<>]{0,400})?)>([^<]*)")
+_TAG: Final = re.compile(r"<([A-Za-z_0-9][\w.-]{0,40})((?:\s[^<>]{0,400})?)/?>([^<]*)")
 _NUMBER_TAGS: Final = frozenset(("number", "id", "no", "n", "index", "num", "nugget_id", "statement_id", "claim_id"))
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"'“”]?([^\"'“”\s/>]*)")
 
@@ -89,8 +89,20 @@ class Found:
 def lists_of(text: str, words: Words) -> list[Found]:
     """Every list that holds a label, by every reader; one stretch may be read by several."""
     found = list(_literal_lists(text, words))
-    cut = [one for one in found if not one.closed and text.rstrip()[-1:] not in ("]", "}", "`")]
-    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in cut)]
+    # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
+    taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
+    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in taken)]
+
+
+def unread(text: str, words: Words) -> bool:
+    """Whether a list of words in brackets stands in the text that holds no label: there the first units may be."""
+    return any(
+        isinstance(literal.value, list)
+        and literal.value
+        and all(isinstance(item, str) for item in literal.value)
+        and not any(words.alone(item) or words.beside(item) for item in literal.value)
+        for literal in literals(text)
+    )
 
 
 def _written_lists(text: str, words: Words) -> list[Found]:
@@ -301,7 +313,9 @@ def _tags(text: str, words: Words) -> list[Found]:
         tail = re.fullmatch(r"(\w*?)_?([0-9]{1,4})", name)
         label = words.alone(item)
         named = name in LABEL_NAMES or given is not None or tail is not None or told is not None
-        if label is None and (not named or not item):
+        if label is None and not item and name in LABEL_NAMES and told is None and number is None:
+            pass  # an empty element is a place all the same
+        elif label is None and (not named or not item):
             continue
         if told is None and tail is not None:
             told = int(tail[2])

@@ -127,6 +127,7 @@ class _Reader:
         if depth >= DEEPEST:
             raise _NoListError
         items: list[Any] = []
+        comma = True
         try:
             while True:
                 at = self._skip(at)
@@ -134,8 +135,12 @@ class _Reader:
                 if char == closing:
                     return items, at + 1
                 if char == ",":
+                    if comma:
+                        items.append(NONE)  # nothing stands there, and it is a place all the same
+                    comma = True
                     at += 1
                     continue
+                comma = False
                 if char in "}:])":
                     raise _NoListError
                 value, at = self.value(at, depth + 1)

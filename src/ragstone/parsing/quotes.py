@@ -21,10 +21,15 @@ _AROUND: Final = " \t\r\n.\u2026\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
 _SHORTEST: Final = 2
 _SHORTEST_NEAR: Final = 20
 """Characters of a quote from which on one that nearly stands there is taken; with fewer a tenth is hardly a slip."""
-_LONGEST_NEAR: Final = 2000
-_WINDOWS: Final = 400
-"""How many stretches are looked at for one quote in one passage."""
-_NUMBER: Final = re.compile(r"[0-9]+")
+_LONGEST_NEAR: Final = 800
+_WINDOWS: Final = 60
+"""How many stretches are looked at for one quote, in all passages together."""
+_IN_NUMBER: Final = re.compile(r"\d[.,]?\Z")
+_ON_NUMBER: Final = re.compile(r"[.,]?\d")
+_WORDS: Final = re.compile(r"[-\u2212]?\d[\d.,]*|\w+", re.UNICODE)
+_ARTICLES: Final = frozenset(("the", "a", "an"))
+_LETTERS: Final = 5
+"""Letters that a word needs for a slip in it to leave it the same word."""
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
@@ -32,9 +37,9 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
 
     Folded is with white space, quotation marks, dashes and case as one. What is nowhere as it is is looked for without
     the dots and quotation marks around it. Nearly is a stretch that at most a tenth of the quote's characters tell
-    apart from it, and no number does: it has a span and is not verbatim. ``claimed`` is the id of the passage that
-    the judge named; it is looked through first. The quote's text is the passage's own wording. A quote that is nowhere
-    keeps the judge's wording and has no span.
+    apart from it, and those are slips (see ``same_words``): it has a span and is not verbatim. ``claimed`` is the id
+    of the passage that the judge named; it is looked through first. The quote's text is the passage's own wording. A
+    quote that is nowhere keeps the judge's wording and has no span.
     """
     ordered = sorted(passages, key=lambda passage: passage.id != claimed)
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
@@ -45,17 +50,30 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
 
 def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
     for passage in passages:
-        at = passage.text.find(wanted)
+        at = _standing(wanted, passage.text)
         if at >= 0:
             return Quote(passage.id, Span(at, at + len(wanted)), wanted, verbatim=True)
     folded = _fold(wanted)
     for passage in passages:
-        if folded in _fold(passage.text):
+        if _standing(folded, _fold(passage.text)) >= 0:
             body, offsets = _traced(passage.text)
-            at = body.find(folded)
+            at = _standing(folded, body)
             span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
     return None
+
+
+def _standing(wanted: str, text: str) -> int:
+    """Where it stands in the text, and not as a part of a longer number: "5 %" is not in "15 %"; -1 if nowhere."""
+    at = text.find(wanted)
+    digits = (wanted[0].isdigit(), wanted[-1].isdigit())
+    while at >= 0 and any(digits):
+        end = at + len(wanted)
+        before = digits[0] and _IN_NUMBER.search(text, max(0, at - 2), at)
+        if not before and not (digits[1] and _ON_NUMBER.match(text, end)):
+            break
+        at = text.find(wanted, at + 1)
+    return at
 
 
 def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
@@ -64,12 +82,13 @@ def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
     if not _SHORTEST_NEAR <= len(folded) <= _LONGEST_NEAR:
         return None
     best: tuple[int, Passage, int, int] | None = None
+    windows = _WINDOWS
     for passage in passages:
-        near = nearest(folded, _fold(passage.text), len(folded) // 10)
-        if near and (best is None or near[0] < best[0]):
-            body = _fold(passage.text)[near[1] : near[2]]
-            if _NUMBER.findall(body) == _NUMBER.findall(folded):
-                best = (near[0], passage, near[1], near[2])
+        body = _fold(passage.text)
+        near, looked = nearest(folded, body, len(folded) // 10, windows)
+        windows -= looked
+        if near and (best is None or near[0] < best[0]) and same_words(folded, body[near[1] : near[2]]):
+            best = (near[0], passage, near[1], near[2])
     if best is None:
         return None
     _, passage, start, end = best
@@ -78,8 +97,33 @@ def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
     return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=False)
 
 
-def nearest(wanted: str, text: str, most: int) -> tuple[int, int, int] | None:
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts say the same in the same words.
+
+    What tells them apart are slips of one letter in long words, articles and marks. Another number, sign or unit, or a
+    "not" more or less, is none of these.
+    """
+    ours, theirs = ([word for word in _WORDS.findall(text) if word not in _ARTICLES] for text in (one, other))
+    # The ends of a stretch may cut a word in two.
+    return len(ours) == len(theirs) and all(
+        mine == their or (min(len(mine), len(their)) >= _LETTERS and mine.isalpha() and _one_slip(mine, their))
+        for mine, their in zip(ours, theirs, strict=True)
+    )
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether one letter more, less or otherwise makes the one the other; not the first one, which may be a prefix."""
+    if abs(len(one) - len(other)) > 1 or one[0] != other[0]:
+        return False
+    short, long = sorted((one, other), key=len)
+    at = next((place for place, char in enumerate(short) if char != long[place]), len(short))
+    return short[at + (len(short) == len(long)) :] == long[at + 1 :]
+
+
+def nearest(wanted: str, text: str, most: int, windows: int = _WINDOWS) -> tuple[tuple[int, int, int] | None, int]:
     """The edit distance of ``wanted`` to the stretch of ``text`` nearest to it, and the stretch; None beyond ``most``.
+
+    At most ``windows`` stretches are looked at; how many were is the second value.
 
     A stretch within ``most`` edits holds one of ``most + 1`` pieces of ``wanted`` as it is, so only the
     surroundings of such pieces are looked at, in one pass with a row of the edit matrix in the bits of one number
@@ -91,7 +135,7 @@ def nearest(wanted: str, text: str, most: int) -> tuple[int, int, int] | None:
     for number in range(most + 1):
         begin, end = size * number // (most + 1), size * (number + 1) // (most + 1)
         at = text.find(wanted[begin:end])
-        while at >= 0 and len(looked) < _WINDOWS:
+        while at >= 0 and len(looked) < windows:
             low = max(0, at - begin - most)
             if low not in looked:
                 looked.add(low)
@@ -101,7 +145,7 @@ def nearest(wanted: str, text: str, most: int) -> tuple[int, int, int] | None:
                     back, length = _ending(wanted[::-1], text[low : low + stop][::-1], most)
                     best = (distance, low + stop - length, low + stop) if back == distance else best
             at = text.find(wanted[begin:end], at + 1)
-    return best
+    return best, len(looked)
 
 
 def _ending(wanted: str, text: str, most: int) -> tuple[int, int]:

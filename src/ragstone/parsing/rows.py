@@ -9,7 +9,7 @@ from typing import Final
 LABEL_NAMES: Final[tuple[str, ...]] = (
     "final_label", "final_decision", "final_verdict", "label", "decision", "verdict", "assignment", "judgment",
     "judgement", "status", "grade", "rating", "score", "support", "classification", "result", "category",
-    "importance", "relevance", "метка", "решение", "оценка", "вердикт",
+    "importance", "relevance", "supported", "is_supported", "метка", "решение", "оценка", "вердикт",
 )  # fmt: skip
 """What the field or column of the label is called, the likeliest first."""
 NUMBER_NAMES: Final[tuple[str, ...]] = (

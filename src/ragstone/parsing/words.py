@@ -47,6 +47,18 @@ _SEPARATOR: Final = re.compile(
     r"\s*(?:\s#\s?|[:=|()\[\];,\u2192\u21d2\u2013\u2014\n\"\u201c\u201d\u00ab\u00bb*`]|->|=>|\s-+\s|[.!?](?=\s|$))\s*"
 )
 _OF: Final = re.compile(r"([0-9]{1,3})(?:\.0)?\s*(?:(?:/|out of|of|из)\s*([0-9]{1,3}))?", re.IGNORECASE)
+_WORD: Final = re.compile(r"[\w'\u2019]+")
+_NEGATIONS: Final = frozenset(
+    ("not", "no", "never", "cannot", "but", "hardly", "barely", "scarcely", "without", "lack", "insufficient", "не",
+     "нет", "ни", "без")
+)  # fmt: skip
+_FILLING: Final = frozenset(
+    ("be", "been", "is", "as", "a", "an", "the", "fully", "entirely", "quite", "really", "explicitly", "directly",
+     "labelled", "labeled", "called", "considered")
+)  # fmt: skip
+_CROSSED: Final = re.compile(r"[\W_]*[!\u2260\u00ac\u2717\u2718\u274c\u2716]")
+_ABOUT: Final = re.compile(r"[\W_]*[<>~\u2248\u2264\u2265]")
+"""A sign before a word that says the opposite of it."""
 _NAMED: Final = re.compile(
     r"(?:final\s+)?(?:grade|score|rating|label|verdict|decision|оценка|метка|решение)[\s\W]+(.+)", re.IGNORECASE
 )
@@ -64,6 +76,12 @@ _BACK: Final = re.compile(
 """Words with which a label is taken back."""
 
 
+@lru_cache(maxsize=64)
+def words_of(scale: Scale, more: tuple[str, ...] = (), *, exact: bool = False) -> Words:
+    """The words of a scale, made once."""
+    return Words(scale, more, exact=exact)
+
+
 class Words:
     """The labels of one scale as they may be spelled. ``more`` are labels that it may take besides."""
 
@@ -72,6 +90,7 @@ class Words:
         self.exact = exact
         self._numeric = all(label.isascii() and label.isdigit() for label in scale.labels)
         self._highest = scale.labels[-1] if self._numeric else ""
+        self._own = frozenset(self.labels)
         own = {_key(label): label for label in self.labels}
         self._strong = {
             **{word: label for label in self.labels for word in SYNONYMS.get(label, ()) if word not in own}, **own,
@@ -88,6 +107,8 @@ class Words:
         """The label that this is and nothing else; None for anything else."""
         if given is None or isinstance(given, list | dict | tuple):
             return None
+        if isinstance(given, str) and given in self._own:
+            return given
         if isinstance(given, float):
             if not given.is_integer():
                 return None
@@ -107,6 +128,11 @@ class Words:
         parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
         labels = [self.strong(part) for part in parts]
         found = {label for label in labels if label is not None}
+        if any(label and _negated(parts[:place]) for place, label in enumerate(labels)):
+            return None
+        weak = {label for part in parts if (label := self._named(part, self._every)) is not None}
+        if len(found) == 1 and not weak <= found:
+            return None  # "Supported: no"
         if found and _BACK.search(text):
             return found.pop() if len({*found, *(label for _, _, label in self.in_order(text))}) == 1 else None
         if len(found) > 1 and labels[0] is not None:
@@ -146,7 +172,12 @@ class Words:
             or text.rstrip(" \n\"'*`_)]").endswith("?")
         ):
             return None
+        crossed = _CROSSED.match(text)
+        if self._numeric and _ABOUT.match(text):
+            return None  # "<2", "~3"
         text = _AROUND.sub("", text)
+        if crossed and known.get(_key(text)) != self.labels[0]:
+            return None  # "✗ support" is none, whatever it means
         if named := _NAMED.fullmatch(text):  # "Grade 2", "Label: support"
             text = _AROUND.sub("", named[1])
         if not text:
@@ -158,6 +189,15 @@ class Words:
                 return None
             return known.get(match[1])
         return known.get(_key(text))
+
+
+def _negated(before: Sequence[str]) -> bool:
+    """Whether what stands before a label takes it back: its last word is a negation, filling words left out."""
+    for part in reversed(before):
+        said = [word for word in _WORD.findall(part.casefold()) if word not in _FILLING]
+        if said:
+            return said[-1] in _NEGATIONS or said[-1].endswith(("n't", "n\u2019t"))
+    return False
 
 
 def _key(text: str) -> str:

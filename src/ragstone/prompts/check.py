@@ -6,6 +6,7 @@ asks for them in the form that it is used with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -44,6 +45,10 @@ _PASSAGES: Final = (
     Passage("p2", "sample passage two: the Aare flows into the Rhine.", 2),
 )
 _TEXTS: Final = ("sample unit one: Bern lies on the Aare", "sample unit two: it is long", "sample unit three: so")
+_LONG: Final = " and the river goes on" * 20
+"""What a text may be longer by than a template expects."""
+MOST: Final = 40
+"""The most units that a sample has; a template that takes more a call is tried with so many."""
 
 
 def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
@@ -94,6 +99,16 @@ def _units(level: Level, count: int, prefix: str = "") -> tuple[Unit, ...]:
     )
 
 
+def _full(template: Template) -> Iterator[Rate]:
+    """A question with as many units as one call takes, and long texts."""
+    for question in list(samples(template.task, template.form))[-1:]:
+        if isinstance(question, Rate):
+            level, count = question.units[0].level, min(template.batch, MOST)
+            units = tuple(Unit(f"r/{level}/{n}", level, f"sample unit no. {n:03d}{_LONG}") for n in range(1, count + 1))
+            passages = tuple(replace(passage, text=passage.text + _LONG) for passage in question.passages)
+            yield replace(question, units=units, passages=passages)
+
+
 def problems(template: Template) -> list[str]:
     """What is wrong with a template, each in one line; empty if nothing is."""
     if template.task not in TASKS:
@@ -105,8 +120,14 @@ def problems(template: Template) -> list[str]:
     rates = template.task in SCALES
     if not rates and template.formats != ("object",):
         return [f"the step '{template.task}' has one form of answer; its header takes no 'formats' line"]
+    if template.gives and template.formats != ("object",) and "<reasoning>" not in template.text:
+        return [
+            "the header says that it gives "
+            + " and ".join(sorted(template.gives))
+            + ", and no <reasoning> block is asked for"
+        ]
     found: dict[str, None] = {}
-    for question in samples(template.task, template.form):
+    for question in (*samples(template.task, template.form), *_full(template)):
         for fmt in template.formats:
             try:
                 for problem in _problems(template, question, fmt):
@@ -121,6 +142,8 @@ def problems(template: Template) -> list[str]:
 def _problems(template: Template, question: Rate | Write | Trace, fmt: Format) -> Iterator[str]:
     variables = variables_of(question, fmt, template.language)
     system, user = (message["content"] for message in template.render(variables))
+    if template.render(variables) != [{"role": "system", "content": system}, {"role": "user", "content": user}]:
+        yield "it renders otherwise each time, so that no reply is ever found again"
     nonce = variables["nonce"]
     if nonce not in system:
         yield "the system part does not say what the code {{ nonce }} means"
@@ -184,3 +207,11 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         yield "{{ answer }}, which says in what form the labels are wanted, is left out"
     if str(len(question.units)) not in asked:
         yield "{{ n }}, the number of units, is left out"
+    if len(question.units) > 1:
+        at = 0
+        for number, unit in enumerate(question.units, 1):
+            place = user.find(unit.text, at)
+            if place >= 0 and not re.search(rf"(?<!\d){number}(?!\d)", user[at:place]):
+                yield "the units do not stand after their numbers ({% for number, unit in units %})"
+                break
+            at = max(at, place + len(unit.text))

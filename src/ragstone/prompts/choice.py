@@ -67,10 +67,7 @@ class Choice:
                 return template, True
             named = ""
         if named:
-            if named not in styles(task):
-                raise TemplateError(
-                    f"no prompt style '{named}' for the step '{task}'; known are {', '.join(styles(task))}, or a file"
-                )
+            check_named(task, named)
             return load(task, stem(named, form)), True
         if self.style and stem(self.style, form) in _names(task):
             return load(task, stem(self.style, form)), True
@@ -113,6 +110,16 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         else:
             named[left.strip()] = right.strip()
     return general, named
+
+
+def check_named(task: str, named: str) -> None:
+    """TemplateError for a style that the step does not have, or a file that cannot be used for it."""
+    if is_path(named):
+        own(named, task)
+    elif named not in styles(task):
+        raise TemplateError(
+            f"no prompt style '{named}' for the step '{task}'; known are {', '.join(styles(task))}, or a file"
+        )
 
 
 def check_style(style: str) -> None:

@@ -74,6 +74,10 @@ class Template:
             system, user = ("".join(part.root_render_func(context)).strip() for part in (self.system, self.user))
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"prompt {self.origin}: {error}") from error
+        except (RecursionError, MemoryError) as error:
+            raise TemplateError(
+                f"prompt {self.origin}: it takes itself in again and again, or grows too large"
+            ) from error
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
@@ -149,6 +153,8 @@ def _read(text: str, name: str, wanted: Sequence[str]) -> tuple[dict[str, str], 
             raise TemplateError(f"prompt {name}: {line!r} is not 'key: value'")
         if key.strip() not in KEYS:
             raise TemplateError(f"prompt {name}: no header line '{key.strip()}'; known are {', '.join(KEYS)}")
+        if key.strip() in header:
+            raise TemplateError(f"prompt {name}: the header has '{key.strip()}' twice")
         header[key.strip()] = value.strip()
     pieces = _PARTS.split(sections[2])
     parts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
