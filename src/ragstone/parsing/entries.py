@@ -255,7 +255,7 @@ def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None
 def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, words: Words) -> None:
     """A further line of an entry: the label may stand in a field of its own, or alone on the line."""
     entry.end = end
-    if inner and inner["name"].casefold() in LABEL_NAMES:
+    if inner and inner["name"].casefold() in (*LABEL_NAMES, "answer", "ответ"):
         label = words.alone(inner["value"]) or words.beside(inner["value"])
         if label is None:
             return

@@ -150,6 +150,10 @@ def read_labels(
         if longest.numbers and len(set(longest.numbers)) <= len(asked):
             problem = f"labels under numbers that were not asked about ({_few(longest.numbers)})"
         return Parsed(nothing, longest.reader, "count_mismatch", problem, nothing)
+    if every := [found for found in lists if not found.numbers]:
+        count = max(len(found.labels) for found in every)
+        problem = f"{count} of {len(asked)} labels and no numbers with them, so that nobody knows whose they are"
+        return Parsed(nothing, "", "truncation", problem, nothing)
     if fmt == "adaptive" and (loose := _loose(answer, words, material)) and len(loose) == len(asked):
         return Parsed(loose, "fallback", "ok", "", loose)
     return Parsed(nothing, "", "format_error", f"no labels in the reply (it begins: {answer[:60]!r})", nothing)

@@ -28,6 +28,8 @@ LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if nam
 MOST: Final = 10_000
 """The most units that a reply is read for."""
 
+ITEM: Final = 400
+"""Characters of an item in brackets, its label and what may stand beside it."""
 _WRAPPERS: Final = frozenset(
     (
         "labels", "verdicts", "assignments", "answers", "answer", "results", "result", "judgments", "judgements",
@@ -116,8 +118,9 @@ def _written_lists(text: str, words: Words) -> list[Found]:
     return found
 
 
-def _of_rows(rows: Rows, kind: Any) -> Found:
-    return Found(kind, rows.start, rows.end, list(rows.items), list(rows.labels), list(rows.numbers))
+def _of_rows(rows: Rows, kind: Any, within: re.Match[str] | None = None) -> Found:
+    start, end = (within.start(), within.end()) if within else (rows.start, rows.end)
+    return Found(kind, start, end, list(rows.items), list(rows.labels), list(rows.numbers))
 
 
 def _literal_lists(text: str, words: Words) -> Iterator[Found]:
@@ -276,11 +279,23 @@ def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: 
         pairs = [entry for entry in told if entry is not None]
         items, numbers = [label for _, label in pairs], [number for number, _ in pairs]
     raw = [None if item is None or isinstance(item, list | Pairs) else str(item) for item in items]
-    labels = [words.alone(item) or (words.beside(item) if isinstance(item, str) else None) for item in items]
+    if any(isinstance(item, str) and ("\n" in item.strip() or len(item) > ITEM) for item in items):
+        return  # a bracket of the prose has taken in what follows
+    labels = [
+        words.alone(item) or (words.beside(item) if isinstance(item, str) and not (words.numeric and at.bare) else None)
+        for item in items
+    ]
     if not any(labels) or (not at.closed and at.bare and not numbers and not all(labels)):
         return
     name: Format = "python_list" if reader == "json" and (at.bare or at.single) else reader
     yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True, closed=at.closed)
+
+
+def _attributes(text: str) -> tuple[int | None, str | None]:
+    """The number and the label among the attributes of a tag."""
+    attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(text)}
+    told = next((_number(attributes[key]) for key in NUMBER_NAMES if key in attributes), None)
+    return told, next((attributes[key] for key in (*LABEL_NAMES, "value", "answer") if key in attributes), None)
 
 
 def _tags(text: str, words: Words) -> list[Found]:
@@ -291,9 +306,7 @@ def _tags(text: str, words: Words) -> list[Found]:
     closes = False
     for match in _TAG.finditer(text):
         name = match[1].casefold()
-        attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(match[2])}
-        told = next((_number(attributes[key]) for key in NUMBER_NAMES if key in attributes), None)
-        given = next((attributes[key] for key in LABEL_NAMES if key in attributes), None)
+        told, given = _attributes(match[2])
         content = html.unescape(match[3]).strip()
         if name in _WRAPPERS and not content and told is None:
             done += open_lists.values()  # a new list begins
@@ -306,6 +319,9 @@ def _tags(text: str, words: Words) -> list[Found]:
             number = told  # the element around the one with the label
             continue
         item = given if given is not None else content
+        if name in _WRAPPERS and "," in content and told is None:  # <answer>support, not_support</answer>
+            done += [_of_rows(rows, "xml", match) for rows in tables.comma_separated(content, words)]
+            continue
         ends = text[match.end() : match.end() + 2]
         closes = closes or ends == "</"
         if given is None and closes and not ends:
