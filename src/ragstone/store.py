@@ -370,7 +370,8 @@ class Store:
     def failed(self, run: int) -> set[int]:
         """The places of the records that could not be read, or of which a judge gave no verdict on something."""
         query = (
-            "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0) UNION"
+            "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0"
+            " OR (value IS NOT NULL AND instr(repeats, 'null') > 0)) UNION"  # failed at a later time of asking
             " SELECT position FROM results AS r WHERE run = ?"
             " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
         )

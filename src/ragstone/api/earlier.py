@@ -6,6 +6,7 @@ again, which the store makes free where nothing failed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import orjson
 from ragstone.api.plan import Plan
 from ragstone.engine import Weighed, input_of, to_json
 from ragstone.errors import ConfigError
+from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.report.run import find_run
 from ragstone.store import ScoreRow, Store
@@ -83,6 +85,9 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         if not named:
             raise ConfigError(f"no run of '{name}' in {store.path} to take results from; leave --only-failed out")
         row = named[-1]
+        by_number = {one.id: one for one in named}
+        while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
+            row = before  # it was taking over itself when it ended; what was asked anew is in the store
         number, spec = row.id, row.spec
     else:
         found = find_run(store, which)
@@ -130,3 +135,22 @@ def _share(row: ScoreRow) -> dict[str, Any]:
         "output_tokens": row.output_tokens,
         "dollars": row.dollars,
     }
+
+
+def _steadied(plan: Plan, notes: list[str]) -> Plan:
+    """Where nobody would answer otherwise when asked again, everything is asked once."""
+    times = plan.spec.engine.repeat
+    if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
+        return plan
+    names = " and ".join(judge.name for judge in plan.routes.judges())
+    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
+    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
+
+
+def settled(plan: Plan, store: Store, name: str, notes: list[str]) -> Plan:
+    """The plan with what only this store and these judges say: how often to ask, and from when on replies count."""
+    plan = _steadied(plan, notes)
+    if plan.spec.engine.cache != "refresh":
+        return plan
+    since = refresh_since(store, name, time.time())
+    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))

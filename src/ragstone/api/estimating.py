@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.options import Options
 from ragstone.api.plan import Plan, Takeover, check_overrides, jobs_of, make_plan, opened, prices_of
 from ragstone.config import RunSpec, resolve
@@ -42,7 +43,9 @@ def forecast(source: Any, options: Options) -> Estimate:
     with opened(source, spec, check_overrides, bank) as records:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         with Store(spec.store if Path(spec.store).exists() else ":memory:") as store:
-            return _estimate(plan, records, store)
+            name = options.name or records.name
+            plan = settled(plan, store, name, [])
+            return _estimate(plan, records, store, earlier_run(store, plan, name, options.only_failed))
 
 
 def before_run(
@@ -58,6 +61,8 @@ def before_run(
 
 
 def _estimate(plan: Plan, source: Source, store: Store, earlier: Takeover | None = None) -> Estimate:
+    if plan.spec.engine.cache == "offline":
+        raise ConfigError("an offline run sends nothing, so there is nothing to estimate")
     prices = prices_of(plan.spec, plan.judges)
     forecaster = Forecaster(plan.routes, store, prices, plan.spec.engine)
     for job in jobs_of(source, plan, earlier):

@@ -7,14 +7,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import orjson
 
 from ragstone import metrics
-from ragstone.api.earlier import earlier_run, refresh_since
+from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
@@ -22,7 +22,7 @@ from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, ma
 from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
-from ragstone.judges.base import Judge, is_steady
+from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.causes import Causes
@@ -126,29 +126,10 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-def _steadied(plan: Plan, notes: list[str]) -> Plan:
-    """Where nobody would answer otherwise when asked again, everything is asked once."""
-    times = plan.spec.engine.repeat
-    if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
-        return plan
-    names = " and ".join(judge.name for judge in plan.routes.judges())
-    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
-
-
-def _settled(plan: Plan, store: Store, name: str, notes: list[str]) -> Plan:
-    """The plan with what only this store and these judges say: how often to ask, and from when on replies count."""
-    plan = _steadied(plan, notes)
-    if plan.spec.engine.cache != "refresh":
-        return plan
-    since = refresh_since(store, name, time.time())
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
-
-
 async def _run(plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str]) -> Run:
     notes = [*hints]
     name = options.name or source.name
-    plan = _settled(plan, store, name, notes)
+    plan = settled(plan, store, name, notes)
     earlier = earlier_run(store, plan, name, options.only_failed)
     if earlier is not None:
         notes.append(earlier.told())

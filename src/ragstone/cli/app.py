@@ -186,6 +186,9 @@ def estimate(
     nuggets: Bank = None,
     judge: Judges = None,
     panel: Panel = None,
+    prompt: Prompts = None,
+    label_format: LabelFormat = None,
+    structured: StructuredAnswers = None,
     sets: Sets = None,
     fields: Fields = None,
     on_error: OnError = None,
@@ -194,14 +197,18 @@ def estimate(
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    repeat: Repeat = None,
+    refresh: Refresh = False,
+    no_cache: NoCache = False,
     store: StorePath = None,
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a run would take: calls, tokens, money, time.
 
-    Options are those of run. Every prompt is rendered and nobody is asked: no key, no network. What is in the store is
-    free; what depends on answers is assumed, by earlier runs in the store where there are any.
+    Options are those of run that change what it takes. Every prompt is rendered and nobody is asked: no key, no
+    network. What is in the store is free; what depends on answers is assumed, by earlier runs in the store where there
+    are any.
     """
     from ragstone.cli import estimating  # noqa: PLC0415 - see the module
 
@@ -215,12 +222,18 @@ def estimate(
         metrics=metrics,
         judges=judge,
         aggregate=panel,
+        prompts=prompt,
+        format=label_format,
+        structured=structured,
         on_error=on_error,
         on_empty=on_empty,
         concurrency=concurrency,
         max_cost=max_cost,
         max_calls=max_calls,
         max_tokens=max_tokens,
+        repeat=repeat,
+        refresh=refresh,
+        no_cache=no_cache,
         nuggets=nuggets,
     )
 

@@ -65,11 +65,12 @@ class Drawn:
         if progress is None:
             say("note", "interrupted before the first call; nothing was sent")
             return
-        if not progress.tally.records:
+        done_so_far = progress.tally.kept if progress.run else progress.tally.records
+        if not done_so_far:
             kept = "the replies that came are kept, the same command goes on"
             say("note", f"interrupted before a record was done; {kept}")
             return
-        done = f"{progress.tally.records:,} of {progress.total:,} records are "
+        done = f"{done_so_far:,} of {progress.total:,} records are "
         done += f"kept as run {progress.run}" if progress.run else "done"
         where = f"; the lines so far are in {kept}" if kept else ""
         say("note", f"interrupted: {done}, and every reply is kept; the same command goes on from there{where}")

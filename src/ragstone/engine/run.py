@@ -404,9 +404,13 @@ class Engine:
             turn: Turn | None = None
             try:
                 await self._open(backend)
+                if id(backend) in self._down:  # its calls take no turn from those of others at the endpoint
+                    return Failed(self._down[id(backend)])
                 queued = self._loop.time()
-                turn = await gate.enter(call)
+                # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
+                # the endpoint says so.
                 async with self.budget.place(judge, call) as place:
+                    turn = await gate.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
                     # Waiting for a turn, and for money that others may not need, is not the call's own time.
@@ -494,6 +498,7 @@ class Engine:
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
         """Have a result written with the next group."""
+        self.tally.kept += 1
         self._writer.result(run, row, scores)
 
     def _halt(self, error: RagstoneError) -> None:

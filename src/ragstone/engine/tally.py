@@ -53,6 +53,7 @@ class Spent:
 class Tally:
     """The counts of one run.
 
+    Of ``records`` that are done ``kept`` are in the results: one that is done waits for those before it.
     ``sent`` calls were answered in this run; ``replayed`` came from the store; ``unseen`` were in no store and were
     not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
 
@@ -64,6 +65,7 @@ class Tally:
     """
 
     records: int = 0
+    kept: int = 0
     sent: int = 0
     replayed: int = 0
     shared: int = 0

@@ -160,7 +160,9 @@ class OpenAIBackend:
                 async for chunk in response.content.iter_any():
                     data += chunk
                     if len(data) > LONGEST:
-                        raise BackendError(f"{self.judge}: a reply of more than {LONGEST} bytes", judge=self.judge)
+                        raise BackendError(
+                            f"{self.judge}: a reply of more than {LONGEST} bytes", judge=self.judge, lost=True
+                        )
                 return response.status, response.headers, bytes(data)
         except TimeoutError as error:
             raise BackendError(
@@ -224,12 +226,12 @@ class OpenAIBackend:
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
             found = self._without_key(data[:2000].decode("utf-8", "replace"))[:80]
             raise BackendError(
-                f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True, spent=_spent(data)
+                f"{self.judge}: not a chat completion: {found!r}", judge=self.judge, retryable=True, **_charged(data)
             ) from error
         if choice.get("finish_reason") == "error" or choice.get("error"):  # a failure that came with status 200
             said = self._without_key(str(choice.get("error") or content or "no message"))[:200]
             message = f"{self.judge}: the endpoint failed: {said}"
-            raise BackendError(message, judge=self.judge, retryable=True, spent=_spent(data))
+            raise BackendError(message, judge=self.judge, retryable=True, **_charged(data))
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         notes = tuple(
             f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
@@ -309,6 +311,12 @@ def _usage(usage: object) -> Usage:
         cached=number(usage.get("prompt_tokens_details"), "cached_tokens"),
         reasoning=number(usage.get("completion_tokens_details"), "reasoning_tokens"),
     )
+
+
+def _charged(data: bytes) -> dict[str, Any]:
+    """What an answer that cannot be used took, or that nobody knows: it was given, and may be charged for."""
+    spent = _spent(data)
+    return {"spent": spent, "lost": spent is None}
 
 
 def _spent(data: bytes) -> tuple[int | None, int | None, int | None, int | None] | None:
