@@ -321,3 +321,29 @@ def test_nuggets_of_a_bank_are_known_and_those_of_a_record_are_not() -> None:
     own = [row(1, nuggets=[{"text": "A fact.", "importance": "vital"}])]
     weigh(judge, own, "nugget_recall")
     assert "taken_over" not in weigh(judge, own, "nugget_recall", only_failed=True).summary()
+
+
+def test_a_time_of_asking_that_failed_is_asked_again(server: FakeServer) -> None:
+    """Also where the first time was answered."""
+    server.configure(vary=True)
+    weigh(judge_of(server))
+    weigh(judge_of(server), offline=True, repeat=3)
+    run = weigh(judge_of(server), repeat=3, only_failed=True)
+    assert bill(run)["sent"] == 6
+    assert run.summary()["metrics"][WHOLE]["repeats"]["records"] == 3
+
+
+def test_an_estimate_is_of_the_run_that_is_meant(server: FakeServer) -> None:
+    """A refresh takes nothing from the store, what is taken over costs nothing, offline nothing is sent."""
+    judge = judge_of(server)
+    weigh(judge)
+
+    def calls(**options: Any) -> float:
+        return api.estimate(rows(), WHOLE, judge, name="r", **options).total.calls.expected
+
+    assert (calls(), calls(refresh=True), calls(no_cache=True), calls(repeat=2)) == (0, 3, 3, 3)
+    assert calls(only_failed=True, refresh=True) == 0
+    with pytest.raises(ConfigError, match="sends nothing"):
+        calls(offline=True)
+    with pytest.raises(InputError, match="no run '99'"):
+        calls(only_failed=99)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -310,3 +311,15 @@ def test_a_price_of_ones_own_may_know_cached_input() -> None:
     assert PriceBook({"j": (2.0, 8.0, 1.0)}).cost("j", "", "m", **tokens) == pytest.approx(1.5)
     assert PriceBook({"j": (2.0, 8.0)}).cost("j", "", "m", **tokens) == pytest.approx(2.0)
     assert Spec("j", price=(2.0, 8.0, 1.0)).price == (2.0, 8.0, 1.0)
+
+
+def test_replies_that_nobody_can_read_or_meter_count_for_a_budget_of_calls() -> None:
+    """The endpoint answered them, and may charge for them."""
+    broken = Scripted(raw='{"choices": [{"message": ')
+    asked = itertools.count()
+    with FakeServer(answer=lambda _request: broken if next(asked) % 3 == 0 else None, latency=0.01) as server:
+        came = weigh(
+            records(40), metrics("grounding"), prompted(server), settings=replace(QUICK, limits=Limits(calls=20))
+        )
+        assert isinstance(came.error, BudgetReached)
+        assert 0 < server.count <= 20
