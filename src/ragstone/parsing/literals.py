@@ -87,7 +87,7 @@ def literals(text: str) -> Iterator[Literal]:
             at = start + 1
             continue
         except _CutError as cut:
-            yield Literal(start, len(text), cut.value, closed=False)
+            yield Literal(start, len(text), cut.value, closed=False, bare=not reader.quotes)
             restarts += 1
             at = start + 1
             continue
