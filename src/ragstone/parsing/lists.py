@@ -28,6 +28,8 @@ LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if nam
 MOST: Final = 10_000
 """The most units that a reply is read for."""
 
+WORD: Final = 30
+"""Characters of an unknown word that may stand among labels."""
 ITEM: Final = 400
 """Characters of an item in brackets, its label and what may stand beside it."""
 _WRAPPERS: Final = frozenset(
@@ -266,6 +268,17 @@ def _number(key: object, *, word: bool = True) -> int | None:
     return None if match is None or (not word and len(key) > 20) else int(match[1])
 
 
+def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
+    """Whether a list that the text ends in is one of labels, and not a bracket of the prose with what follows it."""
+    known = [words.alone(item) is not None for item in items]
+    words_only = all(
+        isinstance(item, str) and len(item) <= WORD and entries.numbered(item, words) is None
+        for item, label in zip(items, known, strict=True)
+        if not label
+    )
+    return all(known) or (not bare and known[0] and words_only)
+
+
 def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: Words, at: Written) -> Iterator[Found]:
     words_only = at.bare and not any(isinstance(item, bool | int | float) for item in items)
     items = [("none" if words_only else None) if item is NONE else item for item in items]
@@ -285,7 +298,9 @@ def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: 
         words.alone(item) or (words.beside(item) if isinstance(item, str) and not (words.numeric and at.bare) else None)
         for item in items
     ]
-    if not any(labels) or (not at.closed and at.bare and not numbers and not all(labels)):
+    if not any(labels):
+        return
+    if not at.closed and not numbers and not _begun(items, words, bare=at.bare):
         return
     name: Format = "python_list" if reader == "json" and (at.bare or at.single) else reader
     yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True, closed=at.closed)
