@@ -187,7 +187,7 @@ def test_a_list_that_the_reply_repeats_is_read_by_no_other_reader_either(reply: 
 @pytest.mark.parametrize("piece", STRAIN)
 def test_a_long_strain_comes_to_an_end(piece: str) -> None:
     """Patterns are one step each in the count above; here they run. What loses its time on one never ends."""
-    text = piece * (30_000 // len(piece))
-    for tail in ("", "x", " support"):
+    text = piece * (8_000 // len(piece))
+    for tail in ("", "x"):
         parsed = parse_labels(text + tail, 3, SUPPORT_3, "adaptive", material=(text[:5_000],))
         assert len(parsed.labels) == 3

@@ -280,7 +280,7 @@ def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
 
 
 def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: Words, at: Written) -> Iterator[Found]:
-    words_only = at.bare and not any(isinstance(item, bool | int | float) for item in items)
+    words_only = at.bare and not any(item is None or isinstance(item, bool | int | float) for item in items)
     items = [("none" if words_only else None) if item is NONE else item for item in items]
     dots = next(
         (place for place, item in enumerate(items) if isinstance(item, str) and _ELLIPSIS.fullmatch(item)), None

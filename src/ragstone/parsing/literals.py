@@ -136,7 +136,7 @@ class _Reader:
                     return items, at + 1
                 if char == ",":
                     if comma:
-                        items.append(NONE)  # nothing stands there, and it is a place all the same
+                        items.append(None)  # nothing stands there, and it is a place all the same
                     comma = True
                     at += 1
                     continue
