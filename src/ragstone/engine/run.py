@@ -115,7 +115,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._writer = Writer(store, self._halt, replace=settings.cache == "refresh")
+        self._writer = Writer(store, self._halt, self._flying, replace=settings.cache == "refresh")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:

@@ -7,7 +7,7 @@ the disk.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 from ragstone.errors import RagstoneError, StoreError
@@ -17,16 +17,23 @@ from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 Durable = Callable[[StoreError | None], None]
 """Is told that something is on disk, or why it cannot be."""
 
-LINGER: Final = 0.02
-"""Seconds that a write waits for others to share its commit with."""
+LINGER: Final = 0.05
+"""Seconds that a write waits for others to share its commit with, where there may be others."""
 
 
 class Writer:
-    """Writes calls and results. ``halt`` hears what ends the run; with ``replace`` a reply replaces the stored one."""
+    """Writes calls and results.
 
-    def __init__(self, store: Store, halt: Callable[[RagstoneError], None], *, replace: bool = False) -> None:
+    ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. With
+    ``replace`` a reply replaces the stored one.
+    """
+
+    def __init__(
+        self, store: Store, halt: Callable[[RagstoneError], None], flying: Sized = (), *, replace: bool = False
+    ) -> None:
         self._store = store
         self._halt = halt
+        self._flying = flying
         self._replace = replace
         self._calls: list[tuple[CallRow, Durable]] = []
         self._results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
@@ -48,7 +55,8 @@ class Writer:
         """Write what has gathered, again and again, until it is cancelled."""
         while True:
             await self._dirty.wait()
-            await asyncio.sleep(LINGER)
+            if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this
+                await asyncio.sleep(LINGER)
             await asyncio.shield(asyncio.ensure_future(self.write_group()))
 
     async def write_group(self) -> None:

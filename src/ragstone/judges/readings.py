@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
@@ -14,7 +15,7 @@ from ragstone.judges.base import Failed, Reply
 from ragstone.parsing import Format, Thought, Words, locate, read_block, read_labels, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
-from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
+from ragstone.types import TRIVIAL, Passage, Quote, Scale, Unit, Verdict
 
 QUOTES: Final = 4
 """The most quotes that are looked for per verdict, whatever the reply holds."""
@@ -77,11 +78,17 @@ def read_rate(
     elif reading.cut_off:
         reading.problem, reading.status = "the reply was cut off at its length limit", "cut_off"
     else:
-        words = Words(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
+        words = _words(question.scale, trivial=question.skippable, exact=manner.exact)
         read = _read_entries if manner.format == "object" else _read_labels
         read(question, units, reply.text, manner, words, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
+
+
+@lru_cache(maxsize=32)
+def _words(scale: Scale, *, trivial: bool, exact: bool) -> Words:
+    """The labels of a scale; the same few for all replies of a run."""
+    return Words(scale, (TRIVIAL,) if trivial else (), exact=exact)
 
 
 def _read_entries(

@@ -88,6 +88,8 @@ class Words:
         """The label that this is and nothing else; None for anything else."""
         if given is None or isinstance(given, list | dict | tuple):
             return None
+        if isinstance(given, str) and given in self.labels:  # as it is asked for, and mostly is
+            return given
         if isinstance(given, float):
             if not given.is_integer():
                 return None
