@@ -75,6 +75,12 @@ class Unit:
     part: int | None = None
     importance: Importance | None = None
 
+    def called(self, name: str) -> Unit:
+        """The same unit by another id; ``dataclasses.replace`` takes three times as long."""
+        return Unit(
+            name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Nugget:

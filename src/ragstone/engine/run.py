@@ -12,12 +12,13 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
+from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
@@ -38,7 +39,7 @@ from ragstone.judges.base import (
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
-from ragstone.questions import Answer, Question, Rate, Rated
+from ragstone.questions import Answer, Question, Rate, Rated, Readout
 from ragstone.store import ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
@@ -105,7 +106,7 @@ class Engine:
         self.tally = Tally()
         self.budget = Budget(settings.limits, prices, routes.judges(), self.tally)
         self._gates: Gates | None = None
-        self._flying: dict[bytes, asyncio.Task[Reply | Failed]] = {}
+        self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
         self._closing = False
@@ -114,7 +115,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._writer = Writer(store, self._halt, replace=settings.cache == "refresh")
+        self._writer = Writer(store, self._halt, self._flying, replace=settings.cache == "refresh")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
@@ -302,7 +303,7 @@ class Engine:
     async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
         # Who always answers the same is asked once, however often the others are.
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
-        notes: list[CallNote] = []
+        answered: list[tuple[Call, Reply | Failed]] = []
         try:
             calls = next(dialogue)
             while True:
@@ -310,20 +311,19 @@ class Engine:
                     replies = [await self._call(judge, calls[0])]
                 else:
                     replies = await _all([self._call(judge, call) for call in calls])
-                notes += [self._note(judge, call, reply) for call, reply in zip(calls, replies, strict=True)]
+                answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             answer: Answer = stop.value
             told = {readout.key: readout for readout in answer.readouts}
-            return _Answered(answer, tuple(replace(note, readout=told.get(note.key)) for note in notes))
+            return _Answered(answer, tuple([self._note(judge, call, reply, told) for call, reply in answered]))
 
-    def _note(self, judge: Judge, call: Call, reply: Reply | Failed) -> CallNote:
+    def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout]) -> CallNote:
         key = call.key.hex()
+        who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
-            return CallNote(key, call.judge, call.task, call.maker, _NO_USAGE, "failed", 0.0, reply.reason)
-        return CallNote(
-            key, call.judge, call.task, call.maker, reply.usage, reply.finish, self._cost(judge, reply.usage)
-        )
+            return CallNote(*who, _NO_USAGE, "failed", 0.0, reply.reason, told.get(key))
+        return CallNote(*who, reply.usage, reply.finish, self._cost(judge, reply.usage), "", told.get(key))
 
     def _cost(self, judge: Judge, usage: Usage) -> float | None:
         if judge.backend.free or self.prices.costs_nothing(judge.id):
@@ -338,10 +338,11 @@ class Engine:
     # ---- one call
 
     async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
-        task = self._flying.get(call.key)
-        if task is not None:
+        assert self._loop is not None
+        flight = self._flying.get(call.key)
+        if flight is not None:
             self.tally.shared += 1
-            return await asyncio.shield(task)
+            return await flight.landing(self._loop)
         stored = None if self.settings.cache == "off" else self.store.reply(call.key, since=self._since)
         if stored is not None:
             self.tally.replayed += 1
@@ -349,42 +350,54 @@ class Engine:
         if self.settings.cache == "offline" and not is_inside(judge.backend):
             self.tally.unseen += 1
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
-        # A call is the engine's, not the record's: what is paid for is kept, whoever stops waiting for it.
-        task = self._flying[call.key] = asyncio.create_task(self._pay(judge, call))
-        task.add_done_callback(_heard)
-        return await asyncio.shield(task)
+        flight = self._flying[call.key] = Flight()
+        flight.task = self._loop.create_task(self._pay(judge, call, flight))
+        return await flight.landing(self._loop)
 
-    async def _pay(self, judge: Judge, call: Call) -> Reply | Failed:
+    async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
+        """Send a call and tell those who wait, once its reply is on disk."""
+        outcome: Reply | Failed | BaseException
         try:
-            reply = await self._send(judge, call)
-            if isinstance(reply, Reply):
-                usage = _NO_USAGE if judge.backend.free and reply.usage.input is None else reply.usage
-                self.tally.pay(call.judge, call.task, usage, self._cost(judge, reply.usage))
+            outcome = await self._send(judge, call)
+            if isinstance(outcome, Reply):
+                usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
+                self.tally.pay(call.judge, call.task, usage, self._cost(judge, outcome.usage))
                 if self.settings.cache != "off":
-                    await self._writer.call(call, reply)
+                    reply = outcome
+                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply))
+                    return
         except RagstoneError as error:
             self._halt(error)
+            outcome = error
+        except asyncio.CancelledError as error:
+            self._land(call, flight, error)
             raise
-        else:
-            return reply
-        finally:
-            del self._flying[call.key]
+        except Exception as error:  # noqa: BLE001 - the edge: it is the trouble of the records that asked
+            outcome = error
+        self._land(call, flight, outcome)
+
+    def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
+        del self._flying[call.key]
+        flight.land(outcome)
 
     async def _finish_calls(self, *, patient: bool) -> None:
         """Let calls that are at an endpoint come back and be kept; those that wait for a turn are not made."""
         self._closing = True
-        calls = list(self._flying.items())
-        for key, task in calls:
+        tasks = {key: flight.task for key, flight in self._flying.items() if flight.task is not None}
+        for key, task in tasks.items():
             if not patient or key not in self._sending:
                 task.cancel()
-        await asyncio.gather(*(task for _, task in calls), return_exceptions=True)
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     async def _open(self, backend: Backend) -> None:
         """Open a backend before its first call, once: a run that needs none of its answers needs no key of it."""
         opening = self._opening.get(id(backend))
         if opening is None:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
-        await asyncio.shield(opening)
+        if opening.done():
+            opening.result()
+        else:
+            await asyncio.shield(opening)
 
     def _gate(self, backend: Backend) -> Gate:
         """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
@@ -512,12 +525,6 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
-
-
-def _heard(task: asyncio.Task[Reply | Failed]) -> None:
-    """What ended the run is raised where the run ends, also when nobody waits for this call any more."""
-    if not task.cancelled():
-        task.exception()
 
 
 async def _all(coroutines: Sequence[Any]) -> list[Any]:

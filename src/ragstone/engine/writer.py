@@ -1,31 +1,41 @@
 """What a run has done, on its way to the disk: in groups, one commit for all that came while the last was on its way.
 
-Promises: whoever waits for a reply to be on disk goes on when it is, or hears why it cannot be; the loop never waits
-for the disk.
+Promises: whoever waits for a reply to be on disk is told when it is, or why it cannot be; the loop never waits for
+the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 from ragstone.errors import RagstoneError, StoreError
 from ragstone.judges.base import Call, Reply, reply_to_json
 from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 
-LINGER: Final = 0.02
-"""Seconds that a write waits for others to share its commit with."""
+Durable = Callable[[StoreError | None], None]
+"""Is told that something is on disk, or why it cannot be."""
+
+LINGER: Final = 0.05
+"""Seconds that a write waits for others to share its commit with, where there may be others."""
 
 
 class Writer:
-    """Writes calls and results. ``halt`` hears what ends the run; with ``replace`` a reply replaces the stored one."""
+    """Writes calls and results.
 
-    def __init__(self, store: Store, halt: Callable[[RagstoneError], None], *, replace: bool = False) -> None:
+    ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. With
+    ``replace`` a reply replaces the stored one.
+    """
+
+    def __init__(
+        self, store: Store, halt: Callable[[RagstoneError], None], flying: Sized = (), *, replace: bool = False
+    ) -> None:
         self._store = store
         self._halt = halt
+        self._flying = flying
         self._replace = replace
-        self._calls: list[tuple[CallRow, asyncio.Future[None]]] = []
+        self._calls: list[tuple[CallRow, Durable]] = []
         self._results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
         self._dirty = asyncio.Event()
         self._one_group = asyncio.Lock()
@@ -35,19 +45,18 @@ class Writer:
         self._results.append((run, row, scores))
         self._dirty.set()
 
-    async def call(self, call: Call, reply: Reply) -> None:
-        """Return once the reply is on disk; StoreError where it cannot be written."""
-        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def call(self, call: Call, reply: Reply, durable: Durable) -> None:
+        """Have a reply written with the next group; ``durable`` is called once it is on disk or cannot be written."""
         row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
         self._calls.append((row, durable))
         self._dirty.set()
-        await durable
 
     async def write(self) -> None:
         """Write what has gathered, again and again, until it is cancelled."""
         while True:
             await self._dirty.wait()
-            await asyncio.sleep(LINGER)
+            if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this
+                await asyncio.sleep(LINGER)
             await asyncio.shield(asyncio.ensure_future(self.write_group()))
 
     async def write_group(self) -> None:
@@ -76,8 +85,4 @@ class Writer:
         if trouble is not None:
             self._halt(trouble)
         for _, durable in calls:
-            if not durable.done():
-                if trouble is None:
-                    durable.set_result(None)
-                else:
-                    durable.set_exception(trouble)
+            durable(trouble)

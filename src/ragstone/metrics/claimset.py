@@ -6,7 +6,7 @@ No metric imports another: what two of them share is a question, and this is whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -166,7 +166,7 @@ def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[Clai
     taken = kept[:max_claims] if max_claims else kept
     failures = dict.fromkeys(answer.failure for answer in answers if answer.failure)
     return ClaimSet(
-        tuple(replace(unit, id=f"{record.id}/claim/{n}") for n, unit in enumerate(taken, 1)),
+        tuple(unit.called(f"{record.id}/claim/{n}") for n, unit in enumerate(taken, 1)),
         "; ".join(failures),
         len(written) - len(kept),
         len(kept) - len(taken),

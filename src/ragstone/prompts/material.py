@@ -78,10 +78,8 @@ def texts_of(question: Rate | Write | Trace) -> list[str]:
 
 def nonce_of(question: Rate | Write | Trace) -> str:
     """The code for this question's material."""
-    digest = hashlib.blake2b(key=b"ragstone", digest_size=6)
-    for text in texts_of(question):
-        digest.update(text.encode("utf-8", "replace"))
-    return digest.hexdigest()
+    material = "".join(texts_of(question)).encode("utf-8", "replace")
+    return hashlib.blake2b(material, key=b"ragstone", digest_size=6).hexdigest()
 
 
 def numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:

@@ -182,11 +182,13 @@ def _compiled(part: str, name: str) -> jinja2.Template:
     import jinja2  # noqa: PLC0415 - see Template.render
 
     try:
-        return _environment().from_string(part)
+        template = _environment().from_string(part)
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         where = f" (line {line} of its part)" if line else ""
         raise TemplateError(f"prompt {name}: {error}{where}") from error
+    template.globals = {}  # it sees none, and a rendering would list their names
+    return template
 
 
 @lru_cache(maxsize=1)

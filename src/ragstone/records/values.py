@@ -76,6 +76,10 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
         value = [value] if value.strip() else []
     if not isinstance(value, list):
         raise UnfitError(f"{kind(value)} where a list of passages, or one string, is due")
+    if all(type(item) is str for item in value):  # as most records have them
+        if not all(map(str.strip, value)):
+            notes.append("contexts: a blank passage")
+        return tuple(Passage(str(rank), body, rank) for rank, body in enumerate(value, 1)), {}
     found = [_passage(item, number) for number, item in enumerate(value, 1)]
     if any(not body.strip() for _, body, _ in found):
         notes.append("contexts: a blank passage")
