@@ -17,7 +17,7 @@ from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 Durable = Callable[[StoreError | None], None]
 """Is told that something is on disk, or why it cannot be."""
 
-LINGER: Final = 0.05
+LINGER: Final = 0.02
 """Seconds that a write waits for others to share its commit with, where there may be others."""
 
 
