@@ -287,8 +287,9 @@ api.evaluate(rows, ["grounding", "claim_relevance"], f"vllm:any@{url}", store="s
 
 
 def test_two_processes_share_a_store() -> None:
-    """Begun at the same moment on the same input: both end well, alike, and no call is paid more than twice."""
-    with FakeServer(latency=0.02) as server:
+    """Begun at the same moment on the same input, of a judge that answers otherwise every time: both end well, with
+    what the store holds, and no call is paid more than twice."""
+    with FakeServer(latency=0.02, vary=True) as server:
         both = [
             subprocess.Popen([sys.executable, "-c", SCRIPT, server.url, out], stderr=subprocess.PIPE, env=ALONE)
             for out in ("one", "two")
@@ -296,7 +297,6 @@ def test_two_processes_share_a_store() -> None:
         told = [process.communicate(timeout=120)[1].decode() for process in both]
         assert [process.returncode for process in both] == [0, 0], told
         bodies = [repr(request) for request in server.requests]
-        assert len(set(bodies)) == 180
         assert max(map(bodies.count, set(bodies))) <= 2
         alone = subprocess.run([sys.executable, "-c", SCRIPT, server.url, "three"], env=ALONE, check=True)
         assert alone.returncode == 0
@@ -305,7 +305,7 @@ def test_two_processes_share_a_store() -> None:
     assert len(results) == 1
     with Store(PATH) as store:
         assert [run.status for run in store.runs()] == ["done"] * 3
-        assert len(store.call_keys()) == 180
+        assert len(store.call_keys()) == len(set(bodies)) >= 180
 
 
 # ---- old

@@ -40,7 +40,6 @@ _CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.S
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 _INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_REPLACE_CALL = _INSERT_CALL.replace("IGNORE", "REPLACE")
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
 _INSERT_SCORE = (
     "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
@@ -247,21 +246,35 @@ class Store:
         calls: Sequence[CallRow],
         results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]],
         *,
-        replace: bool = False,
-    ) -> None:
+        since: float = 0.0,
+    ) -> dict[bytes, bytes]:
         """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group.
 
-        Of two replies to the same call the first stays, unless the later is to ``replace`` it.
+        Of two replies to the same call the first stays, if it was stored ``since`` then (seconds, UTC). Returned are
+        the replies that stay in the place of given ones, by their keys.
         """
         now = time.time()
-        self._write_many(
-            _REPLACE_CALL if replace else _INSERT_CALL,
+        if since:
+            self._write_many("DELETE FROM calls WHERE key = ? AND at < ?", [(call.key, since) for call in calls])
+        added = self._write_many(
+            _INSERT_CALL,
             [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls],
         )
+        stay = {} if added == len(calls) else self._others(calls)
         self._write_many(
             _INSERT_RESULT, [(run, row.position, row.record, self._frame(row.document)) for run, row, _ in results]
         )
         self._write_many(_INSERT_SCORE, [(run, *score) for run, _, scores in results for score in scores])
+        return stay
+
+    def _others(self, calls: Sequence[CallRow]) -> dict[bytes, bytes]:
+        """The stored replies of those calls that have another one than was given."""
+        try:
+            query = "SELECT reply FROM calls WHERE key = ?"
+            rows = ((call, next(self._rows(query, (call.key,), writer=True))) for call in calls)
+            return {call.key: reply for call, (blob,) in rows if (reply := self._unpacked(blob)) != call.reply}
+        except StoreError as error:
+            raise self._undone(error) from error
 
     def commit(self) -> None:
         """Return once the group is on disk; StoreError when it is not, and nothing of it is kept."""
@@ -276,16 +289,17 @@ class Store:
         except sqlite3.Error as error:
             raise self._undone(error) from error
 
-    def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Write so many rows; how many were."""
         try:
-            self._writer.executemany(statement, rows)
+            return self._writer.executemany(statement, rows).rowcount
         except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
             raise self._undone(error) from error
 
     def _undone(self, error: Exception) -> StoreError:
         with contextlib.suppress(sqlite3.Error):
             self._writer.execute("ROLLBACK")
-        return self._trouble(error, "cannot write")
+        return error if isinstance(error, StoreError) else self._trouble(error, "cannot write")
 
     # ---- runs
 

@@ -115,7 +115,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._writer = Writer(store, self._halt, self._flying, replace=settings.cache == "refresh")
+        self._writer = Writer(store, self._halt, self._flying, since=self._since)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
@@ -363,8 +363,7 @@ class Engine:
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, outcome.usage))
                 if self.settings.cache != "off":
-                    reply = outcome
-                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply))
+                    self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return
         except RagstoneError as error:
             self._halt(error)
