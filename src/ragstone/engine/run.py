@@ -119,7 +119,10 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
-        """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
+        """Results in the order of the jobs; raises what ended the run, after everything that was done is out.
+
+        So it is also where the run is cancelled: a record that is done and waits for a slow one before it is not lost.
+        """
         self._loop = asyncio.get_running_loop()
         backends = _backends(self.routes)
         patient = True
@@ -150,6 +153,7 @@ class Engine:
         finished: dict[int, Weighed] = {}
         started = emitted = 0
         exhausted = False
+        ended: BaseException | None = None
 
         async def weigh(number: int, job: Job) -> None:
             try:
@@ -185,12 +189,16 @@ class Engine:
                 while emitted in finished:
                     yield finished.pop(emitted)
                     emitted += 1
+        except (asyncio.CancelledError, RagstoneError) as error:  # the run is called off, or a record cannot be read
+            ended = error
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for number in sorted(finished):
             yield finished[number]
+        if ended is not None:
+            raise ended
 
     # ---- one record
 
