@@ -173,7 +173,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         if engine.tally.anything and not getattr(error, "damaged", False):
             if isinstance(error, BudgetReached):
                 error.run = number
-            error.add_note(f"what was done is kept as run {number} ({store.count(number)} records)")
+            error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))
         raise
     finally:
         if status != "done" and not engine.tally.anything:
@@ -184,6 +184,14 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
                 _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
+
+
+def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
+    """What a run leaves that did not end, for the user."""
+    if not records:
+        return "no record was done; the replies that came are kept" if replies else "no record was done"
+    kept = f"what was done is kept as run {run} ({records} record{'' if records == 1 else 's'})"
+    return kept if replies else f"{kept}: --only-failed {run} takes that over and asks for the rest"
 
 
 def _unread(plan: Plan, options: Options) -> list[str]:

@@ -42,7 +42,7 @@ class Wanted:
 
 def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
     """Create banks, then tell how many; leave with 3 when there is none."""
-    drawn = Drawn(flat(file), wanted.quiet)
+    drawn = Drawn(flat(file), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(store=wanted.store, config=wanted.config, on_start=drawn.start, **options)
     with lines(wanted.out, [file], as_json=wanted.as_json) as written:
         try:

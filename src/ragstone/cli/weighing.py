@@ -89,7 +89,7 @@ def weighed(
     work: Callable[[api.Options], Run], source: str, wanted: Wanted, kept: Callable[[], str] = str, **options: Any
 ) -> Run:
     """Do the work while it is drawn; an interrupt says what is kept (``kept`` where lines are), and leaves with 130."""
-    drawn = Drawn(flat(source), wanted.quiet)
+    drawn = Drawn(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(
         out=wanted.out, cases=wanted.cases, store=wanted.store, config=wanted.config, on_start=drawn.start, **options
     )

@@ -163,11 +163,14 @@ class Forecaster:
         self._counters: dict[tuple[str, Task], Counter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
+        self._abreast = routes.abreast()
         self._records = self._set_aside = 0
         self._exact = True
 
     def add(self, job: Job) -> None:
         """Take in what one record needs."""
+        if not self._reads and self._records % self._abreast == 0:
+            self._seen.clear()  # equal calls are one only while they are under way together
         self._records += 1
         if job.record is None:
             self._set_aside += 1
