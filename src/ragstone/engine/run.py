@@ -372,7 +372,7 @@ class Engine:
         except asyncio.CancelledError as error:
             self._land(call, flight, error)
             raise
-        except Exception as error:  # noqa: BLE001 - the edge: it is the trouble of the records that asked
+        except Exception as error:  # noqa: BLE001 - the edge: a reply that cannot be written down is its records' trouble
             outcome = error
         self._land(call, flight, outcome)
 
