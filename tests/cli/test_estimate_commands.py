@@ -74,7 +74,7 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     assert "free" not in came.flat
     run = ragstone("run", "a.jsonl", "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
     assert run.code == 2
-    assert "--max-cost cannot be kept: the price of openai/unheard-of is unknown" in run.err
+    assert "cannot be kept: the price of openai/unheard-of is unknown" in run.err
     assert len(run.err.splitlines()) == 1
 
 
@@ -187,3 +187,6 @@ def test_money_is_shown_against_the_budget_or_the_estimate() -> None:
     assert "$0.50 of about $2.00" in watch.counts()
     tally.budget = 2.5
     assert "$0.50 of at most $2.50" in watch.counts()
+    tally.most_calls, tally.most_tokens, tally.charged = 500, 10_000, 7
+    assert "7 of at most 500 calls" in watch.counts()
+    assert "10 in, 10 out of at most 10.0k tokens" in watch.counts()
