@@ -204,7 +204,7 @@ def test_records_that_cost_nothing_are_done_all_the_same() -> None:
     with Store(":memory:") as store:
         backend = MeteredBackend(random.Random(2), 0.0)
         spend(Limits(), backend, records(20), store=store)
-        unpaid = [record(f"new{number}") for number in range(5)]
+        unpaid = [record(f"new{number}") for number in range(40)]
         came = spend(Limits(calls=2), backend, [*unpaid, *records(20), record("last")], store=store)
         assert isinstance(came.error, BudgetReached)
         assert came.ids == ["new0", "new1", *(f"r{number}" for number in range(1, 21))]
