@@ -234,7 +234,11 @@ class Budget:
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"--max-calls {limits.calls:,} is reached", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
-            limit, needed, alone = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,}", more.tokens > limits.tokens > 0
+            limit, needed, alone = (
+                f"--max-tokens {limits.tokens:,}",
+                f"{more.tokens:,}",
+                more.tokens > limits.tokens > 0,
+            )
             so_far = f"{spent.tokens:,} are used, and the next call may take {needed}"
         else:
             assert limits.cost is not None

@@ -521,6 +521,7 @@ class Engine:
                 raise error
         for member in self.routes.judges():
             if member.backend in lost:
+                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
                 self.tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
 
