@@ -271,6 +271,9 @@ def test_whether_a_budget_is_enough_is_told(house: dict[str, Any]) -> None:
     money = ragstone.estimate(traces(5), ["grounding"], "house", **house).total.dollars
     assert money is not None
     assert fits(max_cost=money.expected) is None
+    longest = 4096 * 0.6 / 1e6  # a reply's, in dollars
+    assert fits(max_cost=money.high + 0.9 * longest) is None
+    assert fits(max_cost=money.high + 1.5 * longest) is True
 
 
 # ---- what is learned

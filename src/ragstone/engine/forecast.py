@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ragstone.engine.assumed import Assumptions, Length, World, source
+from ragstone.engine.budget import Amount
 from ragstone.engine.past import Past
 from ragstone.engine.route import Routes
 from ragstone.engine.run import Job, Settings
@@ -22,7 +23,7 @@ from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store import Store
-from ragstone.tokens import SURE, Counter
+from ragstone.tokens import SURE, Counter, at_most, reply_limit
 from ragstone.types import Record
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -105,7 +106,9 @@ class Sum:
 class Forecast:
     """What a run will take.
 
-    ``exact`` says that the calls do not depend on answers. ``assumed`` maps what had to be assumed to how it was,
+    ``exact`` says that the calls do not depend on answers. ``worst`` is the most that a single call may take, which a
+    budget has to have room for up to the last one; its dollars are 0 where a price is unknown. ``assumed`` maps what
+    had to be assumed to how it was,
     ``counted`` a judge to how its tokens were counted.
     """
 
@@ -116,6 +119,7 @@ class Forecast:
     exact: bool
     assumed: Mapping[str, str]
     counted: Mapping[str, str]
+    worst: Amount
 
     @property
     def total(self) -> Sum:
@@ -157,12 +161,14 @@ class Forecaster:
         self._times = settings.repeat
         self._repeat = 0
         self._reads = settings.cache != "off"
-        self._since = settings.since
+        # A refresh takes nothing from the store, but what was stored since it began.
+        self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._past = Past(store)
         self._assumed = Assumptions(self._past)
         self._counters: dict[tuple[str, Task], Counter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
+        self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
         self._records = self._set_aside = 0
         self._exact = True
@@ -206,7 +212,8 @@ class Forecaster:
             counted.setdefault(judge, []).append(counter.how)
         told = {judge: _leading(hows) for judge, hows in counted.items()}
         assumed = {**self._assumed.told, **self._lengths(rows)}
-        return Forecast(rows, self._records, self._set_aside, self._seconds(rows), self._exact, assumed, told)
+        seconds = self._seconds(rows)
+        return Forecast(rows, self._records, self._set_aside, seconds, self._exact, assumed, told, self._worst())
 
     # ---- one record
 
@@ -280,6 +287,8 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
+        if len(call.body) > len(self._longest.get(judge, b"")):
+            self._longest[judge] = call.body
         given = self._counter(judge, question.task).count(call.body)
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
@@ -300,6 +309,16 @@ class Forecaster:
             habits = self._past.habits(judge, task)
             self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
+
+    def _worst(self) -> Amount:
+        worst = Amount()
+        for judge, body in self._longest.items():
+            given, written = at_most(body), reply_limit(body) or 0
+            dollars = self._prices.cost(
+                judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written
+            )
+            worst = worst.most(Amount(dollars or 0.0, 1, given + written))
+        return worst
 
     # ---- sums
 
