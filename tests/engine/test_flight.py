@@ -58,10 +58,12 @@ def test_a_reply_that_no_other_follows_is_written_at_once(tmp_path: Path, monkey
     """With an hour to wait for others it is on disk all the same; while another call is on its way it is not."""
     monkeypatch.setattr(writer, "LINGER", 3600.0)
 
-    async def run(flying: list[str]) -> bool:
+    async def run(flying: list[str], usual: float | None = None) -> bool:
         kept = asyncio.Event()
         with Store(tmp_path / f"{len(flying)}.db") as store:
             group = writer.Writer(store, lambda error: None, flying)
+            if usual is not None:
+                group.heed(usual)
             task = asyncio.create_task(group.write())
             group.call(Call("judge", "support", "maker", b"{}"), Reply("yes"), lambda trouble: kept.set())
             try:
@@ -76,6 +78,8 @@ def test_a_reply_that_no_other_follows_is_written_at_once(tmp_path: Path, monkey
 
     assert asyncio.run(run(["this"]))
     assert not asyncio.run(run(["this", "another"]))
+    assert not asyncio.run(run(["this", "another"], usual=3600.0))
+    assert asyncio.run(run(["this", "another"], usual=0.1)), "a quick endpoint's places are not held for long"
 
 
 def test_a_unit_by_another_id_is_the_same_in_all_else() -> None:

@@ -213,6 +213,14 @@ class Budget:
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
         return reserved
 
+    def cost(self, judge: Judge, usage: Usage) -> float | None:
+        """What a reply cost in dollars; None where that is unknown."""
+        if judge.backend.free or self._prices.costs_nothing(judge.id):
+            return 0.0
+        if usage.input is None or usage.output is None:
+            return None
+        return self._price(judge, usage.input, usage.output, usage.cached or 0)
+
     def _price(self, judge: Judge, given: int, written: int, cached: int = 0) -> float | None:
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
