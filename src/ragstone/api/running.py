@@ -120,7 +120,7 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
     except StoreError as error:
         if error.damaged:
             try:
-                error.add_note(f"it is set aside as {store.put_aside()}; the same command begins a new one")
+                error.add_note(store.put_aside())
             except OSError as refused:
                 error.add_note(f"it cannot be renamed ({refused.strerror}); move it away, or name another with --store")
         raise
