@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 from ragstone.errors import InputError
 from ragstone.report.result import Result
 from ragstone.report.run import unit_text
-from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.outcome import handle, shortfall, with_verdicts
-from ragstone.report.terminal.screen import RELEVANCE, WORDS, kind_of
+from ragstone.report.terminal.screen import kind_of
 from ragstone.report.terminal.text import flat, shorten
+from ragstone.report.wording import place, why, word
 
 MOST: Final = 10
 """Units that a message names for one score."""
@@ -21,7 +21,6 @@ QUOTES: Final = 2
 """Quotes that it shows of each."""
 LONG: Final = 240
 """Characters that it shows of a text."""
-HELD: Final[Mapping[str, str]] = {**WORDS, "partly": "partly in the response", "no": "not in the response"}
 
 _SHOWN: Final = ("no", "partly", "unjudged")
 
@@ -88,33 +87,13 @@ def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:
         (verdict for verdict in score["verdicts"] if kind_of(verdict) in _SHOWN), key=lambda v: _SHOWN.index(kind_of(v))
     )
     for verdict in verdicts[:MOST]:
-        yield f"  {_word(score['metric'], verdict)}: {_short(unit_text(result, units[verdict['unit']]))}"
-        if why := _why(verdict):
-            yield f"    why: {why}"
+        yield f"  {word(score['metric'], verdict)}: {_short(unit_text(result, units[verdict['unit']]))}"
+        if told := _short(why(verdict)):
+            yield f"    why: {told}"
         for quote in verdict["evidence"][:QUOTES]:
-            yield f'    {_place(result, score["metric"], quote)}: "{_short(quote["text"])}"'
+            yield f'    {place(result, score["metric"], quote)}: "{_short(quote["text"])}"'
     if len(verdicts) > MOST:
         yield f"  and {len(verdicts) - MOST} more"
-
-
-def _word(metric: str, verdict: Mapping[str, Any]) -> str:
-    words = HELD if columns_of(metric) is RECALL else RELEVANCE if metric.endswith("relevance") else WORDS
-    return words[kind_of(verdict)]
-
-
-def _why(verdict: Mapping[str, Any]) -> str:
-    """The reason, or the failure; of a panel, each member's own."""
-    own = verdict.get("failure") or verdict["reason"]
-    members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := _why(member)))
-    return _short("; ".join(members) or own)
-
-
-def _place(result: Result, metric: str, quote: Mapping[str, Any]) -> str:
-    of_response = columns_of(metric) is RECALL
-    if quote["start"] is None:
-        return f"quoted, and not found in the {'response' if of_response else 'contexts'}"
-    ranks = {context["id"]: context["rank"] for context in result["contexts"]}
-    return "response" if of_response else f"passage {ranks.get(quote['passage'], quote['passage'])}"
 
 
 def _short(text: str) -> str:

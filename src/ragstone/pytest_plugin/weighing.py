@@ -33,7 +33,7 @@ FIELDS: Final = tuple(ALIASES)
 OPTIONS: Final = frozenset(("judge", *Options.__dataclass_fields__))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Weigher:
     """Weighs responses for one test.
 
@@ -141,6 +141,9 @@ class Weigher:
             return None
         store = self.options.get("store")
         return ["--store", str(store)] if store else []
+
+    def __repr__(self) -> str:
+        return f"<ragstone for {self.name}>"
 
     def close(self) -> None:
         """Let go of the runs; those of a test that did not fail are taken out of the store."""

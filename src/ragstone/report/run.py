@@ -153,7 +153,8 @@ class Run:
             f"{name} {metric['mean']:.3f}" if metric["mean"] is not None else f"{name} -"
             for name, metric in self.summary()["metrics"].items()
         )
-        return f"<Run {self.id} '{self.name}', {self.status}, {len(self)} records: {', '.join(means)}>"
+        records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
+        return f"<Run {self.id} {self.name!r}, {self.status}, {records}: {', '.join(means)}>"
 
     def _repr_html_(self) -> str:
         from ragstone.report.notebook import run_page  # noqa: PLC0415 - only where a notebook asks for it

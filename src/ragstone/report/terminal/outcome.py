@@ -256,8 +256,8 @@ def _plain(text: str) -> str:
 # ---- what is missing
 
 
-def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
-    """How many scores have no value or stand on less than all, and why; None where there is nothing to tell."""
+def missing(summary: Mapping[str, Any]) -> list[tuple[int, str, str, str]]:
+    """How many scores have no value or stand on less than all: count, status, reason, metrics; the most first."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     causes = summary.get("missing")
     if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
@@ -272,15 +272,22 @@ def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | No
         groups.setdefault(key, []).append(cause["metric"])
     if summary["set_aside"]:
         groups[summary["set_aside"], "set_aside", "could not be read"] = ["all metrics"]
-    if not groups:
+    everything = len(summary["metrics"])
+    return [
+        (*key, "all metrics" if len(names) == everything and everything > 1 else ", ".join(folded(names)))
+        for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
+    ]
+
+
+def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
+    """What is missing, and why; None where there is nothing to tell."""
+    shown = missing(summary)
+    if not shown:
         return None
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    shown = sorted(groups.items(), key=lambda group: -group[0][0])
-    everything = len(summary["metrics"])
-    for (count, status, reason), names in shown[:MOST_CAUSES]:
-        who = "all metrics" if len(names) == everything and everything > 1 else ", ".join(folded(names))
+    for count, status, reason, who in shown[:MOST_CAUSES]:
         line = Text(f"{status}: {shorten(reason, 2 * look.width, look.ellipsis)}" if reason else status)
         line.append(f"  {who}", style="quiet")
         table.add_row(number(count), line)
