@@ -7,7 +7,7 @@ of each time that one was held to thresholds how that came out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.report.run import Run
@@ -48,17 +48,27 @@ def told(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _table(scores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A line for each score and way of making it: scores with different signatures have no mean in common."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    groups: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for score in scores:
-        groups.setdefault((score["metric"], score["signature"]), []).append(score)
-    rows = [(name, *_cells(found)) for (name, _), found in sorted(groups.items())]
+        groups.setdefault(score["metric"], {}).setdefault(score["signature"], []).append(score)
+    rows = [
+        (name, *_cells(found, _particular(signature, ways)))
+        for name, ways in sorted(groups.items())
+        for signature, found in sorted(ways.items())
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)] if rows else []
     for name, value, scored, rest in rows:
         line = f"  {name:<{widths[0]}}  mean {value:>{widths[1]}}  {scored:<{widths[2]}}"
         yield f"{line}  {rest}".rstrip()
 
 
-def _cells(found: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+def _particular(signature: str, ways: Iterable[str]) -> str:
+    """What of a signature not all of the others have."""
+    shared = set.intersection(*(set(way.split("|")) for way in ways))
+    return flat("|".join(part for part in signature.split("|") if part not in shared))
+
+
+def _cells(found: Sequence[Mapping[str, Any]], particular: str) -> tuple[str, str, str]:
     values = [score["value"] for score in found if score["value"] is not None]
     bounded = [(score["low"], score["high"]) for score in found if score["low"] is not None]
     rest = []
@@ -67,6 +77,7 @@ def _cells(found: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
         rest.append(f"could be {ends} %")
     lacking = Counter(score["status"] for score in found if score["value"] is None)
     rest += [f"{count} {status}" for status, count in sorted(lacking.items())]
+    rest += [particular] if particular else []
     return _plain(percent(mean(values) if values else None)), f"{len(values)} of {len(found)} scored", ", ".join(rest)
 
 

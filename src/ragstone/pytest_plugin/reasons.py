@@ -5,15 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Final, Literal
 
-from ragstone.errors import InputError
+from ragstone.errors import InputError, RagstoneError
 from ragstone.report.result import Result
 from ragstone.report.run import unit_text
 from ragstone.report.terminal.outcome import handle, shortfall, with_verdicts
 from ragstone.report.terminal.screen import kind_of
 from ragstone.report.terminal.text import flat, shorten
 from ragstone.report.wording import place, why, word
+
+__tracebackhide__ = methodcaller("errisinstance", RagstoneError)
+"""Tells pytest not to show this code where it raises on purpose."""
 
 MOST: Final = 10
 """Units that a message names for one score."""

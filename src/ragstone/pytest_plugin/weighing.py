@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -27,6 +28,9 @@ from ragstone.pytest_plugin.reasons import reasons, standing
 from ragstone.records import ALIASES
 from ragstone.report.result import Result
 from ragstone.report.run import Run
+
+__tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
+"""Tells pytest not to show this code where it raises on purpose; a fault in it is shown."""
 
 FIELDS: Final = tuple(ALIASES)
 """The fields of a record, by the names that calls and marks give them."""
@@ -57,7 +61,6 @@ class Weigher:
     @classmethod
     def of(cls, item: pytest.Item) -> Self:
         """The weigher of a test; InputError where its marks cannot be meant."""
-        __tracebackhide__ = True
         record = _marked(item, RECORD)
         for name in record:
             if name not in FIELDS:
@@ -79,7 +82,6 @@ class Weigher:
         ``more`` are the other fields of the record (``question``, ``contexts``, ``reference``, ...) and options of
         ``ragstone.evaluate``. Raises RagstoneError where it cannot be weighed, which makes the test an error.
         """
-        __tracebackhide__ = True
         given = {name: more.pop(name) for name in FIELDS if name in more}
         record = {"id": self.name, **self.record, **given, **({} if response is None else {"response": response})}
         options = {"estimate": False, "name": self.title, **self.options, **more}
@@ -111,7 +113,6 @@ class Weigher:
         names with a dot; others may be keywords. Further keywords are those of ``score``. AssertionError names what
         is not supported; JudgeError says that it cannot be told, because what is unjudged decides.
         """
-        __tracebackhide__ = True
         fields = {name: more.pop(name) for name in FIELDS if name in more}
         own, options = sorted_out({**(at_least or {}), **more}, "assert_scores")
         least = {**self.least, **own}
@@ -120,20 +121,33 @@ class Weigher:
         if not isinstance(response, Result):
             asked = options.pop("metrics", None) or ()
             names = (*([asked] if isinstance(asked, str) else asked), *(_metrics()[name] for name in least))
-            result = self.score(response, metrics=tuple(dict.fromkeys(names)), **fields, **options)
+            metrics = tuple(dict.fromkeys(names))
+            self._check_blank(metrics, fields.get("response") if response is None else response)
+            result = self.score(response, metrics=metrics, **fields, **options)
         elif fields or options:
             raise InputError(f"the result is there already; {', '.join((*fields, *options))} cannot change it")
         else:
             result = response
         found = [standing(result, name, threshold) for name, threshold in least.items()]
-        self.held = True
         outcomes = Counter(one.outcome for one in found)
         outcome = next(one for one in ("no", "unknown", "yes") if outcomes[one])
-        self.notes.append({"outcome": outcome})
+        self._count(outcome)
         if outcome != "yes":
             told = reasons(result, found, self._store_of(result))
             raise AssertionError(told) if outcome == "no" else JudgeError(told)
         return result
+
+    def _check_blank(self, metrics: Sequence[str], response: object) -> None:
+        """A blank response cannot be weighed, and reaches no threshold; that is its own fault and no judge's."""
+        response = self.record.get("response") if response is None else response
+        needed = [name for name in metrics if name in catalogue() and "response" in catalogue()[name].needs]
+        if needed and isinstance(response, str) and not response.strip():
+            self._count("no")
+            raise AssertionError(f"the response is blank: there is nothing to hold to {', '.join(needed)}")
+
+    def _count(self, outcome: str) -> None:
+        self.held = True
+        self.notes.append({"outcome": outcome})
 
     def _store_of(self, result: Result) -> Sequence[str] | None:
         """Options by which the command line finds the result's run; None where it is no run of this test."""

@@ -163,30 +163,29 @@ def _stretch(text: str, kind: str) -> Markup:
 def _wanting(result: Result) -> Markup:
     """What is not as it should be, each text once: what each score says of it, why, and the evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
-    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for score in result["scores"]:
         for verdict in score["verdicts"]:
             if kind_of(verdict) in _TINT:
                 text = flat(unit_text(result, units[verdict["unit"]]))
-                same = next((known for known in found if known.rstrip(".!?") == text.rstrip(".!?")), text)
-                found.setdefault(same, []).append((score["metric"], verdict))
+                found.setdefault(text.rstrip(".!?"), []).append((text, score["metric"], verdict))
     if not found:
         return Markup("")
-    told = sorted(found.items(), key=lambda entry: min(ORDER.index(kind_of(verdict)) for _, verdict in entry[1]))
-    rows: list[Sequence[Markup | str]] = [_fallen(result, text, verdicts) for text, verdicts in told[:MOST]]
+    told = sorted(found.values(), key=lambda entries: min(ORDER.index(kind_of(verdict)) for _, _, verdict in entries))
+    rows: list[Sequence[Markup | str]] = [_fallen(result, entries) for entries in told[:MOST]]
     if len(told) > MOST:
         rows.append(("", _quiet(f"and {len(told) - MOST} more")))
     return _section("What falls short", _table((), rows))
 
 
-def _fallen(result: Result, text: str, verdicts: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
+def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
     """What each score says of a text; the text with the reasons and the first quotes, each once."""
-    whys = dict.fromkeys(_short(why(verdict)) for _, verdict in verdicts)
+    whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
     quotes = dict.fromkeys(
-        _quote(result, metric, quote) for metric, verdict in verdicts for quote in verdict["evidence"]
+        _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
     )
-    body = [Markup('<div dir="auto">{}</div>').format(_short(text)), *map(_quiet, whys), *list(quotes)[:QUOTES]]
-    return Markup("").join(_sign(metric, verdict) for metric, verdict in verdicts), Markup("").join(body)
+    body = [Markup('<div dir="auto">{}</div>').format(_short(entries[0][0])), *map(_quiet, whys), *[*quotes][:QUOTES]]
+    return Markup("").join(_sign(metric, verdict) for _, metric, verdict in entries), Markup("").join(body)
 
 
 def _sign(metric: str, verdict: Mapping[str, Any]) -> Markup:
