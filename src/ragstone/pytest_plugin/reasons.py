@@ -59,7 +59,8 @@ def reasons(result: Result, found: Sequence[Standing], options: Sequence[str] | 
     lines: list[str] = []
     for one in found:
         if one.outcome != "yes":
-            lines += [_head(one, result), *_named(result, one.score)]
+            lines.append(_head(one, result))
+            lines += _named(result, one.score) if one.score["status"] != "judge_failed" else ()
     if options is not None:
         command = ["ragstone", "show", str(result.run), handle(result["id"], result["position"]), *options]
         lines.append(f"see all of it: {shlex.join(command)}")
