@@ -305,6 +305,8 @@ def test_partial(assert_scores, least):
         ("assert_scores(GOOD, grounding=0.5)", "grounding needs response and contexts; there is no contexts"),
         ("assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)", "nobody"),
         ("assert_scores(ragstone.score(GOOD, **KETTLE), grounding=1, judge='embedded')", "cannot change it"),
+        ("assert_scores(ragstone.score(GOOD, **KETTLE), {'trace.average': 1})", "no score 'trace.average'"),
+        ("assert_scores({'a': 1}, grounding=1, **KETTLE)", "field 'response'"),
         ("ragstone.score(GOOD, metrics='groundin', **KETTLE)", "did you mean 'grounding'?"),
     ],
 )
@@ -342,8 +344,13 @@ def test_never(assert_scores): pass
 @pytest.mark.ragstone(grounding=0.8)
 @pytest.mark.skip
 def test_skipped(): pass
+
+@pytest.mark.ragstone(grounding=0.8)
+class TestMarked:
+    def test_of_something_else(self): pass
+    def test_by_hand(self, ragstone): pass
 """)
-    result.assert_outcomes(errors=2, skipped=1)
+    result.assert_outcomes(errors=2, skipped=1, passed=2)
     result.stdout.fnmatch_lines(["*uses neither of the fixtures*", "*(grounding), and assert_scores was never called"])
 
 
@@ -419,6 +426,20 @@ def test_it(assert_scores, tmp_path, monkeypatch):
     result = project(ask, "--ragstone-store", "third.db")
     assert kept(pytester, "third.db") == ["test_it.py::test_it"]
     assert f"ragstone show 1 test_it --store {pytester.path / 'third.db'}" in text(result)
+
+
+def test_two_stores_in_one_test(project: Project, pytester: pytest.Pytester) -> None:
+    """Runs of the same number in two stores are kept apart, and let go of both."""
+    ask = """
+def test_it(ragstone, assert_scores):
+    first = ragstone.score(GOOD, metrics="groundedness", store="a.db", **KETTLE)
+    assert assert_scores(BAD, groundedness=0.4, store="b.db", **KETTLE).run == first.run == 1
+"""
+    project(ask).assert_outcomes(passed=1)
+    assert kept(pytester, "a.db") == kept(pytester, "b.db") == []
+    result = project(ask + "    assert_scores(BAD, groundedness=0.6, store='b.db', **KETTLE)\n")
+    assert "ragstone show 2 test_it --store b.db" in text(result)
+    assert (len(kept(pytester, "a.db")), len(kept(pytester, "b.db"))) == (1, 2)
 
 
 def test_another_configuration(project: Project, pytester: pytest.Pytester) -> None:

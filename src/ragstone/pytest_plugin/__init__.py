@@ -96,10 +96,11 @@ def _trouble(item: pytest.Item, call: pytest.CallInfo[None], weigher: Weigher | 
         from ragstone.errors import RagstoneError  # noqa: PLC0415 - only for a test that used the fixture
 
         return "" if isinstance(call.excinfo.value, RagstoneError) else None
+    own = {mark.name for mark in item.own_markers}  # a module's marks need not be meant for each of its tests
     if weigher is None:
-        lonely = item.get_closest_marker(MARK) or item.get_closest_marker(RECORD)
-        return lonely and f"marked {lonely.name}, and uses neither of the fixtures assert_scores and ragstone"
-    if weigher.least and not weigher.held:
+        lonely = next((name for name in (MARK, RECORD) if name in own), None)
+        return lonely and f"marked {lonely}, and uses neither of the fixtures assert_scores and ragstone"
+    if MARK in own and weigher.least and not weigher.held:
         return f"marked with thresholds ({', '.join(weigher.least)}), and assert_scores was never called"
     return None
 

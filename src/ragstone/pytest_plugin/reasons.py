@@ -43,7 +43,10 @@ def standing(result: Result, metric: str, least: float) -> Standing:
 
     InputError where the metric is switched off, or lacks a field.
     """
-    score = with_verdicts(result, result.score(metric))
+    try:
+        score = with_verdicts(result, result.score(metric))
+    except InputError as error:
+        raise error.with_traceback(None) from None
     if score["status"] in ("disabled", "missing_field"):
         raise InputError(f"{metric}: {score['status']}: {score['reason']}")
     least = round(least, 9)  # as values are

@@ -34,7 +34,8 @@ __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError
 
 FIELDS: Final = tuple(ALIASES)
 """The fields of a record, by the names that calls and marks give them."""
-OPTIONS: Final = frozenset(("judge", *Options.__dataclass_fields__))
+OPTIONS: Final = frozenset(("judge", *Options.__dataclass_fields__)) - {"judges", "metrics"}
+"""Options of ``evaluate`` that calls and marks may give."""
 
 
 @dataclass(slots=True, repr=False)
@@ -56,7 +57,7 @@ class Weigher:
     notes: list[dict[str, Any]] = field(default_factory=list)
     held: bool = False
     failed: bool = False
-    _runs: dict[int, Run] = field(default_factory=dict)
+    _weighed: list[tuple[Result, Run, object]] = field(default_factory=list)
 
     @classmethod
     def of(cls, item: pytest.Item) -> Self:
@@ -97,21 +98,28 @@ class Weigher:
                 error.add_note(f"hint: {hint}")
             # Where in Ragstone it came about is of no use to whoever reads a test's report.
             raise error.with_traceback(None) from None
-        self._runs[run.id] = run
         result = next(run.results())
+        self._weighed.append((result, run, options.get("store")))
         if "set_aside" in result:
             raise InputError(result["set_aside"])
         self.notes.append(note_of(run))
         return result
 
     def assert_scores(
-        self, response: str | Result | None = None, at_least: Mapping[str, float] | None = None, /, **more: Any
+        self,
+        response: str | Result | None = None,
+        at_least: Mapping[str, float] | None = None,
+        /,
+        *,
+        metrics: Sequence[str] | str = (),
+        **more: Any,
     ) -> Result:
         """Hold a response to thresholds: those of the test's mark, and over them those that are given here.
 
         ``response`` may be the ``Result`` of one that was weighed before. ``at_least`` maps scores to thresholds, for
-        names with a dot; others may be keywords. Further keywords are those of ``score``. AssertionError names what
-        is not supported; JudgeError says that it cannot be told, because what is unjudged decides.
+        names with a dot; others may be keywords. ``metrics`` are weighed besides those that have a threshold. Further
+        keywords are those of ``score``. AssertionError names what is not supported; JudgeError says that it cannot be
+        told, because what is unjudged decides.
         """
         fields = {name: more.pop(name) for name in FIELDS if name in more}
         own, options = sorted_out({**(at_least or {}), **more}, "assert_scores")
@@ -119,13 +127,14 @@ class Weigher:
         if not least:
             raise InputError(f"no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.{MARK}")
         if not isinstance(response, Result):
-            asked = options.pop("metrics", None) or ()
-            names = (*([asked] if isinstance(asked, str) else asked), *(_metrics()[name] for name in least))
-            metrics = tuple(dict.fromkeys(names))
-            self._check_blank(metrics, fields.get("response") if response is None else response)
-            result = self.score(response, metrics=metrics, **fields, **options)
-        elif fields or options:
-            raise InputError(f"the result is there already; {', '.join((*fields, *options))} cannot change it")
+            named = (metrics,) if isinstance(metrics, str) else metrics
+            asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))
+            self._check_blank(asked, fields.get("response") if response is None else response)
+            result = self.score(response, metrics=asked, **fields, **options)
+        elif fields or options or metrics:
+            raise InputError(
+                f"the result is there already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
+            )
         else:
             result = response
         found = [standing(result, name, threshold) for name, threshold in least.items()]
@@ -151,20 +160,21 @@ class Weigher:
 
     def _store_of(self, result: Result) -> Sequence[str] | None:
         """Options by which the command line finds the result's run; None where it is no run of this test."""
-        if result.run not in self._runs:
-            return None
-        store = self.options.get("store")
-        return ["--store", str(store)] if store else []
+        for own, _, store in self._weighed:
+            if own is result:
+                return ["--store", str(store)] if store else []
+        return None
 
     def __repr__(self) -> str:
         return f"<ragstone for {self.name}>"
 
     def close(self) -> None:
         """Let go of the runs; those of a test that did not fail are taken out of the store."""
-        for run in self._runs.values():
-            if not self.failed:
-                run.store.forget(run.id)
-            run.store.close()
+        with contextlib.ExitStack() as stores:
+            for _, run, _ in self._weighed:
+                stores.callback(run.store.close)
+                if not self.failed:
+                    stores.callback(run.store.forget, run.id)
 
 
 def sorted_out(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:
