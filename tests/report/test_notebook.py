@@ -17,6 +17,8 @@ from ragstone import Result, Run, evaluate
 from ragstone.errors import InputError
 from ragstone.judges.base import Failed
 from ragstone.report.notebook import LONG, MOST, result_page
+from ragstone.report.run import find_run
+from ragstone.store import Store
 from ragstone.testing import Script, ScriptedJudge
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
@@ -227,3 +229,13 @@ def test_polars_is_asked_for_kindly(weigh: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     with pytest.raises(InputError, match="to_polars needs polars; install it with: pip install polars"):
         weigh(CLAIMS).to_polars()
+
+
+def test_a_run_that_did_not_end_is_shown(tmp_path: Path) -> None:
+    """It has no bill and no causes yet, and says what it is."""
+    with Store(tmp_path / "store.db") as store:
+        step = {"judges": ["embedded"], "aggregate": "mean", "weights": {}}
+        number = store.start_run("killed", {"default": step, "steps": {}, "chosen": ["grounding"], "judges": {}})
+        run = find_run(store, number)
+        assert "killed run 1 · 0 records · unfinished" in read(run._repr_html_()).text
+        assert repr(run) == "<Run 1 'killed', unfinished, 0 records>"

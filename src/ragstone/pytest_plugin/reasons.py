@@ -72,20 +72,20 @@ def reasons(result: Result, found: Sequence[Standing], options: Sequence[str] | 
 
 def _head(one: Standing, result: Result) -> str:
     score, name = one.score, one.score["metric"]
-    why = _short(score["reason"])
+    because = _short(score["reason"])
     if score["status"] == "judge_failed":
-        return f"{name} could not be judged: {why}"
+        return f"{name} could not be judged: {because}"
     if score["value"] is None:
-        return f"{name} has no value to hold against {one.least:g} ({score['status']}): {why}"
+        return f"{name} has no value to hold against {one.least:g} ({score['status']}): {because}"
     if one.outcome == "unknown":
         low, high, least = _apart(score["low"], score["high"], one.least)
-        return f"{name} is between {low} and {high}, which does not tell whether it reaches {least}: {why}"
+        return f"{name} is between {low} and {high}, which does not tell whether it reaches {least}: {because}"
     value, least = _apart(score["value"], one.least)
     tally = shortfall(result, score)
-    open_ = (
+    best = (
         f"; even if all that is unjudged were good: {_apart(score['high'], one.least)[0]}" if score["unjudged"] else ""
     )
-    return f"{name} is {value}, below {least}{': ' if tally else ''}{tally}{open_}"
+    return f"{name} is {value}, below {least}{': ' if tally else ''}{tally}{best}"
 
 
 def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:

@@ -154,7 +154,8 @@ class Run:
             for name, metric in self.summary()["metrics"].items()
         )
         records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
-        return f"<Run {self.id} {self.name!r}, {self.status}, {records}: {', '.join(means)}>"
+        told = f": {found}" if (found := ", ".join(means)) else ""
+        return f"<Run {self.id} {self.name!r}, {self.status}, {records}{told}>"
 
     def _repr_html_(self) -> str:
         from ragstone.report.notebook import run_page  # noqa: PLC0415 - only where a notebook asks for it
