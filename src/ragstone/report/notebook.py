@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 
 from ragstone.report.result import Result
 from ragstone.report.run import Run, unit_text
@@ -129,7 +129,7 @@ def _response(result: Result) -> Markup:
     if text is None or not text.strip():
         return _prose(text)
     kinds: list[str] = [""] * min(len(text), LONG)
-    for start, end, kind in sorted(_judged(result), key=lambda place: -ORDER.index(place[2])):
+    for start, end, kind in sorted(_judged(result), key=lambda judged: -ORDER.index(judged[2])):
         kinds[start : min(end, len(kinds))] = [kind] * max(0, min(end, len(kinds)) - start)
     drawn, at = Markup(""), 0
     for end in range(1, len(kinds) + 1):
