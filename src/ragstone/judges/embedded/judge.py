@@ -16,6 +16,8 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.judges.cascade import Band
+from ragstone.judges.embedded.band import band_of, has_band
 from ragstone.judges.embedded.marks import grouped, trace_digest, traced
 from ragstone.judges.embedded.model import (
     Logistic,
@@ -86,6 +88,10 @@ class EmbeddedJudge:
     def can(self, task: Task) -> bool:
         """Every task there is."""
         return task in TASKS
+
+    def band(self, task: Task, error: float) -> Band | None:
+        """Where it is sure of support and assignment; on other tasks it has no probability to be sure by."""
+        return band_of(task, error) if has_band(task) else None
 
     def maker(self, question: Question[Any]) -> str:
         """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""
