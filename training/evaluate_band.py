@@ -3,8 +3,8 @@
     python training/evaluate_band.py [--data ../shared/data] [--errors 0.05 0.1]
 
 On ``support/dev.jsonl``, which nothing was fitted to: per data set and over all, the share of the statements that the
-judge is sure of at a wanted error rate, its error among them, and the same on either side. ``*`` marks where the rate is
-not kept. The nuggets of REALSumm are also held against the band of assignment.
+judge is sure of at a wanted error rate, its error among them, and the same on either side. ``*`` marks where the rate
+is not kept. The nuggets of REALSumm are also held against the band of assignment.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
     python training/fit_band.py [--data ../shared/data] [--out src/ragstone/judges/embedded/band.json]
 
 Run it after every new fit of the model: the file names the model that it belongs to. It reads the training contexts
-that ``fit_support.py`` kept back, and nothing else. For each wanted error rate it finds two probabilities: the lowest from
-which on "supported", and the highest up to which "not supported", is wrong at most so often. Partial support is wrong on
-both sides. The rate must hold for all rows together and for those of RAG responses alone, and not only on these rows: the
-upper end of its 95 % interval (Wilson, one-sided) counts. Where no probability does it, that side is never sure.
-``support`` is fitted to all rows, ``assign`` to nuggets held against a summary.
+that ``fit_support.py`` kept back, and nothing else. For each wanted error rate it finds two probabilities: the lowest
+from which on "supported", and the highest up to which "not supported", is wrong at most so often. Partial support is
+wrong on both sides. The rate must hold for all rows together and for those of RAG responses alone, and not only on
+these rows: the upper end of its 95 % interval (Wilson, one-sided) counts. Where no probability does it, that side is
+never sure. ``support`` is fitted to all rows, ``assign`` to nuggets held against a summary.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 Group = Callable[[Row], bool]
 TASKS: dict[str, tuple[Group, ...]] = {
-    "support": (lambda row: True, lambda row: row.dataset.startswith("ragbench-")),
+    "support": (lambda _row: True, lambda row: row.dataset.startswith("ragbench-")),
     "assign": (lambda row: row.dataset == "scu-realsumm",),
 }
 """By task the groups of rows in each of which the rate must hold."""
@@ -81,8 +81,8 @@ def edge(rows: Iterable[Row], right: str, rate: float, *, above: bool) -> float 
             found = row.chance
     if found is None:
         return None
-    scale = 10**DIGITS  # rounded to the sure side
-    return (math.ceil(found * scale) if above else math.floor(found * scale)) / scale
+    scale = 10.0**DIGITS  # rounded to the sure side
+    return math.ceil(found * scale) / scale if above else math.floor(found * scale) / scale
 
 
 def band(rows: Sequence[Row], groups: Sequence[Group], rate: float) -> tuple[float | None, float | None]:

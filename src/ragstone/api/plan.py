@@ -13,11 +13,12 @@ from ragstone.config import RunSpec, Step, choose
 from ragstone.engine import Job, Route, Routes, Weighed, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
+from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
-from ragstone.questions import Task
+from ragstone.questions import TASKS, Task
 from ragstone.records import Bank, SetAside, Source, Survey, open_records, open_runs, survey
 from ragstone.types import NOTHING, Record
 
@@ -87,8 +88,11 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     for judge in judges.values():
         if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
             judge.backend.bounded = limits.cost is not None or limits.tokens is not None
-    routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
-    return judges, routes
+    steps = {task: _route(step, judges, spec.error) for task, step in spec.steps.items()}
+    default = _route(spec.default, judges, spec.error)
+    if default.error is not None:
+        steps = {**{task: default.able(task) for task in TASKS}, **steps}
+    return judges, Routes(default, steps)
 
 
 class Brought:
@@ -137,8 +141,16 @@ def _token(bank: Bank | None) -> str:
     return f"gold#{bank.digest}" if bank else "record"
 
 
-def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
-    return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
+    found = tuple(judges[name] for name in step.judges)
+    if step.cascade:
+        for judge in found[:-1]:
+            if not isinstance(judge, Calibrated):
+                raise ConfigError(
+                    f"cascade {'>'.join(step.judges)}: '{judge.name}' cannot say how sure it is, so nobody can stand "
+                    "behind it; the embedded judge can"
+                )
+    return Route(found, step.aggregate, dict(step.weights), error if step.cascade else None)
 
 
 def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:

@@ -1,9 +1,9 @@
 """Several judges one after the other: the first answers where it is sure, the next is asked about the rest only.
 
-Sure is a verdict whose probability lies in the judge's band for the wanted error rate and that has the best or the worst
-label of the scale: what lies between is doubt, whatever it is called. What a judge leaves unjudged, and what it gives
-without a probability, goes to the next as well. The last judge's word stands: where it fails, the unit is unjudged, and
-an earlier judge's guess never takes its place.
+Sure is a verdict whose probability lies in the judge's band for the wanted error rate and that has the best or the
+worst label of the scale: what lies between is doubt, whatever it is called. What a judge leaves unjudged, and what it
+gives without a probability, goes to the next as well. The last judge's word stands: where it fails, the unit is
+unjudged, and an earlier judge's guess never takes its place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Calibrated(Protocol):
     """A judge that knows how often it errs at a probability, so that others may stand behind it."""
 
     def band(self, task: Task, error: float) -> Band | None:
-        """Where it errs at most so often (0-1) on either side; None for a task that it gives no such probability for."""
+        """Where it errs at most so often (0-1) on either side; None for a task that it cannot say this of."""
         ...
 
 
