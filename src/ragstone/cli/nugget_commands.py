@@ -9,6 +9,7 @@ import typer
 from ragstone.cli.options import (
     HELP,
     AsJson,
+    CascadeError,
     Concurrency,
     Configuration,
     Fields,
@@ -161,6 +162,7 @@ def assign(
     ] = True,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -201,6 +203,7 @@ def assign(
         ],
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,
