@@ -74,7 +74,6 @@ class RunSpec:
             "judges": {name: spec_as_json(spec) for name, spec in self.judges.items()},
             "default": _step_as_json(self.default),
             "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
-            **({"error": self.error} if any(step.cascade for step in (self.default, *self.steps.values())) else {}),
             "fields": dict(self.fields),
             "on_error": self.on_error,
             "store": str(self.store),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from ragstone import __version__, metrics
@@ -48,12 +48,26 @@ class Plan:
         """The signature of each score by its name."""
         return {name: self.signature(metric) for metric in self.metrics for name in metric.score_names()}
 
+    def cascades(self) -> dict[str, Any]:
+        """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""
+        found = {task: self.routes.of(task) for task in self.routes.asked}
+        return {
+            task: {
+                "judges": [judge.id for judge in route.judges],
+                "error": route.error,
+                "bands": [asdict(band) for band in route.bands(task)],
+            }
+            for task, route in found.items()
+            if route.error is not None
+        }
+
     def as_json(self, source: str) -> dict[str, Any]:
         """For the store and run.json."""
         return {
             **self.spec.as_json(),
             **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
             "input": source,
+            **({"cascade": self.cascades()} if self.cascades() else {}),
             "chosen": [metric.name for metric in self.metrics],
             "left_out": dict(self.left_out),
             "signatures": self.signatures,
@@ -78,6 +92,9 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
+    if spec.default.cascade:  # not every step has one, so that each is told by name
+        tasks = dict.fromkeys(task for metric in chosen for task in metric.asks if task not in spec.steps)
+        spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
 
 
@@ -139,6 +156,10 @@ def _brought(record: Record, bank: Bank | None) -> dict[Task, str]:
 
 def _token(bank: Bank | None) -> str:
     return f"gold#{bank.digest}" if bank else "record"
+
+
+def _step(route: Route) -> Step:
+    return Step(tuple(judge.name for judge in route.judges), cascade=route.error is not None)
 
 
 def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:

@@ -25,6 +25,7 @@ from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.records import Bank, Source, Survey, has, survey
+from ragstone.report.cascades import Cascades
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
 from ragstone.report.files import Folder
@@ -152,7 +153,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         plan.survey,
         [*store.notes, *notes],
     )
-    causes, quotes = Causes(), Quotes()
+    causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
     status = "interrupted"
     try:
         if options.on_start is not None:
@@ -163,6 +164,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
                     quotes.add_weighed(weighed)
+                    cascades.add_weighed(weighed)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
                     if options.on_result is not None:
@@ -182,6 +184,9 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
+                if plan.cascades():
+                    judges = {judge.id: judge for judge in plan.judges.values()}
+                    counted["cascade"] = cascades.as_json(engine.prices, judges)
                 _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
 

@@ -54,7 +54,7 @@ class CallNote:
 
 @dataclass(frozen=True, slots=True)
 class CascadeNote:
-    """What a cascade made of one question.
+    """What a cascade made of one question; ``error`` is how often a judge may err where it is sure.
 
     ``answered`` has for each judge's id the units that stand by its word, ``unjudged`` those that nobody judged; both
     are of the first asking, and none where it is asked again. Of the last judge's calls, without turns that mend a
@@ -63,6 +63,7 @@ class CascadeNote:
 
     key: str
     step: str
+    error: float
     answered: Mapping[str, int]
     unjudged: int
     asked: Sent
@@ -278,6 +279,7 @@ def _cascade(notes: Iterable[CascadeNote]) -> dict[str, Any]:
         steps.setdefault(note.step, []).append(note)
     return {
         step: {
+            "error": found[0].error,
             "answered": {judge: sum(note.answered[judge] for note in found) for judge in found[0].answered},
             "unjudged": sum(note.unjudged for note in found),
             "asked": asdict(sum((note.asked for note in found), Sent())),

@@ -250,7 +250,7 @@ def _call(key: str, row: CallRow) -> bytes:
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
-    """Each judge's settings with the steps it answered; InputError for a panel, which cannot be replayed as one."""
+    """Each judge's settings with the steps it answered; InputError where several judges answered one."""
     spec = run.spec
     steps: dict[str, Sequence[str]] = {}
     for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
@@ -258,7 +258,7 @@ def _judges(run: Run) -> list[dict[str, Any]]:
     for task, names in steps.items():
         if len(names) > 1:
             raise InputError(
-                f"run {run.id}: the step '{task}' was answered by a panel ({', '.join(names)}); "
+                f"run {run.id}: the step '{task}' was answered by several judges ({', '.join(names)}); "
                 "a recording holds one judge a step"
             )
     named = dict.fromkeys(names[0] for names in steps.values())
