@@ -184,9 +184,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
-                if plan.cascades():
-                    judges = {judge.id: judge for judge in plan.judges.values()}
-                    counted["cascade"] = cascades.as_json(engine.prices, judges)
+                counted |= _cascaded(cascades, plan, engine, estimated)
                 _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
 
@@ -239,6 +237,14 @@ def _close(
             **({"estimate": held} if held is not None else {}),
         }
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
+
+
+def _cascaded(cascades: Cascades, plan: Plan, engine: Engine, estimated: Estimate | None) -> dict[str, Any]:
+    """What cascades came to; nothing where there is none."""
+    judges = {judge.id: judge for judge in plan.judges.values()}
+    alone = estimated.forecast.alone if estimated is not None else {}
+    told = cascades.as_json(engine.prices, judges, {step: found.dollars for step, found in alone.items()})
+    return {"cascade": told} if told else {}
 
 
 def _keep(engine: Engine, run: int, weighed: Weighed) -> None:

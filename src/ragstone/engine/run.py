@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.cascading import cascade_note
+from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
@@ -37,7 +37,6 @@ from ragstone.judges.base import (
     is_steady,
     reply_from_json,
 )
-from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
@@ -291,7 +290,8 @@ class Engine:
         if len(route.judges) == 1:
             return await self._consult(route.judges[0], question, repeat)
         if route.error is not None:
-            return await self._cascade(route, question, repeat)
+            assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
+            return _Answered(*await in_cascade(route, question, repeat, self._consult))
         return await self._panel(route, question, repeat)
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
@@ -303,24 +303,6 @@ class Engine:
             answers.append((judge.name, member.answer))
         notes = tuple(note for member in members for note in member.notes)
         return _Answered(combine(question, answers, route.aggregate, route.weights), notes)
-
-    async def _cascade(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
-        """The first judge's answer where it is sure, of the rest the next one's."""
-        assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
-        notes: list[Note] = []
-        asked: list[Rate] = []
-        going = cascade(question, route.bands(question.task))
-        try:
-            part = next(going)
-            while True:
-                judge = route.judges[len(asked)]
-                asked.append(part)
-                answered = await self._consult(judge, part, repeat)
-                assert isinstance(answered.answer, Rated)
-                notes += answered.notes
-                part = going.send(answered.answer)
-        except StopIteration as stop:
-            return _Answered(stop.value, (*notes, cascade_note(route, asked, stop.value, repeat)))
 
     async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
         # Who always answers the same is asked once, however often the others are.

@@ -61,11 +61,15 @@ class EmbeddedBackend:
 
     async def send(self, call: Call) -> Reply:
         """The reply to one call."""
-        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
-
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-embedded")
-        return Reply(await asyncio.get_running_loop().run_in_executor(self._thread, reply_to, call.body))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.reply, call)
+
+    def reply(self, call: Call) -> Reply:
+        """The same in the thread of the caller."""
+        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
+
+        return Reply(reply_to(call.body))
 
     async def close(self) -> None:
         """End the thread."""
