@@ -88,7 +88,12 @@ async def weigh(source: Any, options: Options) -> Run:
         store = Store(spec.store)
         try:
             with set_aside_if_damaged(store):
-                notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank), *_unread(plan, options)]
+                notes = [
+                    *judging_itself(plan.judges.values(), generators),
+                    *_odd(bank),
+                    *_unread(plan, options),
+                    *_uncascaded(plan, options),
+                ]
                 return await _run(plan, records, store, options, notes)
         except BaseException:
             store.close()
@@ -198,6 +203,17 @@ def _unread(plan: Plan, options: Options) -> list[str]:
     return [
         f"{' and '.join(named)} changed nothing: no judge of this run is a language model that is asked with prompts"
     ]
+
+
+def _uncascaded(plan: Plan, options: Options) -> list[str]:
+    """Where a cascade was named and no step of the run can have one; an error rate without a cascade."""
+    if plan.cascades():
+        return []
+    if plan.spec.default.cascade:
+        first, *_, last = plan.spec.default.judges
+        return [f"{last} is asked everything: {first} cannot say how sure it is of what these metrics ask"]
+    changed = options.cascade_error is not None
+    return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
 
 
 def _odd(bank: Bank | None) -> list[str]:

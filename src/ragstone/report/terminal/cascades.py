@@ -49,6 +49,8 @@ def sureness(found: Mapping[str, Any]) -> str:
 def saved(found: Mapping[str, Any]) -> str:
     """The calls and the money that asking the last judge everything would have taken besides."""
     last, calls, money = called(found["judges"][-1]), found["calls"], found["dollars"]
+    if not calls["saved"] and found["answered"][found["judges"][-1]] + found["unjudged"] == found["units"]:
+        return f"nothing: {last} was asked everything"
     said = f"{number(calls['saved'])} of {plural(calls['alone'], 'call')}"
     if money["saved"] is None:
         return f"{said} that {last} alone would have taken; how much money is not known"

@@ -78,7 +78,7 @@ def _table(estimate: Estimate, look: Look) -> Table:
             who = f"  {shorten(flat(row.judge).partition('@')[0], room, look.ellipsis)}" if len(judges) > 1 else ""
             label = Text.assemble("  ", row.step, (who, "quiet"))
             if row.free:
-                table.add_row(label, Text("on this machine", style="quiet"), "", "", "", Text("free", style="quiet"))
+                table.add_row(label, "", "", "", "", Text("free", style="quiet"))
             else:
                 table.add_row(label, *_cells(forecast.of(metric=metric, step=row.step, judge=row.judge)), style="quiet")
     table.add_row(Text("all of it", style="head"), *_cells(estimate.total))
