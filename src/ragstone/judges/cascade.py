@@ -27,11 +27,6 @@ class Band:
         """As signatures have it: ``0.041,0.912``, with ``-`` for never."""
         return ",".join("-" if edge is None else f"{edge:g}" for edge in (self.below, self.above))
 
-    @property
-    def empty(self) -> bool:
-        """Whether it is never sure."""
-        return self.below is None and self.above is None
-
 
 @runtime_checkable
 class Calibrated(Protocol):
