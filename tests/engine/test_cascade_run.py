@@ -184,15 +184,22 @@ def test_where_the_last_judge_cannot_be_read_its_units_are_unjudged(house: dict[
 
 
 def test_where_the_last_judge_is_down_the_run_stops_and_goes_on_later(house: dict[str, Any]) -> None:
-    records = [*RECORDS, *(record(f"d{n}", "Perhaps") for n in range(6))]
-    with FakeServer(realistic=True, rate_500=1.0) as server:
-        at(server.url, house)
-        with pytest.raises(BackendError, match="house"):
-            weigh(house, records=records)
-        server.configure(rate_500=0.0)
-        summary, results = weigh(house, records=records)
-    assert summary["cascade"]["support"]["unjudged"] == 0
-    assert len(results) == len(records)
+    """As with one judge: what it should answer is not left to the first, and what was done is kept."""
+    trouble = [BackendError("last: wrong key", judge="last", fatal=True)]
+
+    def said(question: Question[Any]) -> Any:
+        if trouble and isinstance(question, Rate) and "b1" in question.units[0].text:
+            raise trouble[0]
+        return question.scale.labels[0] if isinstance(question, Rate) else ()
+
+    judges = [Knowing(), ScriptedJudge(said, name="last"), "knowing>last"]
+    at("http://127.0.0.1:9/v1", house)
+    with pytest.raises(BackendError, match="wrong key"):
+        weigh(house, judges)
+    trouble.clear()
+    summary, results = weigh(house, judges)
+    assert summary["cascade"]["support"]["answered"] == {"knowing": 5, "last": 4}
+    assert len(results) == len(RECORDS)
 
 
 def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None:
