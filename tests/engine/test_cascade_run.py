@@ -327,7 +327,7 @@ def test_a_recording_of_it_is_refused(house: dict[str, Any], tmp_path: Path) -> 
     with FakeServer(realistic=True) as server:
         at(server.url, house)
         run = ragstone.evaluate(RECORDS, ["groundedness"], ["embedded>house"], **house)
-        with pytest.raises(ragstone.InputError, match="answered by several judges"):
+        with pytest.raises(ragstone.InputError, match="the step 'support' was answered by a cascade"):
             export_to(run, "calls", "scores", tmp_path / "calls.jsonl")
         run.store.close()
 

@@ -257,8 +257,9 @@ def _judges(run: Run) -> list[dict[str, Any]]:
         steps[step] = spec["steps"].get(step, spec["default"])["judges"]
     for task, names in steps.items():
         if len(names) > 1:
+            kind = "cascade" if spec["steps"].get(task, {}).get("cascade") else "panel"
             raise InputError(
-                f"run {run.id}: the step '{task}' was answered by several judges ({', '.join(names)}); "
+                f"run {run.id}: the step '{task}' was answered by a {kind} ({', '.join(names)}); "
                 "a recording holds one judge a step"
             )
     named = dict.fromkeys(names[0] for names in steps.values())
