@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import TRACES, WIDTHS, ragstone
@@ -43,12 +44,13 @@ def test_the_screens_fit_the_terminal(columns: int) -> None:
 
 
 def test_what_came_of_it_is_told_in_words() -> None:
-    told = {
-        "judges": ["embedded", "house/m@http://127.0.0.1:1/v1"],
+    house = "house/m@http://127.0.0.1:1/v1"
+    told: dict[str, Any] = {
+        "judges": ["embedded", house],
         "error": 0.05,
         "bands": [{"below": None, "above": 0.9}],
         "units": 10,
-        "answered": {"embedded": 6, "house/m@http://127.0.0.1:1/v1": 3},
+        "answered": {"embedded": 6, house: 3},
         "unjudged": 1,
         "calls": {"made": 2, "alone": 5, "saved": 3},
         "dollars": {"made": 0.5, "alone": 2.0, "saved": 1.5},
