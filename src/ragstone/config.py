@@ -50,8 +50,8 @@ class Step:
 class RunSpec:
     """Everything a run is made from, and nothing that changes while it runs.
 
-    ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run. ``error`` is
-    how often a judge of a cascade may err where it is not the last.
+    ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
+    ``cascade_error`` is how often a judge of a cascade, not the last, may err where its word stands.
     """
 
     metrics: tuple[str, ...] = ("auto",)
@@ -59,7 +59,7 @@ class RunSpec:
     judges: Mapping[str, Spec] = field(default_factory=lambda: NOTHING, hash=False)
     default: Step = Step((DEFAULT_JUDGE,))
     steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
-    error: float = CASCADE_ERROR
+    cascade_error: float = CASCADE_ERROR
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = STORE
@@ -173,7 +173,7 @@ def resolve(flags: Flags) -> RunSpec:
         judges=specs,
         default=put_together(None, default),
         steps={task: put_together(task, step) for task, step in steps.items()},
-        error=_error(file.cascade.error if flags.cascade_error is None else flags.cascade_error),
+        cascade_error=_error(file.cascade.error if flags.cascade_error is None else flags.cascade_error),
         fields={**file.fields, **flags.fields},
         on_error=_one_of("on_error", flags.on_error or file.run.on_error),
         nuggets=flags.nuggets or file.run.nuggets,

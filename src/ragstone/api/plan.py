@@ -105,8 +105,8 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     for judge in judges.values():
         if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
             judge.backend.bounded = limits.cost is not None or limits.tokens is not None
-    steps = {task: _route(step, judges, spec.error) for task, step in spec.steps.items()}
-    default = _route(spec.default, judges, spec.error)
+    steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
+    default = _route(spec.default, judges, spec.cascade_error)
     if default.error is not None:
         steps = {**{task: default.able(task) for task in TASKS}, **steps}
     return judges, Routes(default, steps)

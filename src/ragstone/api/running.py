@@ -24,6 +24,7 @@ from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
+from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.cascades import Cascades
 from ragstone.report.causes import Causes
@@ -210,8 +211,9 @@ def _uncascaded(plan: Plan, options: Options) -> list[str]:
     if plan.cascades():
         return []
     if plan.spec.default.cascade:
-        first, *_, last = plan.spec.default.judges
-        return [f"{last} is asked everything: {first} cannot say how sure it is of what these metrics ask"]
+        named = plan.spec.default.judges
+        sure = [task for task in TASKS if plan.routes.default.able(task).error is not None]
+        return [f"no step of this run has the cascade {'>'.join(named)}: it is for {' and '.join(sure)} alone"]
     changed = options.cascade_error is not None
     return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
 

@@ -77,9 +77,10 @@ class Cascades:
         self, step: str, prices: PriceBook, judges: Mapping[str, Judge], estimated: Mapping[str, float | None]
     ) -> dict[str, Any]:
         totals, told = self._steps[step], self._told[step]
-        made, by = totals.dollars, "calls"
-        alone = _scaled(totals, prices, judges[told["judges"][-1]])
-        if not totals.asked["calls"]:
+        made = totals.dollars
+        if totals.asked["calls"]:
+            alone, by = _scaled(totals, prices, judges[told["judges"][-1]]), "calls"
+        else:
             alone, by = estimated.get(step), "estimate"
         saved = None if made is None or alone is None else round(alone - made, 9)
         calls, whole = totals.asked["calls"], totals.alone["calls"]
@@ -110,9 +111,7 @@ def _scaled(totals: _Totals, prices: PriceBook, judge: Judge) -> float | None:
     if not whole or for_input is None:
         return None
     share = for_input / whole
-    return totals.dollars * (
-        share * alone["bytes"] / asked["bytes"] + (1 - share) * alone["units"] / max(1, asked["units"])
-    )
+    return totals.dollars * (share * alone["bytes"] / asked["bytes"] + (1 - share) * alone["units"] / asked["units"])
 
 
 def _money(value: float | None) -> float | None:
