@@ -13,6 +13,7 @@ import pytest
 import ragstone
 from ragstone.engine import Route, Routes, signature_of
 from ragstone.errors import BackendError, ConfigError
+from ragstone.judges.base import Failed
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.metrics import find
@@ -212,6 +213,32 @@ def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None
     assert failures == {"house: offline: this support call is not in the store"}
 
 
+def test_results_that_are_taken_over_are_counted_with_the_others(house: dict[str, Any]) -> None:
+    """A record whose units stayed unjudged is asked again, and only of the last judge."""
+
+    silent = [True]
+
+    def said(question: Question[Any]) -> Any:
+        assert isinstance(question, Rate)
+        return Failed("busy") if silent and "c0" in question.units[0].text else question.scale.labels[0]
+
+    last = ScriptedJudge(said, name="last")
+    at("http://127.0.0.1:9/v1", house)
+    before, _ = weigh(house, [Knowing(), last, "knowing>last"])
+    silent.clear()
+    last.asked.clear()
+    after, _ = weigh(house, [Knowing(), last, "knowing>last"], only_failed=True)
+    assert [unit.text.split()[2] for rate in last.asked if isinstance(rate, Rate) for unit in rate.units] == [
+        "c0",
+        "c1",
+    ]
+    assert before["cascade"]["support"]["unjudged"] == 2
+    assert after["taken_over"] == 2
+    told = after["cascade"]["support"]
+    assert (told["units"], told["unjudged"], told["answered"]["knowing"]) == (9, 0, 5)
+    assert told["calls"] == {"made": 2, "alone": 3, "saved": 1}
+
+
 def test_repeats_ask_for_the_remaining_units_again(house: dict[str, Any]) -> None:
     """Units are counted once, calls as often as they are made."""
     with FakeServer(realistic=True) as server:
@@ -322,13 +349,24 @@ def test_the_rate_comes_from_the_flag_then_from_the_file(house: dict[str, Any]) 
     assert (first["cascade"]["support"]["error"], second["cascade"]["support"]["error"]) == (0.1, 0.2)
 
 
-def test_a_recording_of_it_is_refused(house: dict[str, Any], tmp_path: Path) -> None:
+def test_what_the_last_judge_said_can_be_recorded_and_replayed(house: dict[str, Any], tmp_path: Path) -> None:
+    """Behind the same first judge and offline: the same scores, made in the same way."""
+    recording = tmp_path / "calls.jsonl"
     with FakeServer(realistic=True) as server:
         at(server.url, house)
-        run = ragstone.evaluate(RECORDS, ["groundedness"], ["embedded>house"], **house)
-        with pytest.raises(ragstone.InputError, match="the step 'support' was answered by a cascade"):
-            export_to(run, "calls", "scores", tmp_path / "calls.jsonl")
+        run = ragstone.evaluate(RECORDS, ["grounding"], ["embedded>house"], cascade_error=0.2, **house)
+        export_to(run, "calls", "scores", recording)
         run.store.close()
+    made = scores(house)
+    again = {**house, "store": tmp_path / "other.db"}
+    weigh(again, [f"embedded>replay:{recording}"], metrics=["grounding"], cascade_error=0.2)
+    assert made == scores(house)
+
+
+def scores(house: dict[str, Any]) -> list[Any]:
+    """The scores in the results' file without what they cost."""
+    lines = (house["out"] / "results.jsonl").read_bytes().splitlines()
+    return [{**score, "cost": None} for line in lines for score in orjson.loads(line)["scores"]]
 
 
 # ---- estimates

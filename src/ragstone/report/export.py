@@ -250,16 +250,17 @@ def _call(key: str, row: CallRow) -> bytes:
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
-    """Each judge's settings with the steps it answered; InputError where several judges answered one."""
+    """Each judge's settings with the steps it answered, of a cascade the last one's; InputError for a panel."""
     spec = run.spec
     steps: dict[str, Sequence[str]] = {}
     for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
-        steps[step] = spec["steps"].get(step, spec["default"])["judges"]
+        route = spec["steps"].get(step, spec["default"])
+        # The first judges of a cascade are there again when it is replayed.
+        steps[step] = route["judges"][-1:] if route.get("cascade") else route["judges"]
     for task, names in steps.items():
         if len(names) > 1:
-            kind = "cascade" if spec["steps"].get(task, {}).get("cascade") else "panel"
             raise InputError(
-                f"run {run.id}: the step '{task}' was answered by a {kind} ({', '.join(names)}); "
+                f"run {run.id}: the step '{task}' was answered by a panel ({', '.join(names)}); "
                 "a recording holds one judge a step"
             )
     named = dict.fromkeys(names[0] for names in steps.values())
