@@ -135,6 +135,41 @@ def test_places_fall_after_429_and_are_told() -> None:
     within(work)
 
 
+def test_who_is_dismissed_waits_no_more_and_takes_nothing() -> None:
+    """Calls to a judge that is given up leave the queue at once, and those of others go on as if they never were."""
+    gone = Call("gone", "support", "p", b'{"max_tokens": 10}')
+
+    async def work() -> None:
+        door = gate(8, rpm=2)
+        turns = [await door.enter(CALL), await door.enter(gone)]
+        waiting = [asyncio.ensure_future(door.enter(call)) for call in (gone, CALL, gone, gone)]
+        await asyncio.sleep(1)
+        door.dismiss("gone", BackendError("HTTP 404", fatal=True))
+        heard = await asyncio.gather(waiting[0], waiting[2], waiting[3], return_exceptions=True)
+        assert [str(error) for error in heard] == ["HTTP 404"] * 3
+        assert now() == pytest.approx(1.0)
+        for turn in (*turns, await waiting[1]):
+            door.abandoned(turn)
+        assert now() == pytest.approx(60.5)
+
+    within(work)
+
+
+def test_a_turn_that_comes_as_its_call_is_called_off_takes_nothing() -> None:
+    async def work() -> None:
+        door = gate(1, rpm=2)
+        turn = await door.enter(CALL)
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(0)
+        door.abandoned(turn)  # its place and the last request of the minute go to the one that waits
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await door.enter(CALL)
+        assert now() == pytest.approx(0.0)
+
+    within(work)
+
+
 def test_a_minute_is_told() -> None:
     async def work() -> None:
         door = gate(rpm=60)

@@ -17,6 +17,7 @@ from ragstone.cli.options import (
     Cases,
     Concurrency,
     Configuration,
+    DryRun,
     Estimated,
     Fields,
     File,
@@ -269,6 +270,7 @@ def compare_methods(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     estimated: Estimated = None,
+    dry_run: DryRun = False,
     rpm: Rpm = None,
     tpm: Tpm = None,
     out: OutFolder = None,
@@ -294,7 +296,9 @@ def compare_methods(
 
     weighing.compare_methods(
         file,
-        weighing.Wanted(out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json),
+        weighing.Wanted(
+            out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run
+        ),
         sets=sets or [],
         fields=fields or [],
         judges=judge,

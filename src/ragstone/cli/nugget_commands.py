@@ -12,6 +12,7 @@ from ragstone.cli.options import (
     CascadeError,
     Concurrency,
     Configuration,
+    DryRun,
     Fields,
     File,
     Judges,
@@ -29,6 +30,7 @@ from ragstone.cli.options import (
     Prompts,
     Quiet,
     Refresh,
+    Repeat,
     Rpm,
     Sets,
     StorePath,
@@ -99,6 +101,7 @@ def create(
     max_tokens: MaxTokens = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
+    dry_run: DryRun = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -116,7 +119,7 @@ def create(
     sets = [f"nugget_recall.{parameter}={value}" for parameter, value in given.items() if value is not None]
     steps.create(
         file,
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
         form=form,
         sets=sets,
         judges=judge,
@@ -175,7 +178,9 @@ def assign(
     max_tokens: MaxTokens = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
+    dry_run: DryRun = False,
     name: Name = "",
+    repeat: Repeat = None,
     only_failed: OnlyFailed = None,
     refresh: Refresh = False,
     no_cache: NoCache = False,
@@ -194,7 +199,7 @@ def assign(
 
     steps.assign(
         tuple(files),
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
         bank=bank,
         sets=[
             *(sets or []),
@@ -216,6 +221,7 @@ def assign(
         rpm=rpm,
         tpm=tpm,
         name=name,
+        repeat=repeat,
         only_failed=run_of(only_failed),
         refresh=refresh,
         no_cache=no_cache,

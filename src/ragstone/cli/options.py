@@ -86,6 +86,9 @@ Estimated: TypeAlias = Annotated[
         "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
     ),
 ]
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Say what it would take, as ragstone estimate does, and ask nobody.")
+]
 Rpm: TypeAlias = Annotated[
     int | None, typer.Option("--rpm", metavar="N", min=0, help="The most requests a minute to each endpoint and key.")
 ]

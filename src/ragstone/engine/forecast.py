@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ragstone.engine.assumed import Assumptions, Length, World, drawn, source
+from ragstone.engine.budget import Amount
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.past import Past
 from ragstone.engine.route import Route, Routes
@@ -25,7 +26,7 @@ from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store import Store
-from ragstone.tokens import SURE, Counter
+from ragstone.tokens import SURE, Counter, at_most, reply_limit
 from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -123,9 +124,10 @@ class Alone:
 class Forecast:
     """What a run will take.
 
-    ``exact`` says that the calls do not depend on answers. ``assumed`` maps what had to be assumed to how it was,
-    ``counted`` a judge to how its tokens were counted. ``alone`` has, by step with a cascade, what asking its last
-    judge everything would take, were nothing in the store.
+    ``exact`` says that the calls do not depend on answers. ``worst`` is the most that a single call may take, which a
+    budget has to have room for up to the last one; its dollars are 0 where a price is unknown. ``assumed`` maps what
+    had to be assumed to how it was, ``counted`` a judge to how its tokens were counted. ``alone`` has, by step with a
+    cascade, what asking its last judge everything would take, were nothing in the store.
     """
 
     rows: Sequence[Row]
@@ -135,6 +137,7 @@ class Forecast:
     exact: bool
     assumed: Mapping[str, str]
     counted: Mapping[str, str]
+    worst: Amount
     alone: Mapping[str, Alone] = field(default_factory=lambda: NOTHING)
 
     @property
@@ -185,18 +188,23 @@ class Forecaster:
         self._times = settings.repeat
         self._repeat = 0
         self._reads = settings.cache != "off"
-        self._since = settings.since
+        # A refresh takes nothing from the store, but what was stored since it began.
+        self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._past = Past(store)
         self._assumed = Assumptions(self._past)
         self._counters: dict[tuple[str, Task], Counter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
+        self._longest: dict[Judge, bytes] = {}
+        self._abreast = routes.abreast()
         self._records = self._set_aside = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
 
     def add(self, job: Job) -> None:
         """Take in what one record needs."""
+        if not self._reads and self._records % self._abreast == 0:
+            self._seen.clear()  # equal calls are one only while they are under way together
         self._records += 1
         if job.record is None:
             self._set_aside += 1
@@ -235,7 +243,8 @@ class Forecaster:
         told = {judge: _leading(hows) for judge, hows in counted.items()}
         assumed = {**self._assumed.told, **self._lengths(rows)}
         seconds = self._seconds(rows)
-        return Forecast(rows, self._records, self._set_aside, seconds, self._exact, assumed, told, self._alone)
+        worst = self._worst()
+        return Forecast(rows, self._records, self._set_aside, seconds, self._exact, assumed, told, worst, self._alone)
 
     # ---- one record
 
@@ -356,6 +365,8 @@ class Forecaster:
                     if call.key not in self._seen:
                         self._seen.add(call.key)
                         new.append(self._new(judge, question, call))
+                        if not judge.backend.free and len(call.body) > len(self._longest.get(judge, b"")):
+                            self._longest[judge] = call.body
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             return _Asked(tuple(new), tuple(stored), None if missing else stop.value)
@@ -385,6 +396,16 @@ class Forecaster:
             habits = self._past.habits(judge, task)
             self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
+
+    def _worst(self) -> Amount:
+        worst = Amount()
+        for judge, body in self._longest.items():
+            given, written = at_most(body), reply_limit(body) or 0
+            dollars = self._prices.cost(
+                judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written
+            )
+            worst = worst.most(Amount(dollars or 0.0, 1, given + written))
+        return worst
 
     # ---- sums
 

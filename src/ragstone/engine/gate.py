@@ -70,9 +70,10 @@ class Gate:
         self._word: BackendError | None = None
 
     async def enter(self, call: Call) -> Turn:
-        """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
+        """Wait for a turn; give it back with one of ``answered``, ``refused``, ``abandoned`` and ``unsent``.
 
-        Raises the endpoint's own BackendError where it asked for more patience than a call has.
+        Raises the endpoint's own BackendError where it asked for more patience than a call has, and the word with
+        which a judge was dismissed.
         """
         if self._reopens and self._clock() < self._reopens:
             assert self._word is not None
@@ -89,7 +90,7 @@ class Gate:
         except asyncio.CancelledError:
             # The turn came as the call was called off.
             if place.done() and not place.cancelled() and place.exception() is None:
-                self.abandoned(place.result())
+                self.unsent(place.result())
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
@@ -136,10 +137,21 @@ class Gate:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """The call was called off, or never sent; that says nothing about the endpoint."""
+        """The call was called off; that says nothing about the endpoint."""
         self._left(turn)
         if self._waiting:
             self._let_in()
+
+    def unsent(self, turn: Turn) -> None:
+        """The call was not sent after all, and takes nothing of the limits."""
+        self.pace.take_back(turn.charge)
+        self.abandoned(turn)
+
+    def dismiss(self, judge: str, word: BackendError) -> None:
+        """Have the judge's calls wait no more: none will be sent."""
+        for place, call in self._waiting:
+            if call.judge == judge and not place.done():
+                place.set_exception(word)
 
     def quiet(self) -> float:
         """Seconds for which nothing is sent, because the endpoint asked for that."""

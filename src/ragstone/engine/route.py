@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Judge
+from ragstone.judges.base import Backend, Judge
 from ragstone.judges.cascade import Band, Calibrated
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
@@ -70,6 +70,14 @@ class Routes:
     def judges(self) -> tuple[Judge, ...]:
         """Every judge that may be asked, each once."""
         return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
+
+    def backends(self) -> tuple[Backend, ...]:
+        """What these judges ask, each once."""
+        return tuple({id(judge.backend): judge.backend for judge in self.judges()}.values())
+
+    def abreast(self) -> int:
+        """Records that are weighed at a time: one for every place at every backend, and one to take it over."""
+        return 2 * sum(backend.concurrency for backend in self.backends()) + 8
 
     def lacking(self, metric: type[Metric] | Metric, given: Collection[Task] = ()) -> str:
         """Why a step of the metric has no judge that can answer it; empty if each has."""

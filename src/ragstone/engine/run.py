@@ -101,11 +101,11 @@ class Engine:
     def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
         self.routes = routes
         self.store = store
-        self.prices = prices
         self.settings = settings
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
-        self.budget = Budget(settings.limits, prices, routes.judges(), self.tally)
+        limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
+        self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._gates: Gates | None = None
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
@@ -114,21 +114,20 @@ class Engine:
         self._failures: dict[int, int] = {}
         self._down: dict[int, str] = {}
         self._stop: RagstoneError | None = None
-        self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._writer = Writer(store, self._halt, self._flying, replace=settings.cache == "refresh")
+        self._writer = Writer(store, self._halt, self._flying, since=self._since)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
-        """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
+        """Results in the order of the jobs; raises what ended the run, after everything that was done is out.
+
+        So it is also where the run is cancelled: a record that is done and waits for a slow one before it is not lost.
+        """
         self._loop = asyncio.get_running_loop()
-        backends = _backends(self.routes)
         patient = True
-        # Enough records for every place at every endpoint, and some whose next call waits to take one over.
-        active = 2 * sum(backend.concurrency for backend in backends) + 8
         writer = asyncio.create_task(self._writer.write())
         try:
-            async with contextlib.aclosing(self._in_order(iter(jobs), active)) as results:
+            async with contextlib.aclosing(self._in_order(iter(jobs), self.routes.abreast())) as results:
                 async for weighed in results:
                     yield weighed
         except GeneratorExit:  # whoever reads the results has enough of them, and of the calls for more
@@ -138,12 +137,12 @@ class Engine:
             try:
                 await self._finish_calls(patient=patient)
             finally:  # also when somebody has no patience left
-                opened = [backend for backend in backends if id(backend) in self._opening]
+                opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
                 await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
                 await self._writer.write_group()
-        if trouble := self._stop or self._spent:
+        if trouble := self._stop or self.budget.over:
             raise trouble
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
@@ -151,6 +150,7 @@ class Engine:
         finished: dict[int, Weighed] = {}
         started = emitted = 0
         exhausted = False
+        ended: BaseException | None = None
 
         async def weigh(number: int, job: Job) -> None:
             try:
@@ -168,9 +168,9 @@ class Engine:
 
         try:
             while not (exhausted and not tasks) and self._stop is None:
-                exhausted = exhausted or self._spent is not None
+                # Also where a budget is reached: what costs nothing is there for records as far as one may look ahead.
                 while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
-                    if not self.budget.room(self.tally.records, len(tasks)):
+                    if not self.budget.room(len(tasks)):
                         break
                     job = next(jobs, None)
                     if job is None:
@@ -183,15 +183,21 @@ class Engine:
                 if tasks:
                     await self._wake.wait()
                     self._wake.clear()
+                elif self.budget.over is not None:
+                    exhausted = True
                 while emitted in finished:
                     yield finished.pop(emitted)
                     emitted += 1
+        except (asyncio.CancelledError, RagstoneError) as error:  # the run is called off, or a record cannot be read
+            ended = error
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for number in sorted(finished):
             yield finished[number]
+        if ended is not None:
+            raise ended
 
     # ---- one record
 
@@ -202,6 +208,7 @@ class Engine:
         elif job.record is None:
             weighed = set_aside_document(job.id, job.position, job.error)
         else:
+            self.budget.begin()
             try:
                 weighed = await self._record(job.position, job.record, job.metrics)
             except RagstoneError:
@@ -213,6 +220,7 @@ class Engine:
                     for score in _broken(metric, job.record, error)
                 ]
                 weighed = result_document(job.record, job.position, failed)
+            self.budget.finish()
         self.tally.records += 1
         return weighed
 
@@ -327,17 +335,7 @@ class Engine:
         who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
             return CallNote(*who, _NO_USAGE, "failed", 0.0, reply.reason, told.get(key))
-        return CallNote(*who, reply.usage, reply.finish, self._cost(judge, reply.usage), "", told.get(key))
-
-    def _cost(self, judge: Judge, usage: Usage) -> float | None:
-        if judge.backend.free or self.prices.costs_nothing(judge.id):
-            return 0.0
-        if usage.input is None or usage.output is None:
-            return None
-        return self.prices.cost(
-            judge.id, judge.provider, judge.model,
-            input_tokens=usage.input, output_tokens=usage.output, cached_tokens=usage.cached or 0,
-        )  # fmt: skip
+        return CallNote(*who, reply.usage, reply.finish, self.budget.cost(judge, reply.usage), "", told.get(key))
 
     # ---- one call
 
@@ -367,10 +365,9 @@ class Engine:
             if isinstance(outcome, Reply):
                 held = self._holder(judge.backend)
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
-                self.tally.pay(call.judge, call.task, usage, self._cost(judge, outcome.usage))
+                self.tally.pay(call.judge, call.task, usage, self.budget.cost(judge, outcome.usage))
                 if self.settings.cache != "off":
-                    reply = outcome
-                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply, held))
+                    self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept, held))
                     return
         except RagstoneError as error:
             self._halt(error)
@@ -419,8 +416,13 @@ class Engine:
         if self._gates is None:
             named = ((judge.backend, judge.name) for judge in self.routes.judges())
             self._gates = Gates(named, self.settings.dead_after, self.settings.deadline)
-            self.tally.limit = self._gates.limit
+            self.tally.limit = self._limit
         return self._gates.of(backend)
+
+    def _limit(self) -> str:
+        """What holds the run at this moment, for the user."""
+        assert self._gates is not None
+        return ", ".join(filter(None, (self.budget.limit(), self._gates.limit())))
 
     async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
@@ -453,7 +455,7 @@ class Engine:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
                 if trouble.spent is not None:
                     usage = Usage(*trouble.spent)
-                    self.tally.waste(call.judge, call.task, usage, self._cost(judge, usage))
+                    self.tally.waste(call.judge, call.task, usage, self.budget.cost(judge, usage))
                 if turn is not None:
                     gate.refused(turn, call, trouble, _backoff)
                     turn = None
@@ -462,7 +464,9 @@ class Engine:
                 if trouble.fatal:
                     return self._lose(judge, trouble)
                 if len(self._flying) > 1 and gate.breaker.dead(self._loop.time()):  # else there is nothing to stop
-                    return self._lose(judge, _lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed"))
+                    return self._lose(
+                        judge, self._lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed")
+                    )
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
                 last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
                 if not trouble.retryable or last:
@@ -511,7 +515,7 @@ class Engine:
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self.settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
-                return self._lose(judge, _lost(judge, error, count))
+                return self._lose(judge, self._lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         if error.retry_after is not None and error.retry_after > self.settings.deadline:
             tried = f" (the endpoint asks to wait {error.retry_after:.0f} s)"
@@ -529,8 +533,17 @@ class Engine:
                 raise error
         for member in self.routes.judges():
             if member.backend in lost:
+                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
                 self.tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
+
+    def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
+        """What ends the use of an endpoint that does not answer."""
+        goes_on = "what was done is kept; the same command goes on from there"
+        hint = error.hint or (goes_on if self.settings.cache != "off" else "")
+        if error.retry_after is not None:
+            hint = f"the endpoint asks to wait {error.retry_after:.0f} s" + (f"; {hint}" if hint else "")
+        return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
         """Have a result written with the next group."""
@@ -540,7 +553,7 @@ class Engine:
     def _halt(self, error: RagstoneError) -> None:
         """Stop; where a budget is reached, begin no record any more and let those finish that can."""
         if isinstance(error, BudgetReached):
-            self._spent = self._spent or error
+            self.budget.over = self.budget.over or error
         else:
             self._stop = self._stop or error
         self._wake.set()
@@ -564,24 +577,12 @@ async def _all(coroutines: Sequence[Any]) -> list[Any]:
         raise
 
 
-def _backends(routes: Routes) -> list[Backend]:
-    return list({id(judge.backend): judge.backend for judge in routes.judges()}.values())
-
-
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
     if isinstance(error, BackendError):
         return error
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
-
-
-def _lost(judge: Judge, error: BackendError, count: str) -> BackendError:
-    """What ends the use of an endpoint that does not answer."""
-    hint = error.hint or "what was done is kept; the same command goes on from there"
-    if error.retry_after is not None:
-        hint = f"the endpoint asks to wait {error.retry_after:.0f} s; what was done is kept, the same command goes on"
-    return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 
 def _backoff(attempt: int) -> float:

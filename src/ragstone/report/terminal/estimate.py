@@ -143,8 +143,9 @@ def next_budget(estimate: Estimate) -> float | None:
     money = estimate.total.dollars
     if money is None or not money.high:
         return None
-    step = 10.0 ** (math.floor(math.log10(money.high)) - 1)
-    return round(math.ceil(1.1 * money.high / step) * step, 12)
+    enough = 1.1 * money.high + estimate.forecast.worst.dollars
+    step = 10.0 ** (math.floor(math.log10(enough)) - 1)
+    return round(math.ceil(enough / step) * step, 12)
 
 
 def held_said(held: Mapping[str, Any], look: Look) -> str:
