@@ -24,8 +24,8 @@ from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
-from ragstone.questions import TASKS
 from ragstone.prices import PriceBook
+from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.cascades import Cascades
 from ragstone.report.causes import Causes
