@@ -21,7 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ragstone"
 TRACES = ROOT / "examples" / "traces.jsonl"
-NEEDED = ("schema.sql", "py.typed", "__init__.pyi", "prompts/LOCK", "judges/embedded/model.json")
+NEEDED = (
+    "schema.sql",
+    "py.typed",
+    "__init__.pyi",
+    "prompts/LOCK",
+    "judges/embedded/model.json",
+    "judges/embedded/band.json",
+)
 
 
 class WrongError(Exception):

@@ -14,7 +14,8 @@ from ragstone.report.terminal.estimate import estimate_page, next_budget
 
 _LISTS: Final = {"-m": "metrics", "-j": "judges", "--prompt": "prompts", "--set": "sets", "--field": "fields"}
 _VALUES: Final = {
-    "--panel": "aggregate", "--format": "format", "--structured": "structured", "--nuggets": "nuggets",
+    "--panel": "aggregate", "--cascade-error": "cascade_error", "--format": "format", "--structured": "structured",
+    "--nuggets": "nuggets",
     "--on-error": "on_error", "--on-empty": "on_empty", "--concurrency": "concurrency", "--rpm": "rpm", "--tpm": "tpm",
     "--repeat": "repeat", "--max-cost": "max_cost", "--max-calls": "max_calls", "--max-tokens": "max_tokens",
     "--name": "name", "--generator": "generator", "--store": "store", "--config": "config",

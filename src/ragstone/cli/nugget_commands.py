@@ -9,6 +9,7 @@ import typer
 from ragstone.cli.options import (
     HELP,
     AsJson,
+    CascadeError,
     Concurrency,
     Configuration,
     DryRun,
@@ -164,6 +165,7 @@ def assign(
     ] = True,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -206,6 +208,7 @@ def assign(
         ],
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,

@@ -24,11 +24,17 @@ Which: TypeAlias = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's 
 Judges: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B] is a panel. Repeatable."
+        "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B]: a panel, 'A>B': a cascade."
     ),
 ]
 Panel: TypeAlias = Annotated[
     str | None, typer.Option("--panel", metavar="HOW", help="A panel's verdict: mean, median, majority, min, max.")
+]
+CascadeError: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--cascade-error", metavar="RATE", help="How often a cascade's first judge may err where it is sure; else 0.05."
+    ),
 ]
 Sets: TypeAlias = Annotated[
     list[str] | None,

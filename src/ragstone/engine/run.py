@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
+from ragstone.engine.cascading import in_cascade
+from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
@@ -92,7 +93,7 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class _Answered:
     answer: Answer
-    calls: tuple[CallNote, ...]
+    notes: tuple[Note, ...]
 
 
 class Engine:
@@ -230,7 +231,7 @@ class Engine:
 
     async def _round(
         self, record: Record, metrics: Sequence[tuple[Metric, str]], repeat: int
-    ) -> list[tuple[Score, tuple[CallNote, ...]]]:
+    ) -> list[tuple[Score, tuple[Note, ...]]]:
         """The record's scores with their calls, asked for the first time (0) or once more."""
         asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
         try:
@@ -252,8 +253,8 @@ class Engine:
         record: Record,
         asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
         repeat: int,
-    ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
-        calls: dict[str, CallNote] = {}
+    ) -> tuple[tuple[Score, ...], tuple[Note, ...]]:
+        calls: dict[str, Note] = {}
         trouble: Exception
         try:
             flow = metric.flow(record)
@@ -261,7 +262,7 @@ class Engine:
             while True:
                 answers = await self._answers(questions, asked, repeat)
                 for answered in answers:
-                    calls.update((note.key, note) for note in answered.calls)
+                    calls.update((note.key, note) for note in answered.notes)
                 questions = flow.send([answered.answer for answered in answers])
         except StopIteration as stop:
             scores = stop.value
@@ -297,6 +298,9 @@ class Engine:
         route = self.routes.of(question.task)
         if len(route.judges) == 1:
             return await self._consult(route.judges[0], question, repeat)
+        if route.error is not None:
+            assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
+            return _Answered(*await in_cascade(route, question, repeat, self._consult))
         return await self._panel(route, question, repeat)
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
@@ -306,8 +310,8 @@ class Engine:
         for judge, member in zip(route.judges, members, strict=True):
             assert isinstance(member.answer, Rated)
             answers.append((judge.name, member.answer))
-        calls = tuple(note for member in members for note in member.calls)
-        return _Answered(combine(question, answers, route.aggregate, route.weights), calls)
+        notes = tuple(note for member in members for note in member.notes)
+        return _Answered(combine(question, answers, route.aggregate, route.weights), notes)
 
     async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
         # Who always answers the same is asked once, however often the others are.
@@ -519,13 +523,14 @@ class Engine:
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
-        """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
+        """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
         gates = self._gates
         shared = gates is not None and (not error.status or error.status in _KEY)
         lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
         self._down.update((id(backend), str(error)) for backend in lost)
         for route in self.routes.in_use():
-            if all(id(member.backend) in self._down for member in route.judges):
+            down = [id(member.backend) in self._down for member in route.judges]
+            if all(down) or (route.error is not None and any(down)):
                 raise error
         for member in self.routes.judges():
             if member.backend in lost:

@@ -96,10 +96,22 @@ class Estimate:
                 }
                 for metric in dict.fromkeys(row.metric for row in forecast.rows)
             ],
+            **({"alone": alone} if (alone := self._alone()) else {}),
             "assumed": dict(forecast.assumed),
             "tokens": dict(forecast.counted),
             "prices": [price.as_json() for price in self.prices],
             "left_out": dict(self.left_out),
+        }
+
+    def _alone(self) -> dict[str, Any]:
+        """By step with a cascade what asking its last judge everything would take, were nothing in the store."""
+        return {
+            step: {
+                "judge": one.judge,
+                "calls": one.calls,
+                "dollars": None if one.dollars is None else round(one.dollars, 6),
+            }
+            for step, one in self.forecast.alone.items()
         }
 
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:

@@ -243,11 +243,13 @@ def _call(key: str, row: CallRow) -> bytes:
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
-    """Each judge's settings with the steps it answered; InputError for a panel, which cannot be replayed as one."""
+    """Each judge's settings with the steps it answered, of a cascade the last one's; InputError for a panel."""
     spec = run.spec
     steps: dict[str, Sequence[str]] = {}
     for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
-        steps[step] = spec["steps"].get(step, spec["default"])["judges"]
+        route = spec["steps"].get(step, spec["default"])
+        # The first judges of a cascade are there again when it is replayed.
+        steps[step] = route["judges"][-1:] if route.get("cascade") else route["judges"]
     for task, names in steps.items():
         if len(names) > 1:
             raise InputError(

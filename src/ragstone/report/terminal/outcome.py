@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ragstone import metrics
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.cascades import cascade_rows
 from ragstone.report.terminal.columns import (
     ADHERENCE,
     LEADING,
@@ -391,6 +392,7 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     left = 12
     rows = judge_rows(judged_by(run.spec), judges_of(run.spec), look)
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
+    rows += cascade_rows(summary.get("cascade", {}), look, left)
     if told := quotes_said(run, summary):
         rows.append(("Quotes", prose(told, look, "quiet", left)))
     if summary.get("bill"):
@@ -482,6 +484,8 @@ def _known(spec: Mapping[str, Any]) -> bool:
 
 def _route(route: Mapping[str, Any]) -> str:
     names = route["judges"]
+    if route.get("cascade"):
+        return " > ".join(names)
     return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
 
 
