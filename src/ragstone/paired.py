@@ -26,6 +26,9 @@ LEVEL: Final = 0.05
 POWER: Final = 0.8
 FLIPS: Final = 10_000
 """Draws of signs where all of them are too many to go through."""
+LEAST: Final = next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL)
+"""How many differences must not be zero for the test to reach ``LEVEL``. With fewer, resamples without any are common,
+and no interval is to be trusted."""
 EXACT: Final = 13
 """Up to so many differences that are not zero, all ways to sign them are gone through: fewer than ``FLIPS``."""
 _CHUNK: Final = 8
@@ -37,10 +40,11 @@ _HAIR: Final = 1e-9
 class Paired:
     """What came of pairing; values and differences in the unit of what was paired, differences second less first.
 
-    ``low`` and ``high`` are the 95 % interval of the mean difference, None where differences do not vary. ``p`` is of
-    the two-sided sign-flip test; ``least_p`` the smallest that so few differences could give. ``smallest`` is the
-    smallest true difference that a sample like this one would show four times in five; None where the spread is not
-    known, or where nothing could be shown at all. ``clusters`` is None where every pair stands for itself.
+    ``low`` and ``high`` are the 95 % interval of the mean difference. ``p`` is of the two-sided sign-flip test.
+    ``smallest`` is the smallest true difference that a sample like this one would show four times in five. These and
+    the interval are None where only ``moved`` pairs (or clusters) differ and ``LEAST`` would have to, or where all
+    differ by the same.
+    ``clusters`` is None where every pair stands for itself.
     """
 
     pairs: int
@@ -53,7 +57,7 @@ class Paired:
     method: Method
     p: float
     test: Test
-    least_p: float
+    moved: int
     wins: int
     ties: int
     losses: int
@@ -76,10 +80,12 @@ def paired(
         raise ValueError(f"{len(first)} values against {len(second)}")
     differences = [_less(b, a) for a, b in zip(first, second, strict=True)]
     sums, sizes = _by_cluster(differences, clusters)
-    least = 2.0 ** (1 - sum(map(bool, sums))) if any(sums) else 1.0
+    moved = sum(map(bool, sums))
     p, test = sign_flip(sums, seed=seed)
     centre = mean(differences)
     error = _standard_error([total - centre * size for total, size in zip(sums, sizes, strict=True)], sum(sizes))
+    if moved < LEAST:
+        error = 0.0
     low, high, method = _interval(centre, error, sums, sizes, seed=seed, bound=bound)
     return Paired(
         pairs=len(differences),
@@ -92,11 +98,11 @@ def paired(
         method=method,
         p=p,
         test=test,
-        least_p=least,
+        moved=moved,
         wins=sum(value > 0 for value in differences),
         ties=sum(value == 0 for value in differences),
         losses=sum(value < 0 for value in differences),
-        smallest=smallest_shown(error, len(sums)) if error and least < LEVEL else None,
+        smallest=smallest_shown(error, len(sums)) if error else None,
     )
 
 
@@ -166,7 +172,7 @@ def _interval(
     """The 95 % interval of the mean difference, and how it was found.
 
     The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
-    Where most differences are zero it is too narrow, and each end is the outer one of it and of Student's t. From
+    Where under a quarter differ it is too narrow, and each end is the outer one of it and of Student's t. From
     ``LARGE`` clusters on the two are one, and Student's is given.
     """
     count = len(sums)
@@ -180,7 +186,7 @@ def _interval(
         drawn = sorted(_studentized(centre, sums, sizes, seed))
         tail = int(LEVEL / 2 * RESAMPLES)
         ends = centre - drawn[-tail - 1] * error, centre - drawn[tail] * error
-        few = 2 * sum(map(bool, sums)) < count
+        few = 4 * sum(map(bool, sums)) < count
         low, high = (min(low, ends[0]), max(high, ends[1])) if few else ends
     return max(low, -bound), min(high, bound), method
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import InputError
-from ragstone.paired import LEVEL, Paired, holm, paired
+from ragstone.paired import LEAST, LEVEL, Paired, holm, paired
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import RECALL, One, Scores, scores_of, signatures_differ
 from ragstone.stats import mean
@@ -26,10 +26,10 @@ Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 ``too_few``: so few differ that no test could show anything; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
+"""Records that are listed of each metric unless more are asked for."""
+NOT_SHOWN: Final = "no difference could be shown"
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
-LEAST: Final = next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL)
-"""How many differences there must be for a sign-flip test to reach ``LEVEL``."""
 VERSION: Final = "v"
 """The part of a signature that names Ragstone's version."""
 
@@ -191,13 +191,12 @@ def said(found: Compared, label: str, places: int = 1) -> str:
     if found.finding == "same":
         return f"the same in every {found.unit}"
     if found.finding == "too_few":
-        count = pairs.wins + pairs.losses
         unit = found.unit if pairs.clusters is None else "group"
-        differ = f"only {count} {found.unit} differs" if count == 1 else f"only {count} {found.unit}s differ"
-        return f"no difference could be shown ({differ}; it takes {LEAST} {unit}s that do)"
+        differ = f"only 1 {unit} differs" if pairs.moved == 1 else f"only {pairs.moved} {unit}s differ"
+        return f"{NOT_SHOWN} ({differ}; it takes {LEAST})"
     could = "" if pairs.smallest is None else f" (smallest that could: {100 * pairs.smallest:.{places}f} points)"
     alone = f", though p is {pairs.p:.3f} by itself" if pairs.p < LEVEL else ""
-    return f"no difference could be shown{could}{alone}"
+    return f"{NOT_SHOWN}{could}{alone}"
 
 
 # ---- pairing
@@ -357,7 +356,7 @@ def _finding(one: Compared, adjusted: float | None) -> Finding:
         return "nothing"
     if adjusted is None:
         return "same"
-    if one.paired.least_p >= LEVEL:
+    if one.paired.moved < LEAST:
         return "too_few"
     if adjusted >= LEVEL:
         return "none"
