@@ -109,6 +109,18 @@ class PanelTable(Table):
     weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
 
 
+Share = Annotated[float | int, Field(ge=0, le=1)]
+
+
+class CheckTable(Table):
+    """``[check]``: what ``ragstone check`` holds a run against."""
+
+    min: dict[str, Share] = Field(default_factory=dict)
+    min_coverage: dict[str, Share] = Field(default_factory=dict)
+    max_drop: dict[str, Share] = Field(default_factory=dict)
+    baseline: str | None = None
+
+
 class FileTable(Table):
     """The whole file."""
 
@@ -119,6 +131,7 @@ class FileTable(Table):
     panel: PanelTable = Field(default_factory=PanelTable)
     prompts: PromptsTable = Field(default_factory=PromptsTable)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    check: CheckTable = Field(default_factory=CheckTable)
 
 
 def read(path: Path | str | None) -> tuple[FileTable, str]:
@@ -178,6 +191,7 @@ def _known(parent: tuple[int | str, ...]) -> list[str]:
         "judges": JudgeTable,
         "price": PriceTable,
         "prompts": PromptsTable,
+        "check": CheckTable,
     }
     model: type[BaseModel] = FileTable
     for part in parent:

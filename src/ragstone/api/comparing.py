@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone.api.stored import open_run
+from ragstone.errors import ConfigError
 from ragstone.report.compare import MOVED, Comparison
 from ragstone.report.compare import compare as compare_runs
+from ragstone.report.gate import Gate, Kind, decide, thresholds
 from ragstone.report.run import Run
 from ragstone.report.saved import SavedRun, Weighed, saved
+from ragstone.settings import read
+from ragstone.types import NOTHING
 
 
 def compare(
@@ -31,6 +35,44 @@ def compare(
     wanted = [metrics] if isinstance(metrics, str) else metrics
     with weighed(first, store) as one, weighed(second, store) as other:
         return compare_runs(one, other, by=by, metrics=wanted, moved=moved)
+
+
+def check(
+    run: str | int | Path | Weighed = "last",
+    *,
+    min: Mapping[str, float] = NOTHING,  # noqa: A002 - what the flag and the setting are called
+    min_coverage: Mapping[str, float] = NOTHING,
+    max_drop: Mapping[str, float] = NOTHING,
+    baseline: str | int | Path | Weighed | None = None,
+    store: Path | str | None = None,
+    config: Path | str | None = None,
+) -> Gate:
+    """Hold a run against thresholds by metric, each from 0 to 1; see ``report.gate``.
+
+    What is not given here is taken from ``[check]`` in the configuration, metric by metric. InputError where there is
+    no threshold at all, for a metric that the run does not have, and for a baseline that was judged otherwise.
+    """
+    table = read(config)[0].check
+    limits: dict[Kind, Mapping[str, float]] = {
+        "min": {**table.min, **min},
+        "min_coverage": {**table.min_coverage, **min_coverage},
+        "max_drop": {**table.max_drop, **max_drop},
+    }
+    wanted = thresholds(limits)
+    if not wanted:
+        raise ConfigError(
+            "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
+        )
+    if not limits["max_drop"]:
+        if baseline is not None:
+            raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
+        with weighed(run, store) as one:
+            return decide(one, wanted)
+    before = baseline if baseline is not None else table.baseline
+    if before is None:
+        raise ConfigError("a drop is measured from another run; name it with --baseline")
+    with weighed(run, store) as one, weighed(before, store) as other:
+        return decide(one, wanted, other)
 
 
 @contextmanager

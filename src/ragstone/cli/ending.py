@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 from ragstone.errors import BudgetReached, InputError, RagstoneError
 
 DONE: Final = 0
+FAILED: Final = 1
 USAGE: Final = 2
 UNJUDGED: Final = 3
 BUDGET: Final = 4

@@ -50,13 +50,20 @@ class SavedRun:
     """The results of a folder, or of a file of results.
 
     Nothing is held but where each record's line begins. What is not as Ragstone writes it is an InputError with file
-    and line.
+    and line, and so is a folder whose last run did not end.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path / RESULTS if path.is_dir() else path
         self._lines: dict[str, int] | None = None
         self._about = _about(self.path.with_name(ABOUT))
+        if self._about.get("results", RESULTS) != self.path.name:
+            if path.is_dir():
+                raise InputError(
+                    f"{path}: the run last written there did not end ({self._about.get('status')}), and {RESULTS} is "
+                    "of an earlier one; run it again, or name the file itself"
+                )
+            self._about = {}
 
     @property
     def id(self) -> int:
@@ -72,8 +79,8 @@ class SavedRun:
 
     @property
     def status(self) -> str:
-        """How it ended. Results under their name are whole, whatever became of a later run to the same folder."""
-        return "done" if self.path.name == RESULTS else str(self._about.get("status", "done"))
+        """How it ended, as run.json says it."""
+        return str(self._about.get("status", "done"))
 
     @property
     def spec(self) -> Mapping[str, Any]:

@@ -17,9 +17,10 @@ from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
 from ragstone.report.terminal.columns import columns_of, folded
 from ragstone.report.terminal.methods import exact, signed
-from ragstone.report.terminal.outcome import LEADS, Place, handle, with_verdicts, worst_record
+from ragstone.report.terminal.outcome import LEADS, Place, handle, worst_record
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, between, flat, middle, number, plural, shorten
+from ragstone.report.verdicts import with_verdicts
 
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
@@ -166,7 +167,7 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
         title = _FOUND[one.finding].format(label=found.second.label)
         kinds.setdefault(title, []).append(_named(one))
     titles = dict.fromkeys(title.format(label=found.second.label) for title in _FOUND.values())
-    rows = [prose(f"{title}: {', '.join(folded(kinds[title]))}.", look) for title in titles if title in kinds]
+    rows = [prose(f"{title}: {_joined(title, kinds[title])}.", look) for title in titles if title in kinds]
     notes = []
     if found.tests:
         raised = f", raised for {number(found.tests)} tests together (Holm)" if found.tests > 1 else ""
@@ -176,6 +177,10 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
     if found.by is not None:
         notes.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
     return Group(*rows, *(prose(note, look, "quiet") for note in notes))
+
+
+def _joined(title: str, names: Sequence[str]) -> str:
+    return "; ".join(names) if title == _FOUND["none"] else ", ".join(folded(names))
 
 
 def _named(one: Compared) -> str:

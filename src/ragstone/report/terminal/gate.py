@@ -1,0 +1,65 @@
+"""``ragstone check``: each threshold with what was found, and the records behind those that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.report.ci import headline, titled, told
+from ragstone.report.gate import Decision, Gate, Worst
+from ragstone.report.terminal.outcome import beside
+from ragstone.report.terminal.screen import Look, Page, indented, page, prose, section
+from ragstone.report.terminal.text import flat, middle, plural, shorten
+
+STYLES: Final[Mapping[str, str]] = {"passed": "quiet", "failed": "wrong", "error": "head"}
+
+
+def gate_page(gate: Gate, look: Look) -> Page:
+    """The whole screen of a check."""
+    said = headline(gate)
+    return page(
+        _title(gate, look),
+        Group(*(_decision(decision, look) for decision in gate.decisions)),
+        *(_worst(decision, look) for decision in gate.decisions if decision.worst),
+        prose(f"{said[:1].upper()}{said[1:]}.", look),
+    )
+
+
+def _title(gate: Gate, look: Look) -> Text:
+    run = f"run {gate.run} {look.dot} " if gate.run else ""
+    right = f"{run}{plural(gate.records, 'record')}".replace("\u00a0", " ")
+    title = Text.assemble((middle(flat(gate.name), look.width - 6 - len(right), look.ellipsis), "head"), "  ")
+    title.append(right, style="quiet")
+    if gate.baseline:
+        title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
+    return title
+
+
+def _decision(decision: Decision, look: Look) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=6, no_wrap=True)
+    table.add_column()
+    lines = [Text(titled(decision)), prose(decision.said, look, "quiet", 8)]
+    lines += [prose(note, look, "quiet", 8) for note in decision.notes]
+    table.add_row(Text(decision.outcome, style=STYLES[decision.outcome]), Group(*lines))
+    return table
+
+
+def _worst(decision: Decision, look: Look) -> RenderableType:
+    room = look.width - 4
+    blocks = [_record(worst, look, room) for worst in decision.worst]
+    return section(f"Behind {titled(decision)}", indented(Group(*blocks)))
+
+
+def _record(worst: Worst, look: Look, room: int) -> RenderableType:
+    lines = beside(flat(worst.record), told(worst), look, room)
+    for unit in worst.wanting[:1]:
+        sign = look.mark("no" if unit.value <= 0 else "partly")
+        lines.append(Text.assemble(sign, " ", shorten(flat(unit.text), room - 2, look.ellipsis)))
+        if why := flat(unit.reason):
+            lines.append(Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet"))
+    return Group(*lines)
