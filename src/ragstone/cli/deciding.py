@@ -14,6 +14,7 @@ from ragstone.cli.ending import FAILED, UNJUDGED
 from ragstone.cli.output import show, show_json
 from ragstone.errors import ConfigError
 from ragstone.report import ci
+from ragstone.report.gate import Gate
 from ragstone.report.target import whole
 from ragstone.report.terminal.gate import gate_page
 from ragstone.report.terminal.outcome import Place
@@ -55,18 +56,24 @@ def check(
 ) -> None:
     """Show what was found and write it to the files; leave with 1 for a failure, and else with 3 for an error."""
     found = {kind: _limits(kind, written or ()) for kind, written in limits.items()}
-    gate = api.check(which, **found, baseline=baseline, store=store, config=config)
+    with weighed(which, store) as run:
+        gate = api.check(run, **found, baseline=baseline, store=store, config=config)
+        _write(gate, files)
+        if as_json:
+            show_json(gate.as_json())
+        else:
+            options = ("--store", str(store)) if store else ()
+            show(lambda look: gate_page(gate, run, look, options))
+    if not gate.passed:
+        raise typer.Exit(FAILED if gate.outcome == "failed" else UNJUDGED)
+
+
+def _write(gate: Gate, files: Mapping[str, Path | None]) -> None:
     for form, write in (("junit", ci.junit), ("markdown", ci.markdown)):
         path = files.get(form)
         if path is not None:
             with whole(path) as target:
                 target.write(write(gate))
-    if as_json:
-        show_json(gate.as_json())
-    else:
-        show(lambda look: gate_page(gate, look))
-    if not gate.passed:
-        raise typer.Exit(FAILED if gate.outcome == "failed" else UNJUDGED)
 
 
 def _limits(kind: str, written: Sequence[str]) -> dict[str, float]:

@@ -18,7 +18,12 @@ LONGEST: Final = 300
 """Characters of a text of a record or a judge."""
 KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKUP: Final = re.compile(r"[^\w\s.,;:%()/'\"+=-]|_|://|(?<=www)\.", re.IGNORECASE)
+_MARKUP: Final = re.compile(
+    r"[^\w\s.,;:%()/'\"+=-]|_"  # what is no letter, digit or plain sign of a sentence
+    r"|://|(?<=www)\."  # what makes an address a link
+    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes the beginning of a line an item of a list or a heading
+    re.IGNORECASE,
+)
 
 
 def titled(decision: Decision) -> str:
@@ -114,7 +119,7 @@ def markdown(gate: Gate) -> bytes:
     for decision in gate.decisions:
         threshold = decision.threshold
         wanted = f"{KINDS[threshold.kind]} {threshold.limit:g}"
-        found = "; ".join([decision.said.rpartition("; ")[0] or decision.said, *decision.notes])
+        found = "; ".join([decision.found, *decision.notes])
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
         lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")
     for decision in gate.decisions:
@@ -130,9 +135,4 @@ def markdown(gate: Gate) -> bytes:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup: whatever could be is written as the number of its character."""
-    escaped = _MARKUP.sub(lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), _short(text))
-    return re.sub(r"^(\d+)([.)])", lambda match: f"{match[1]}&#{ord(match[2])};", re.sub(r"^[-+=]", _number, escaped))
-
-
-def _number(match: re.Match[str]) -> str:
-    return f"&#{ord(match[0])};"
+    return _MARKUP.sub(lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), _short(text))

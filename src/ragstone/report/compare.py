@@ -142,13 +142,21 @@ class Comparison:
 
 
 def compare(
-    first: Weighed, second: Weighed, *, by: str | None = None, metrics: Sequence[str] | None = None, moved: int = MOVED
+    first: Weighed,
+    second: Weighed,
+    *,
+    by: str | None = None,
+    metrics: Sequence[str] | None = None,
+    moved: int = MOVED,
+    known: Mapping[str, Scores] | None = None,
 ) -> Comparison:
     """Hold the second run against the first; ``metrics`` are names of metrics or of their columns, all unless named.
 
+    ``known`` are the second's scores where they were read before.
+
     InputError where the runs share no record or no metric, or one is named that they do not share.
     """
-    ours, theirs = scores_of(first, by), scores_of(second, by)
+    ours, theirs = scores_of(first, by), scores_of(second, by) if known is None else known
     sides = _sides(first, second, len(ours), len(theirs))
     shared = [record for record in ours if record in theirs]
     if not shared:
@@ -191,7 +199,7 @@ def said(found: Compared, label: str, places: int = 1) -> str:
     if found.finding == "same":
         return f"the same in every {found.unit}"
     if found.finding == "too_few":
-        unit = found.unit if pairs.clusters is None else "group"
+        unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
         differ = f"only 1 {unit} differs" if pairs.moved == 1 else f"only {pairs.moved} {unit}s differ"
         return f"{NOT_SHOWN} ({differ}; it takes {LEAST})"
     could = "" if pairs.smallest is None else f" (smallest that could: {100 * pairs.smallest:.{places}f} points)"

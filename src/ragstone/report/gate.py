@@ -64,8 +64,8 @@ class Decision:
     """What came of a threshold.
 
     ``value`` is the mean, the share or the difference that was held against the limit, ``low`` and ``high`` its 95 %
-    interval where it has one, ``count`` what it stands on. ``said`` tells it in words, ``notes`` what else is to be
-    known.
+    interval where it has one, ``count`` what it stands on. ``found`` and ``wanted`` tell both in words, ``notes`` what
+    else is to be known.
     """
 
     threshold: Threshold
@@ -74,9 +74,15 @@ class Decision:
     low: float | None
     high: float | None
     count: int
-    said: str
+    found: str
+    wanted: str = ""
     notes: tuple[str, ...] = ()
     worst: tuple[Worst, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was found, and what was wanted."""
+        return f"{self.found}; {self.wanted} wanted" if self.wanted else self.found
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +138,7 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
     if drops:
         if baseline is None:
             raise ConfigError("a drop is measured from another run; name it with --baseline")
-        compared = _compared(baseline, run, drops, len(records))
+        compared = _compared(baseline, run, drops, records)
     return Gate(
         run.id,
         run.name,
@@ -181,8 +187,8 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
         low,
         high,
         len(values),
-        f"mean {_percent(interval.mean, threshold.limit)}{_between(low, high)} of {_records(len(values))}; "
-        f"at least {_percent(threshold.limit)} wanted",
+        f"mean {_percent(interval.mean, threshold.limit)}{_between(low, high)} of {_records(len(values))}",
+        f"at least {_percent(threshold.limit)}",
         tuple(notes),
         () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest),
     )
@@ -199,8 +205,8 @@ def _coverage(run: Weighed, total: int, scores: Mapping[str, One], threshold: Th
         None,
         None,
         total,
-        f"{scored:,} of {_records(total)} scored, {_percent(scored / total, threshold.limit)}; at least "
-        f"{_percent(threshold.limit)} wanted{_why(scores)}",
+        f"{scored:,} of {_records(total)} scored, {_percent(scored / total, threshold.limit)}{_why(scores)}",
+        f"at least {_percent(threshold.limit)}",
         (),
         () if held else tuple(_worst(run, threshold.metric, record, None) for record in without),
     )
@@ -233,8 +239,8 @@ def _drop(run: Weighed, threshold: Threshold, found: Comparison) -> Decision:
         pairs.low,
         pairs.high,
         pairs.pairs,
-        f"{drop}{_between(pairs.low, pairs.high, points=True)} on {_records(pairs.pairs)} that both have; "
-        f"{allowed} wanted",
+        f"{drop}{_between(pairs.low, pairs.high, points=True)} on {_records(pairs.pairs)} that both have",
+        allowed,
         tuple(notes),
         tuple(_worst(run, one.metric, moved.record, moved.second, moved.first) for moved in fallen[:WORST])
         if failed
@@ -249,10 +255,10 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
     return pairs.difference < limit and pairs.p < LEVEL
 
 
-def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], most: int) -> Comparison:
+def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], records: Mapping[str, Scores]) -> Comparison:
     """The run against the baseline; InputError where one of the metrics was made otherwise there."""
     names = [threshold.metric for threshold in drops]
-    found = compare(baseline, run, metrics=names, moved=most)
+    found = compare(baseline, run, metrics=names, moved=len(records), known=records)
     for name in names:
         parts = [(part, a, b) for part, a, b, _ in found[name].signatures if part != VERSION]
         if parts:

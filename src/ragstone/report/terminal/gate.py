@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -11,14 +12,16 @@ from rich.text import Text
 
 from ragstone.report.ci import headline, titled, told
 from ragstone.report.gate import Decision, Gate, Worst
-from ragstone.report.terminal.outcome import beside
-from ragstone.report.terminal.screen import Look, Page, indented, page, prose, section
+from ragstone.report.run import Run
+from ragstone.report.saved import Weighed
+from ragstone.report.terminal.outcome import beside, handle
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import flat, middle, plural, shorten
 
 STYLES: Final[Mapping[str, str]] = {"passed": "quiet", "failed": "wrong", "error": "head"}
 
 
-def gate_page(gate: Gate, look: Look) -> Page:
+def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
     said = headline(gate)
     return page(
@@ -26,7 +29,18 @@ def gate_page(gate: Gate, look: Look) -> Page:
         Group(*(_decision(decision, look) for decision in gate.decisions)),
         *(_worst(decision, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
+        _next(gate, run, options),
     )
+
+
+def _next(gate: Gate, run: Weighed, options: Sequence[str]) -> RenderableType | None:
+    """The command that shows the first of the records that a threshold failed by; a run in a folder has none."""
+    record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
+    result = run.find(record) if record and isinstance(run, Run) else None
+    if result is None:
+        return None
+    command = ["ragstone", "show", str(run.id), handle(record, result["position"]), *options]
+    return facts([("Next", Text(shlex.join(command), overflow="fold"))])
 
 
 def _title(gate: Gate, look: Look) -> Text:
