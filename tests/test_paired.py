@@ -25,8 +25,8 @@ def test_what_pairs_say() -> None:
     assert (found.pairs, found.wins, found.ties, found.losses, found.moved) == (8, 6, 1, 1, 7)
     assert found.first == 0.5
     assert found.difference == pytest.approx(0.05)
-    # Of the 128 ways to sign six tenths and two tenths, those whose sum is at least four tenths off zero: all six of one
-    # sign (4); five of one sign, or four, and the two tenths of the same (2 * 6 + 2 * 15).
+    # Of the 128 ways to sign six tenths and two tenths, those whose sum is at least four tenths off zero: all six of
+    # one sign (4); five of one sign, or four, and the two tenths of the same (2 * 6 + 2 * 15).
     assert (found.p, found.test) == ((4 + 12 + 30) / 128, "exact")
 
 

@@ -21,7 +21,7 @@ _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 _MARKUP: Final = re.compile(
     r"[^\w\s.,;:%()/'\"+=-]|_"  # what is no letter, digit or plain sign of a sentence
     r"|://|(?<=www)\."  # what makes an address a link
-    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes the beginning of a line an item of a list or a heading
+    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes a line an item of a list
     re.IGNORECASE,
 )
 
@@ -58,19 +58,24 @@ def junit(gate: Gate) -> bytes:
         "time": "0",
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
-    suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {gate.name}"), **counts})
+    suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {_short(gate.name)}"), **counts})
     for decision in gate.decisions:
         case = SubElement(
             suite,
             "testcase",
-            {"classname": _xml(f"ragstone.{decision.threshold.metric}"), "name": _xml(titled(decision)), "time": "0"},
+            {
+                "classname": _xml(f"ragstone.{_short(decision.threshold.metric)}"),
+                "name": _xml(_short(titled(decision))),
+                "time": "0",
+            },
         )
-        text = "\n".join([decision.said, *decision.notes, *_told(decision)])
+        said = _short(decision.said)
+        text = "\n".join([said, *map(_short, decision.notes), *_told(decision)])
         if decision.outcome == "passed":
             SubElement(case, "system-out").text = _xml(text)
         else:
             kind = "failure" if decision.outcome == "failed" else "error"
-            SubElement(case, kind, {"message": _xml(decision.said), "type": decision.threshold.kind}).text = _xml(text)
+            SubElement(case, kind, {"message": _xml(said), "type": decision.threshold.kind}).text = _xml(text)
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"

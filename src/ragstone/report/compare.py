@@ -75,12 +75,22 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
+class Otherwise:
+    """A part of a signature that differs in so many ``pairs``; a side that does not name it is empty: its default."""
+
+    part: str
+    first: str
+    second: str
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One metric of both runs, or the nuggets of all banks one by one.
 
     ``unit`` says what was paired. ``adjusted`` is p by Holm over all tests of the comparison, and what ``finding``
-    stands on. ``signatures`` are the parts that differ: name, first, second, in how many pairs. ``unmatched`` nuggets
-    are in one run's bank alone, or unjudged in one.
+    stands on. ``signatures`` are their parts that differ. ``unmatched`` nuggets are in one run's bank alone, or
+    unjudged in one.
     """
 
     metric: str
@@ -90,14 +100,14 @@ class Compared:
     adjusted: float | None
     first: Half
     second: Half
-    signatures: tuple[tuple[str, str, str, int], ...] = ()
+    signatures: tuple[Otherwise, ...] = ()
     moved: tuple[Moved, ...] = ()
     unmatched: int = 0
 
     @property
     def same_ruler(self) -> bool:
         """Whether both values were made in one way, Ragstone's version aside."""
-        return all(part == VERSION for part, *_ in self.signatures)
+        return all(one.part == VERSION for one in self.signatures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +288,7 @@ def _compared(metric: str, pairs: Sequence[Pair], groups: Sequence[str] | None, 
         None,
         _half(len(pairs), ours, [one for place in kept if (one := every[place][0])]),
         _half(len(pairs), theirs, [one for place in kept if (one := every[place][1])]),
-        signatures=tuple((*part, count) for part, count in parts.items()),
+        signatures=tuple(Otherwise(*part, count) for part, count in parts.items()),
         moved=tuple(sorted(ranked, key=lambda one: -abs(one.difference))[:moved]),
     )
 
@@ -375,16 +385,17 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
     """What makes the numbers hard to compare; parts of signatures that differ are with each metric."""
     for side in (found.first, found.second):
         if side.status != "done":
-            yield f"{side.label} did not end: it is {side.status}, and has {side.records} records"
+            yield f"{side.label} did not end: it is {side.status}, and has {_records(side.records)}"
     if found.other_questions:
-        yield f"{_counted(found.other_questions)} another question in {found.second.label} than in {found.first.label}"
+        have = f"{_records(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
+        yield f"{have} another question in {found.second.label} than in {found.first.label}"
     if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
         yield "the responses are the same in both: a difference is one of the judges, not of the system"
     yield from _settings_differ(first, second)
 
 
-def _counted(records: int) -> str:
-    return "1 record has" if records == 1 else f"{records:,} records have"
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:

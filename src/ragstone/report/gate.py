@@ -260,13 +260,12 @@ def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], recor
     names = [threshold.metric for threshold in drops]
     found = compare(baseline, run, metrics=names, moved=len(records), known=records)
     for name in names:
-        parts = [(part, a, b) for part, a, b, _ in found[name].signatures if part != VERSION]
-        if parts:
-            part, before, now = parts[0]
+        other = next((one for one in found[name].signatures if one.part != VERSION), None)
+        if other is not None:
+            ways = f"{other.part} was {other.first or 'the default'} and is {other.second or 'the default'}"
             raise InputError(
-                f"{name} of the baseline {_called(baseline)} was made otherwise: {part} was {before or 'the default'} "
-                f"and is {now or 'the default'}, so that a drop says nothing of the system; weigh the baseline anew "
-                "with the judge and the parameters of this run"
+                f"{name} of the baseline {_called(baseline)} was made otherwise: {ways}, so that a drop says nothing of "
+                "the system; weigh the baseline anew with the judge and the parameters of this run"
             )
     return found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.trace import TraceMetric
@@ -13,7 +14,8 @@ STRICT_VITAL: Final = f"{NuggetRecall.name}.strict_vital"
 ADHERENCE: Final = f"{TraceMetric.name}.adherence"
 
 
-class Wanting(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Wanting:
     """A unit that is not fully supported (or relevant), with the judge's reason."""
 
     text: str

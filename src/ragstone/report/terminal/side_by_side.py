@@ -196,8 +196,8 @@ def _in_the_way(found: Comparison, look: Look) -> RenderableType | None:
     lines = [f"{warning[:1].upper()}{warning[1:]}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
     for one in found.metrics:
-        for part, ours, theirs, _ in one.signatures:
-            parts.setdefault((part, ours, theirs), []).append(one.metric)
+        for differing in one.signatures:
+            parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
     for (part, ours, theirs), names in parts.items():
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {part}"
         lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
