@@ -97,10 +97,13 @@ def test_runs_are_named_by_number_by_name_or_by_folder(runs: Path) -> None:
     by_number = in_store(runs, "compare", "1", "last", "--json").json
     by_folder = ragstone("compare", str(runs / "main"), str(runs / "new" / "results.jsonl"), "--json").json
     assert by_name == by_number == by_folder
+    assert ragstone("compare", str(runs / "main"), str(runs / "new")).code == 0
+    Path("main").mkdir()  # no run in it: a run of the store goes before a folder of its name
     found = compare("main", 2, store=runs / "s.db")
     assert json.loads(json.dumps(found.as_json())) == by_name
     assert found["grounding"].paired is not None
-    assert ragstone("compare", str(runs / "main"), str(runs / "new")).code == 0
+    with pytest.raises(InputError, match=r"main/?: no results\.jsonl in it"):
+        compare("./main", 2, store=runs / "s.db")
 
 
 def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:

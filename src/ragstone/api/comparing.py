@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone.api.stored import open_run
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.report.compare import MOVED, Comparison
 from ragstone.report.compare import compare as compare_runs
 from ragstone.report.gate import Gate, Kind, decide, thresholds
@@ -77,15 +78,29 @@ def check(
 
 @contextmanager
 def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
-    """A run of the store, or of a folder where there is one of that name; what is opened here is closed again."""
+    """A run of the store, or of the folder of that name; what is opened here is closed again.
+
+    A run goes before a folder of its name; what is written as a path (``./main``, ``out/``) is a folder.
+    """
     if not isinstance(which, str | int | Path):
         yield which
         return
-    found: SavedRun | Run | None = saved(str(which)) if not isinstance(which, int) else None
-    if found is None:
-        found = open_run(str(which), store)
+    found = _found(which, store)
     try:
         yield found
     finally:
         if isinstance(found, Run):
             found.store.close()
+
+
+def _found(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+    is_path = isinstance(which, Path) or (isinstance(which, str) and any(sign in which for sign in ("/", os.sep)))
+    if is_path and (folder := saved(str(which))) is not None:
+        return folder
+    try:
+        return open_run(which if isinstance(which, int) else str(which), store)
+    except InputError:
+        folder = saved(which) if isinstance(which, str) else None
+        if folder is None:
+            raise
+        return folder

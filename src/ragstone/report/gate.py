@@ -144,11 +144,17 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
         run.name,
         len(records),
         _called(baseline) if drops and baseline is not None else "",
-        tuple(_decision(run, records, threshold, compared) for threshold in wanted),
+        tuple(_decision(run, baseline, records, threshold, compared) for threshold in wanted),
     )
 
 
-def _decision(run: Weighed, records: Mapping[str, Scores], threshold: Threshold, found: Comparison | None) -> Decision:
+def _decision(
+    run: Weighed,
+    baseline: Weighed | None,
+    records: Mapping[str, Scores],
+    threshold: Threshold,
+    found: Comparison | None,
+) -> Decision:
     for name, status in ((_called(run), run.status), ("the baseline", found.first.status if found else "done")):
         if status != "done":
             said = f"{name} did not end ({status}): nothing is decided by a part of it"
@@ -158,7 +164,8 @@ def _decision(run: Weighed, records: Mapping[str, Scores], threshold: Threshold,
         return Decision(threshold, "error", None, None, None, 0, f"nothing was scored{_why(scores)}")
     if threshold.kind == "max_drop":
         assert found is not None
-        return _drop(run, threshold, found)
+        assert baseline is not None
+        return _drop(run, baseline, threshold, found)
     if threshold.kind == "min_coverage":
         return _coverage(run, len(records), scores, threshold)
     return _mean(run, scores, threshold)
@@ -212,7 +219,7 @@ def _coverage(run: Weighed, total: int, scores: Mapping[str, One], threshold: Th
     )
 
 
-def _drop(run: Weighed, threshold: Threshold, found: Comparison) -> Decision:
+def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparison) -> Decision:
     """Failed where all of the 95 % interval of the difference lies below the drop that is allowed."""
     one = found[threshold.metric]
     pairs = one.paired
@@ -242,7 +249,7 @@ def _drop(run: Weighed, threshold: Threshold, found: Comparison) -> Decision:
         f"{drop}{_between(pairs.low, pairs.high, points=True)} on {_records(pairs.pairs)} that both have",
         allowed,
         tuple(notes),
-        tuple(_worst(run, one.metric, moved.record, moved.second, moved.first) for moved in fallen[:WORST])
+        tuple(_worst(run, one.metric, moved.record, moved.second, moved.first, baseline) for moved in fallen[:WORST])
         if failed
         else (),
     )
@@ -264,8 +271,8 @@ def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], recor
         if other is not None:
             ways = f"{other.part} was {other.first or 'the default'} and is {other.second or 'the default'}"
             raise InputError(
-                f"{name} of the baseline {_called(baseline)} was made otherwise: {ways}, so that a drop says nothing of "
-                "the system; weigh the baseline anew with the judge and the parameters of this run"
+                f"{name} of the baseline {_called(baseline)} was made otherwise: {ways}, so that a drop says nothing "
+                "of the system; weigh the baseline anew with the judge and the parameters of this run"
             )
     return found
 
@@ -273,12 +280,20 @@ def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], recor
 # ---- words
 
 
-def _worst(run: Weighed, metric: str, record: str, value: float | None, before: float | None = None) -> Worst:
+def _worst(
+    run: Weighed,
+    metric: str,
+    record: str,
+    value: float | None,
+    before: float | None = None,
+    baseline: Weighed | None = None,
+) -> Worst:
     result = run.find(record)
     score = next((one for one in (result or {}).get("scores", ()) if one["metric"] == metric), None)
     if result is None or score is None:
         return Worst(record, value, before, ())
-    units = () if value is None else tuple(wanting(result, metric))[:UNITS]
+    earlier = baseline.find(record) if baseline is not None else None
+    units = () if value is None else wanting(result, metric, earlier)[:UNITS]
     return Worst(record, value, before, units, f"{score['status']}: {score['reason']}" if value is None else "")
 
 

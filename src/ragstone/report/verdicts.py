@@ -35,8 +35,17 @@ def with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mappin
     return {**score, "verdicts": verdicts}
 
 
-def wanting(result: Mapping[str, Any], metric: str) -> Iterator[Wanting]:
-    """The units that take from a record's score, worst first."""
+def wanting(result: Mapping[str, Any], metric: str, other: Mapping[str, Any] | None = None) -> tuple[Wanting, ...]:
+    """The units that take from a record's score, worst first.
+
+    Where the record has an ``other`` result those that take as much from its score too are left out, unless all do.
+    """
+    every = tuple(_wanting(result, metric))
+    known = {(unit.text, unit.value) for unit in _wanting(other, metric)} if other is not None else set()
+    return tuple(unit for unit in every if (unit.text, unit.value) not in known) or every
+
+
+def _wanting(result: Mapping[str, Any], metric: str) -> Iterator[Wanting]:
     score = next((score for score in result["scores"] if score["metric"] == metric), None)
     if score is None:
         return

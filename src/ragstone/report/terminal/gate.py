@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.ci import headline, titled, told
-from ragstone.report.gate import Decision, Gate, Worst
+from ragstone.report.gate import Decision, Gate
 from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
-from ragstone.report.terminal.outcome import beside, handle
+from ragstone.report.terminal.outcome import handle
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
-from ragstone.report.terminal.text import flat, middle, plural, shorten
+from ragstone.report.terminal.side_by_side import record_lines
+from ragstone.report.terminal.text import flat, middle, plural
 
 STYLES: Final[Mapping[str, str]] = {"passed": "quiet", "failed": "wrong", "error": "head"}
 
@@ -65,15 +66,5 @@ def _decision(decision: Decision, look: Look) -> RenderableType:
 
 def _worst(decision: Decision, look: Look) -> RenderableType:
     room = look.width - 4
-    blocks = [_record(worst, look, room) for worst in decision.worst]
+    blocks = [record_lines(worst.record, told(worst), worst.wanting, look, room) for worst in decision.worst]
     return section(f"Behind {titled(decision)}", indented(Group(*blocks)))
-
-
-def _record(worst: Worst, look: Look, room: int) -> RenderableType:
-    lines = beside(flat(worst.record), told(worst), look, room)
-    for unit in worst.wanting[:1]:
-        sign = look.mark("no" if unit.value <= 0 else "partly")
-        lines.append(Text.assemble(sign, " ", shorten(flat(unit.text), room - 2, look.ellipsis)))
-        if why := flat(unit.reason):
-            lines.append(Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet"))
-    return Group(*lines)

@@ -307,12 +307,11 @@ def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType 
     table.add_column(no_wrap=True)
     room = look.width - 4 - 7
     for result, score in rows:
-        table.add_row(_plain(percent(score["value"])), worst_record(result, score, look, room))
+        table.add_row(_plain(percent(score["value"])), _worst_record(result, score, look, room))
     return section(f"Lowest {metric}", indented(table))
 
 
-def worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look, room: int, told: str = "") -> Group:
-    """A record with the unit that fared worst; beside its id what is ``told``, else how many units are wanting."""
+def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look, room: int) -> Group:
     units = {unit["id"]: unit for unit in result["units"]}
     wanting = [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
     tally = ""
@@ -323,7 +322,7 @@ def worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look
         counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
         kind = f"vital {level}" if score["metric"] == LEADING[0] else level
         tally = f"{len(wanting)} of {plural(counted, kind)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
-    lines = beside(flat(result["id"]), told or tally, look, room)
+    lines = beside(flat(result["id"]), tally, look, room)
     if wanting:
         worst = min(wanting, key=lambda v: (v["value"], _rank(units[v["unit"]]), v["probability"] or 0.0))
         text = flat(unit_text(result, units[worst["unit"]]))

@@ -17,10 +17,10 @@ from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
 from ragstone.report.terminal.columns import columns_of, folded
 from ragstone.report.terminal.methods import exact, signed
-from ragstone.report.terminal.outcome import LEADS, Place, handle, worst_record
+from ragstone.report.terminal.outcome import LEADS, Place, beside, handle
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, between, flat, middle, number, plural, shorten
-from ragstone.report.verdicts import with_verdicts
+from ragstone.report.verdicts import Wanting, wanting
 
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
@@ -281,13 +281,23 @@ def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> Renderab
 
 
 def _record(metric: str, moved: Moved, runs: tuple[Weighed, Weighed], look: Look, room: int) -> RenderableType:
-    """The record, its two values, and what is wrong with it in the run in which it has the lower one."""
+    """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
     told = f"{exact(moved.first)} to {exact(moved.second)}".replace(".0 %", " %")
-    result = runs[moved.difference < 0].find(moved.record)
-    score = next((score for score in (result or {}).get("scores", ()) if score["metric"] == metric), None)
-    if result is None or score is None:  # the run was changed since it was read
-        return Text(f"{flat(moved.record)}  {told}")
-    return worst_record(result, with_verdicts(result, score), look, room, told)
+    ours, theirs = (run.find(moved.record) for run in runs)
+    lower, higher = (theirs, ours) if moved.difference < 0 else (ours, theirs)
+    units = wanting(lower, metric, higher) if lower is not None else ()
+    return record_lines(moved.record, told, units, look, room)
+
+
+def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, room: int) -> Group:
+    """A record's id with a few words, and the first of the units that take from its score."""
+    lines = beside(flat(record), told, look, room)
+    for unit in units[:1]:
+        sign = look.mark("no" if unit.value <= 0 else "partly")
+        lines.append(Text.assemble(sign, " ", shorten(flat(unit.text), room - 2, look.ellipsis)))
+        if why := flat(unit.reason):
+            lines.append(Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet"))
+    return Group(*lines)
 
 
 def _next(leading: Compared, second: Weighed, place: Place) -> RenderableType | None:
