@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given as given_any
 from hypothesis import strategies as st
 
-from ragstone.paired import EXACT, FLIPS, LEAST, holm, paired, sign_flip
+from ragstone.paired import EXACT, FLIPS, holm, least_moved, paired, sign_flip
 from ragstone.stats import LARGE, normal_p, t_quantile
 
 Draw = Callable[[random.Random], tuple[float, float]]
@@ -35,20 +35,21 @@ def test_so_many_equal_differences_have_the_least_p(count: int, p: float) -> Non
     """Both ways in which all have one sign, of all ways; zeros change nothing."""
     assert sign_flip([0.25] * count) == (p, "exact")
     assert sign_flip([0.0, *[0.25] * count, 0.0]) == (p, "exact")
-    assert (p < 0.05) == (count >= LEAST)
+    assert (p < 0.05) == (count >= least_moved())
 
 
 def test_where_nothing_differs_nothing_is_tested() -> None:
     """No p below 1, no interval, no smallest difference; the last digits of a sum are no difference."""
     found = paired([0.1 + 0.2, 0.5], [0.3, 0.5])
     assert (found.p, found.test, found.ties) == (1.0, "none", 2)
-    assert (found.low, found.high, found.smallest, found.method) == (None, None, None, "none")
+    assert (found.low, found.high, found.smallest(), found.method) == (None, None, None, "none")
 
 
 def test_where_too_few_differ_there_is_no_interval() -> None:
     """Five of a hundred: a resample without any is common."""
-    found = paired([1.0] * 100, [0.0] * (LEAST - 1) + [1.0] * (101 - LEAST))
-    assert (found.moved, found.low, found.smallest) == (5, None, None)
+    found = paired([1.0] * 100, [0.0] * 5 + [1.0] * 95)
+    assert (found.moved, found.low, found.smallest()) == (5, None, None)
+    assert least_moved() == 6
     assert found.p == 0.0625
 
 
@@ -67,7 +68,7 @@ def test_turning_the_runs_round_turns_the_difference(pairs: list[tuple[float, fl
     assert other.difference == pytest.approx(-one.difference)
     assert (other.wins, other.ties, other.losses) == (one.losses, one.ties, one.wins)
     assert other.p == one.p
-    assert other.smallest == pytest.approx(one.smallest) if one.smallest is not None else other.smallest is None
+    assert other.smallest() == (None if one.error is None else pytest.approx(one.smallest()))
     assert 0 < one.p <= 1
 
 
@@ -86,7 +87,7 @@ def test_clusters_of_one_are_no_clusters() -> None:
     first, second = ([chooser.random() for _ in range(30)] for _ in range(2))
     alone, named = paired(first, second), paired(first, second, list(range(30)))
     assert (alone.clusters, named.clusters) == (None, 30)
-    assert (named.p, named.low, named.high, named.smallest) == (alone.p, alone.low, alone.high, alone.smallest)
+    assert (named.p, named.low, named.high, named.error) == (alone.p, alone.low, alone.high, alone.error)
 
 
 def test_what_belongs_together_counts_once() -> None:
@@ -101,11 +102,11 @@ def test_what_belongs_together_counts_once() -> None:
     assert as_clusters.p == once.p
     assert as_clusters.low == pytest.approx(once.low)
     assert as_clusters.high == pytest.approx(once.high)
-    assert as_clusters.smallest == pytest.approx(once.smallest)
+    assert as_clusters.smallest() == pytest.approx(once.smallest())
     assert as_records.p < once.p
-    assert as_records.smallest is not None
-    assert once.smallest is not None
-    assert as_records.smallest < once.smallest / 2
+    assert as_records.error is not None
+    assert once.error is not None
+    assert as_records.error < once.error / 2
 
 
 def test_the_mean_is_over_pairs_and_not_over_clusters() -> None:
@@ -143,6 +144,27 @@ def test_holm_raises_each_p_by_the_tests_that_are_left() -> None:
     assert holm([0.7, 0.6]) == [1.0, 1.0]
     assert holm([0.02]) == [0.02]
     assert holm([]) == []
+
+
+def test_many_tests_ask_for_more() -> None:
+    """More pairs that differ, and a larger difference, as if each test were made at .05 over their number."""
+    assert [least_moved(tests) for tests in (1, 2, 7, 17)] == [6, 7, 9, 10]
+    chooser = random.Random(8)
+    found = paired([0.5] * 40, [chooser.random() for _ in range(40)])
+    smallest = [found.smallest(tests) for tests in (1, 5, 20)]
+    assert None not in smallest
+    assert smallest == sorted(smallest, key=lambda value: value or 0.0)
+
+
+@pytest.mark.parametrize("count", [6, 9])
+def test_of_very_few_the_interval_is_students(count: int) -> None:
+    """Mean ± t standard errors; a bootstrap of them runs wild."""
+    values = [0.5 + number / 20 for number in range(1, count + 1)]
+    found = paired([0.5] * count, values)
+    error = (sum((v - sum(values) / count) ** 2 for v in values) / (count - 1) / count) ** 0.5
+    assert found.method == "t"
+    assert found.error == pytest.approx(error)
+    assert found.low == pytest.approx(found.difference - t_quantile(0.975, count - 1) * error)
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from ragstone import compare, evaluate, open_run
-from ragstone.paired import FLIPS, paired, sign_flip, smallest_shown
+from ragstone.paired import FLIPS, paired, sign_flip
 from ragstone.questions import Question, Rate, Rated, Traced, Write, Written
 from ragstone.stats import normal_p, t_quantile
 from ragstone.testing import ScriptedJudge
@@ -46,13 +46,18 @@ def test_p_by_all_signs_is_that_of_the_permutation_test(seed: int) -> None:
     assert sign_flip(values)[0] == pytest.approx(oracle.pvalue)
 
 
-@pytest.mark.parametrize("count", [8, 20, 200])
-def test_the_smallest_difference_is_shown_four_times_in_five(count: int) -> None:
+@pytest.mark.parametrize("count", [12, 40, 200])
+@pytest.mark.parametrize("tests", [1, 10])
+def test_the_smallest_difference_is_shown_four_times_in_five(count: int, tests: int) -> None:
     """The power of the t test at it, by the noncentral t distribution, is .8."""
-    shown = smallest_shown(0.1, count)
-    critical = stats.t.ppf(0.975, count - 1)
-    power = stats.nct.sf(critical, count - 1, shown / 0.1) + stats.nct.cdf(-critical, count - 1, shown / 0.1)
-    assert power == pytest.approx(0.8, abs=0.01)
+    chooser = random.Random(count)
+    found = paired([0.5] * count, [chooser.random() for _ in range(count)])
+    shown = found.smallest(tests)
+    assert shown is not None
+    assert found.error is not None
+    critical, away = stats.t.ppf(1 - 0.025 / tests, count - 1), shown / found.error
+    power = stats.nct.sf(critical, count - 1, away) + stats.nct.cdf(-critical, count - 1, away)
+    assert power == pytest.approx(0.8, abs=0.02)
 
 
 # ---- two judges over real traces
@@ -140,7 +145,7 @@ def test_two_judges_over_real_traces(judged: Path, metric: str, by: str | None) 
     if by is None:
         error = stats.sem(differences)
         power = stats.t.ppf(0.975, len(sums) - 1) + stats.t.ppf(0.8, len(sums) - 1)
-        assert found.smallest == pytest.approx(power * error)
+        assert found.smallest() == pytest.approx(power * error)
     low, high = studentized(differences, clusters, seed=1)
     assert found.low == pytest.approx(low, abs=0.08 * (high - low))
     assert found.high == pytest.approx(high, abs=0.08 * (high - low))

@@ -26,9 +26,8 @@ LEVEL: Final = 0.05
 POWER: Final = 0.8
 FLIPS: Final = 10_000
 """Draws of signs where all of them are too many to go through."""
-LEAST: Final = next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL)
-"""How many differences must not be zero for the test to reach ``LEVEL``. With fewer, resamples without any are common,
-and no interval is to be trusted."""
+FEW: Final = 10
+"""Below so many clusters a resample has often hardly any spread, and the studentized bootstrap runs wild."""
 EXACT: Final = 13
 """Up to so many differences that are not zero, all ways to sign them are gone through: fewer than ``FLIPS``."""
 _CHUNK: Final = 8
@@ -40,11 +39,10 @@ _HAIR: Final = 1e-9
 class Paired:
     """What came of pairing; values and differences in the unit of what was paired, differences second less first.
 
-    ``low`` and ``high`` are the 95 % interval of the mean difference. ``p`` is of the two-sided sign-flip test.
-    ``smallest`` is the smallest true difference that a sample like this one would show four times in five. These and
-    the interval are None where only ``moved`` pairs (or clusters) differ and ``LEAST`` would have to, or where all
-    differ by the same.
-    ``clusters`` is None where every pair stands for itself.
+    ``low`` and ``high`` are the 95 % interval of the mean difference, ``error`` is its standard error; None where all
+    pairs differ by the same, or fewer than ``least_moved`` do: then resamples in which none does are common. ``p`` is
+    of the two-sided sign-flip test. ``clusters`` is None where every pair stands for itself; ``moved`` of the pairs or
+    clusters differ.
     """
 
     pairs: int
@@ -57,11 +55,22 @@ class Paired:
     method: Method
     p: float
     test: Test
-    moved: int
     wins: int
     ties: int
     losses: int
-    smallest: float | None
+    moved: int
+    error: float | None
+
+    def smallest(self, tests: int = 1) -> float | None:
+        """The smallest true difference that a sample like this would show four times in five; None without an error.
+
+        (t(1 - a/2) + t(.8)) standard errors, with Student's t of n - 1 degrees of freedom and a of .05 over the number
+        of ``tests`` (Cohen 1988, ch. 2, in the form of Bloom 1995, doi 10.1177/0193841X9501900504).
+        """
+        if self.error is None:
+            return None
+        degrees = (self.clusters or self.pairs) - 1
+        return (t_quantile(1 - LEVEL / tests / 2, degrees) + t_quantile(POWER, degrees)) * self.error
 
 
 def paired(
@@ -84,7 +93,7 @@ def paired(
     p, test = sign_flip(sums, seed=seed)
     centre = mean(differences)
     error = _standard_error([total - centre * size for total, size in zip(sums, sizes, strict=True)], sum(sizes))
-    if moved < LEAST:
+    if moved < least_moved():
         error = 0.0
     low, high, method = _interval(centre, error, sums, sizes, seed=seed, bound=bound)
     return Paired(
@@ -98,21 +107,17 @@ def paired(
         method=method,
         p=p,
         test=test,
-        moved=moved,
         wins=sum(value > 0 for value in differences),
         ties=sum(value == 0 for value in differences),
         losses=sum(value < 0 for value in differences),
-        smallest=smallest_shown(error, len(sums)) if error else None,
+        moved=moved,
+        error=error or None,
     )
 
 
-def smallest_shown(error: float, count: int) -> float:
-    """The smallest true mean difference that a two-sided test at .05 would show with a power of .8.
-
-    (t(.975) + t(.8)) standard errors, with Student's t of ``count`` - 1 degrees of freedom (Cohen 1988, ch. 2, in the
-    form of Bloom 1995, doi 10.1177/0193841X9501900504).
-    """
-    return (t_quantile(1 - LEVEL / 2, count - 1) + t_quantile(POWER, count - 1)) * error
+def least_moved(tests: int = 1) -> int:
+    """How many differences must not be zero for p to reach .05 over the number of ``tests``: the least is 2^(1 - n)."""
+    return next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL / tests)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -172,13 +177,13 @@ def _interval(
     """The 95 % interval of the mean difference, and how it was found.
 
     The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
-    Where under a quarter of them differ at all it swings between too narrow and too wide, and from ``LARGE`` clusters
-    on it agrees with Student's t but for its own noise: there the interval is Student's.
+    Where under ``FEW`` are there, or under a quarter differ at all, it swings between too narrow and too wide, and from
+    ``LARGE`` on it agrees with Student's t but for its own noise: there the interval is Student's.
     """
     count = len(sums)
     if not error:
         return None, None, "none"
-    if count >= LARGE or 4 * sum(map(bool, sums)) < count:
+    if not FEW <= count < LARGE or 4 * sum(map(bool, sums)) < count:
         half = t_quantile(1 - LEVEL / 2, count - 1) * error
         return max(centre - half, -bound), min(centre + half, bound), "t"
     drawn = sorted(_studentized(centre, sums, sizes, seed))

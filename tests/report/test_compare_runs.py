@@ -110,11 +110,12 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert found.tests == 10
     assert one.adjusted is not None
     assert one.paired.p < 0.05 <= one.adjusted
-    assert one.finding == "none"
-    assert "by itself" in said(one, "b")
+    assert (one.finding, one.only_alone) == ("too_few", True)
+    assert said(one, "b") == "no difference could be shown (only 6 records differ; it takes 9)"
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")
     assert alone["m0"].adjusted == one.paired.p
+    assert not alone["m0"].only_alone
 
 
 def test_another_way_of_making_is_told_by_its_parts(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import InputError
-from ragstone.paired import LEAST, LEVEL, Paired, holm, paired
+from ragstone.paired import LEVEL, Paired, holm, least_moved, paired
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import RECALL, One, Scores, scores_of, signatures_differ
 from ragstone.stats import mean
@@ -23,7 +23,7 @@ Pair = tuple[str, Scores, Scores]
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """What is found of a metric in the second run. ``none``: no difference could be shown; ``same``: no pair differs;
-``too_few``: so few differ that no test could show anything; ``nothing``: no pair has both values."""
+``too_few``: so few differ that this could not be shown among so many tests; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
 """Records that are listed of each metric unless more are asked for."""
@@ -88,9 +88,9 @@ class Otherwise:
 class Compared:
     """One metric of both runs, or the nuggets of all banks one by one.
 
-    ``unit`` says what was paired. ``adjusted`` is p by Holm over all tests of the comparison, and what ``finding``
-    stands on. ``signatures`` are their parts that differ. ``unmatched`` nuggets are in one run's bank alone, or
-    unjudged in one.
+    ``unit`` says what was paired. ``adjusted`` is p by Holm over all ``tests`` of the comparison, and what ``finding``
+    stands on; ``smallest`` is the smallest difference that could have been shown among them, four times in five.
+    ``signatures`` are their parts that differ. ``unmatched`` nuggets are in one run's bank alone, or unjudged in one.
     """
 
     metric: str
@@ -98,11 +98,18 @@ class Compared:
     finding: Finding
     paired: Paired | None
     adjusted: float | None
+    tests: int
+    smallest: float | None
     first: Half
     second: Half
     signatures: tuple[Otherwise, ...] = ()
     moved: tuple[Moved, ...] = ()
     unmatched: int = 0
+
+    @property
+    def only_alone(self) -> bool:
+        """Whether this would be called a difference if nothing else had been tested."""
+        return self.finding in ("none", "too_few") and self.paired is not None and self.paired.p < LEVEL
 
     @property
     def same_ruler(self) -> bool:
@@ -198,12 +205,12 @@ def compare(
     return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
 
 
-def said(found: Compared, label: str, places: int = 1) -> str:
+def said(found: Compared, label: str) -> str:
     """The finding in words; ``label`` is what the second run is called."""
     pairs = found.paired
     if pairs is None:
         return f"no {found.unit} has a value in both"
-    points = f"{abs(100 * pairs.difference):.{places}f} points"
+    points = f"{abs(100 * pairs.difference):.1f} points"
     if found.finding in ("higher", "lower"):
         return f"{points} {found.finding} in {label}"
     if found.finding == "same":
@@ -211,10 +218,8 @@ def said(found: Compared, label: str, places: int = 1) -> str:
     if found.finding == "too_few":
         unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
         differ = f"only 1 {unit} differs" if pairs.moved == 1 else f"only {pairs.moved} {unit}s differ"
-        return f"{NOT_SHOWN} ({differ}; it takes {LEAST})"
-    could = "" if pairs.smallest is None else f" (smallest that could: {100 * pairs.smallest:.{places}f} points)"
-    alone = f", though p is {pairs.p:.3f} by itself" if pairs.p < LEVEL else ""
-    return f"{NOT_SHOWN}{could}{alone}"
+        return f"{NOT_SHOWN} ({differ}; it takes {least_moved(found.tests)})"
+    return NOT_SHOWN + ("" if found.smallest is None else f" (smallest that could: {100 * found.smallest:.1f} points)")
 
 
 # ---- pairing
@@ -286,6 +291,8 @@ def _compared(metric: str, pairs: Sequence[Pair], groups: Sequence[str] | None, 
         "nothing",  # found once all metrics are tested
         _paired(values, [groups[place] for place in kept] if groups is not None else None),
         None,
+        0,
+        None,
         _half(len(pairs), ours, [one for place in kept if (one := every[place][0])]),
         _half(len(pairs), theirs, [one for place in kept if (one := every[place][1])]),
         signatures=tuple(Otherwise(*part, count) for part, count in parts.items()),
@@ -341,7 +348,7 @@ def _nuggets(pairs: Sequence[Pair], groups: Sequence[str] | None) -> list[Compar
             )
             unmatched = sum(half.records for half in halves) - 2 * len(values)
             result = _paired(values, clusters)
-            found.append(Compared(name, "nugget", "nothing", result, None, *halves, unmatched=unmatched))
+            found.append(Compared(name, "nugget", "nothing", result, None, 0, None, *halves, unmatched=unmatched))
     return found
 
 
@@ -361,24 +368,30 @@ def _half_of_banks(banks: Sequence[Mapping[str, float | None]], values: Sequence
 def _judged(found: Sequence[Compared]) -> list[Compared]:
     """Each with its finding, p raised for the number of tests; where nothing differs nothing was tested."""
     tested = [one for one in found if one.paired is not None and one.paired.test != "none"]
+    tests = len(tested)
     raised = dict(
         zip((one.metric for one in tested), holm([one.paired.p for one in tested if one.paired]), strict=True)
     )
     return [
-        replace(one, adjusted=raised.get(one.metric), finding=_finding(one, raised.get(one.metric))) for one in found
+        replace(
+            one,
+            adjusted=(p := raised.get(one.metric)),
+            tests=tests,
+            smallest=one.paired.smallest(tests) if one.paired is not None and p is not None else None,
+            finding=_finding(one.paired, p, tests),
+        )
+        for one in found
     ]
 
 
-def _finding(one: Compared, adjusted: float | None) -> Finding:
-    if one.paired is None:
+def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Finding:
+    if pairs is None:
         return "nothing"
     if adjusted is None:
         return "same"
-    if one.paired.moved < LEAST:
-        return "too_few"
-    if adjusted >= LEVEL:
-        return "none"
-    return "higher" if one.paired.difference > 0 else "lower"
+    if adjusted < LEVEL:
+        return "higher" if pairs.difference > 0 else "lower"
+    return "too_few" if pairs.moved < least_moved(tests) else "none"
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:

@@ -234,10 +234,9 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
     notes = []
     if not failed and pairs.difference < -threshold.limit:
         notes.append("the drop is larger than allowed, and could be chance")
-    if not failed and pairs.smallest is not None:
-        notes.append(
-            f"a drop from {_points(threshold.limit + pairs.smallest)} on would have been shown, in 4 of 5 cases"
-        )
+    smallest = pairs.smallest()
+    if not failed and smallest is not None:
+        notes.append(f"a drop from {_points(threshold.limit + smallest)} on would have been shown, in 4 of 5 cases")
     fallen = sorted((moved for moved in one.moved if moved.difference < 0), key=lambda moved: moved.difference)
     return Decision(
         threshold,

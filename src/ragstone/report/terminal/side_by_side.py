@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.paired import LEAST
+from ragstone.paired import least_moved
 from ragstone.report.compare import NOT_SHOWN, NUGGETS, VERSION, VITAL, Compared, Comparison, Half, Moved, Side, said
 from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
@@ -34,7 +34,7 @@ _FOUND: Final[Mapping[str, str]] = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No difference could be shown",
-    "too_few": f"Too few differ for anything to be shown, it takes {LEAST}",
+    "too_few": "Too few differ for anything to be shown, it takes {least}",
     "same": "The same",
     "nothing": "Nothing to compare",
 }
@@ -110,8 +110,14 @@ def _table(found: Comparison, look: Look) -> RenderableType:
     for title in cells:
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
     for (_, one), row in zip(rows, zip(*cells.values(), strict=True), strict=True):
-        table.add_row(*row, style="" if one is None or one.finding in ("higher", "lower") else "quiet")
+        table.add_row(*row, style=_style(one))
     return table
+
+
+def _style(one: Compared | None) -> str:
+    if one is None or one.finding in ("none", "too_few"):
+        return ""
+    return "head" if one.finding in ("higher", "lower") else "quiet"
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
@@ -162,13 +168,23 @@ def _wide(columns: Mapping[str, Sequence[str]]) -> int:
 
 def _in_words(found: Comparison, look: Look) -> RenderableType:
     """Which metrics differ and which do not, with how large a difference would have been seen."""
+    titles = {
+        finding: title.format(label=found.second.label, least=least_moved(max(1, found.tests)))
+        for finding, title in _FOUND.items()
+    }
     kinds: dict[str, list[str]] = {}
     for one in found.metrics:
-        title = _FOUND[one.finding].format(label=found.second.label)
+        title = titles[one.finding]
         kinds.setdefault(title, []).append(_named(one))
-    titles = dict.fromkeys(title.format(label=found.second.label) for title in _FOUND.values())
-    rows = [prose(f"{title}: {_joined(title, kinds[title])}.", look) for title in titles if title in kinds]
+    rows = [prose(f"{title}: {_joined(title, kinds[title])}.", look) for title in titles.values() if title in kinds]
     notes = []
+    alone = [one.metric for one in found.metrics if one.only_alone]
+    if alone:
+        names = ", ".join(folded(alone))
+        notes.append(
+            f"By itself p is under .05 for {names}: among {number(found.tests)} tests that is no finding. A single "
+            "question is one test: name its metric with -m before you look."
+        )
     if found.tests:
         raised = f", raised for {number(found.tests)} tests together (Holm)" if found.tests > 1 else ""
         notes.append(
