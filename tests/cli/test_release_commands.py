@@ -396,3 +396,39 @@ def test_examples_of_the_embedded_judge(tmp_path: Path) -> None:
     assert (
         ragstone("check", "two", "--max-drop", "grounding=0", "--baseline", "one", "--min", "grounding=0.5").code == 0
     )
+
+
+def test_hostile_results_are_text_on_both_screens(runs: Path) -> None:
+    """Ids, texts, reasons, statuses, names and settings of a run that somebody else wrote."""
+    evil = "\x1b[31m\x9b2J\u202e[bold]x[/]\n"
+    for name, value in (("a", 1.0), ("b", 0.0)):
+        Path(name).mkdir()
+        lines = []
+        for number in range(8):
+            unit = {"id": "u", "level": "claim", "text": evil, "parent": None}
+            scored = {
+                "metric": "m", "value": value if number < 7 else None, "low": value, "high": 1.0,
+                "asked": 2, "unjudged": 1, "status": evil, "signature": f"m|{evil}:{evil}{name}|v:1", "reason": evil,
+                "verdicts": [{"unit": "u", "label": "no", "value": value, "reason": evil}],
+            }  # fmt: skip
+            lines.append(
+                {
+                    "id": f"{evil}{number}",
+                    "position": number + 1,
+                    "units": [unit],
+                    "meta": {evil: evil},
+                    "scores": [scored],
+                }
+            )
+        lines.append({"id": f"{evil}{name}", "position": 9, "set_aside": evil})
+        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        about = {"run": 1, "name": evil, "status": "done", "judges": {evil: {"max_tokens": f"{evil}{name}"}}}
+        Path(name, "run.json").write_text(json.dumps(about), encoding="utf-8")
+    for arguments in (("compare", "a", "b"), ("check", "b", "--min", "m=1")):
+        came = ragstone(*arguments, "--store", "none.db")
+        assert came.code in (0, 1), came.err
+        assert not re.search("[\x1b\x9b\u202e]", came.out)
+        assert "[bold]x[/]" in came.out
+    refused = ragstone("check", "b", "--max-drop", "m=0", "--baseline", "a", "--store", "none.db")
+    assert refused.code == 2
+    assert not re.search("[\x1b\x9b\u202e]", refused.err)

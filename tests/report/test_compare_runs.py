@@ -259,6 +259,7 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
         ('{"id": "r1", "scores": []}', "the result of 'r1' lacks 'position'"),
         ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
+        ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),
     ],
 )
 def test_a_file_that_is_no_results_is_one_line(tmp_path: Path, line: str, message: str) -> None:

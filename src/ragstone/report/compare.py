@@ -169,9 +169,8 @@ def compare(
 ) -> Comparison:
     """Hold the second run against the first; ``metrics`` are names of metrics or of their columns, all unless named.
 
-    ``known`` are the second's scores where they were read before.
-
-    InputError where the runs share no record or no metric, or one is named that they do not share.
+    ``known`` are the second's scores where they were read before. InputError where the runs share no record or no
+    metric, or one is named that they do not share.
     """
     ours, theirs = scores_of(first, by), scores_of(second, by) if known is None else known
     sides = _sides(first, second, len(ours), len(theirs))
@@ -275,46 +274,44 @@ def _groups(pairs: Sequence[Pair], by: str) -> list[str]:
 
 
 def _compared(metric: str, pairs: Sequence[Pair], groups: Sequence[str] | None, moved: int) -> Compared:
-    every = [(a.by_metric.get(metric), b.by_metric.get(metric)) for _, a, b in pairs]
-    kept = [place for place, both in enumerate(every) if all(one is not None and one.value is not None for one in both)]
-    ours, theirs = ([one for both in every if (one := both[side]) is not None] for side in (0, 1))
-    values = [(_value(every[place][0]), _value(every[place][1])) for place in kept]
+    kept: list[tuple[One, One]] = []
+    values: list[tuple[float, float]] = []
+    clusters: list[str] = []
+    ranked: list[Moved] = []
     parts: Counter[tuple[str, str, str]] = Counter()
-    for place in kept:
-        a, b = every[place]
-        if a and b and a.signature != b.signature:
-            parts.update(signatures_differ(a.signature, b.signature))
-    ranked = [Moved(pairs[place][0], a, b, b - a) for place, (a, b) in zip(kept, values, strict=True) if a != b]
+    for place, (record, ours, theirs) in enumerate(pairs):
+        a, b = ours.by_metric.get(metric), theirs.by_metric.get(metric)
+        if a is None or b is None or a.value is None or b.value is None:
+            continue
+        kept.append((a, b))
+        values.append((a.value, b.value))
+        clusters += [groups[place]] if groups is not None else []
+        ranked += [Moved(record, a.value, b.value, b.value - a.value)] if a.value != b.value else []
+        parts.update(signatures_differ(a.signature, b.signature) if a.signature != b.signature else ())
     return Compared(
         metric,
         "record",
         "nothing",  # found once all metrics are tested
-        _paired(values, [groups[place] for place in kept] if groups is not None else None),
+        _paired(values, clusters if groups is not None else None),
         None,
         0,
         None,
-        _half(len(pairs), ours, [one for place in kept if (one := every[place][0])]),
-        _half(len(pairs), theirs, [one for place in kept if (one := every[place][1])]),
+        _half([scores.by_metric.get(metric) for _, scores, _ in pairs], [a for a, _ in kept]),
+        _half([scores.by_metric.get(metric) for _, _, scores in pairs], [b for _, b in kept]),
         signatures=tuple(Otherwise(*part, count) for part, count in parts.items()),
         moved=tuple(sorted(ranked, key=lambda one: -abs(one.difference))[:moved]),
     )
-
-
-def _value(one: One | None) -> float:
-    assert one is not None
-    assert one.value is not None
-    return one.value
 
 
 def _paired(values: Sequence[tuple[float, float]], clusters: Sequence[str] | None) -> Paired | None:
     return paired([a for a, _ in values], [b for _, b in values], clusters) if values else None
 
 
-def _half(records: int, every: Sequence[One], kept: Sequence[One]) -> Half:
+def _half(every: Sequence[One | None], kept: Sequence[One]) -> Half:
     return Half(
-        records=records,
-        scored=sum(one.value is not None for one in every),
-        statuses=dict(Counter(one.status for one in every if one.value is None)),
+        records=len(every),
+        scored=sum(one is not None and one.value is not None for one in every),
+        statuses=dict(Counter(one.status for one in every if one is not None and one.value is None)),
         mean=_mean(kept, lambda one: one.value),
         low=_mean(kept, lambda one: one.value if one.low is None else one.low),
         high=_mean(kept, lambda one: one.value if one.high is None else one.high),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -12,6 +13,7 @@ from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.report.saved import Weighed
 
 RECALL: Final = f"{NuggetRecall.name}."
+_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
 """Where ``--by`` may lead to in a result."""
 
@@ -55,7 +57,7 @@ def scores_of(run: Weighed, by: str | None = None) -> dict[str, Scores]:
         try:
             found[result["id"]] = Scores(
                 result["position"],
-                {score["metric"]: _one(score) for score in result.get("scores", ())},
+                {_name(score["metric"]): _one(score) for score in result.get("scores", ())},
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
@@ -82,6 +84,13 @@ def signatures_differ(first: str, second: str) -> list[tuple[str, str, str]]:
 def _parts(signature: str) -> dict[str, str]:
     metric, *parts = signature.split("|")
     return {"metric": metric, **{name: value for name, _, value in (part.partition(":") for part in parts)}}
+
+
+def _name(metric: str) -> str:
+    """A metric's name as it is; ValueError for what is none, so that it can be printed anywhere."""
+    if not _NAME.fullmatch(metric):
+        raise ValueError(f"has a score named {metric!r}")
+    return metric
 
 
 def _one(score: Mapping[str, Any]) -> One:

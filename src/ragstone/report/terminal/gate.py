@@ -58,8 +58,8 @@ def _decision(decision: Decision, look: Look) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=6, no_wrap=True)
     table.add_column()
-    lines = [Text(titled(decision)), prose(decision.said, look, "quiet", 8)]
-    lines += [prose(note, look, "quiet", 8) for note in decision.notes]
+    lines = [Text(titled(decision)), prose(flat(decision.said), look, "quiet", 8)]
+    lines += [prose(flat(note), look, "quiet", 8) for note in decision.notes]
     table.add_row(Text(decision.outcome, style=STYLES[decision.outcome]), Group(*lines))
     return table
 

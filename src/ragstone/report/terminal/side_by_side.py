@@ -209,13 +209,13 @@ def _named(one: Compared) -> str:
 
 def _in_the_way(found: Comparison, look: Look) -> RenderableType | None:
     """Other judges, prompts or parameters, runs that did not end, what is unjudged."""
-    lines = [f"{warning[:1].upper()}{warning[1:]}." for warning in found.warnings]
+    lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
     for one in found.metrics:
         for differing in one.signatures:
             parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
     for (part, ours, theirs), names in parts.items():
-        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {part}"
+        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
         lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
         lines.append("Values that were made in two ways differ by that too, and not by the system alone.")
@@ -268,14 +268,14 @@ def _lacking(one: Compared, found: Comparison) -> str:
         return f"{plural(one.unmatched, 'nugget')} in one bank alone, or unjudged" if one.unmatched else ""
     told = []
     if one.first.statuses == one.second.statuses and one.first.statuses:
-        why = ", ".join(one.first.statuses)
+        why = flat(", ".join(one.first.statuses))
         return (
             f"{number(one.first.records - one.first.scored)} of {number(found.shared)} without a value in each ({why})"
         )
     for side, half in ((found.first, one.first), (found.second, one.second)):
         lacking = half.records - half.scored
         if lacking:
-            why = ", ".join(f"{number(count)} {status}" for status, count in half.statuses.items())
+            why = flat(", ".join(f"{number(count)} {status}" for status, count in half.statuses.items()))
             told.append(f"{number(lacking)} of {number(half.records)} without a value in {side.label} ({why})")
     return "; ".join(told)
 
