@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import compare
+from ragstone import check, compare
 from ragstone.errors import ConfigError, InputError
 from ragstone.report.compare import Otherwise, said
 from ragstone.report.scored import signatures_differ
@@ -303,3 +303,13 @@ def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None
     found = compare(one, folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)]), aside]))
     assert found.shared == 2
     assert found["grounding"].second.scored == 1
+
+
+@pytest.mark.parametrize(
+    "verdicts", [None, [3], [{"unit": "nowhere", "value": 0.0, "reason": ""}], [{"value": 0.0}], {"a": 1}]
+)
+def test_a_result_whose_verdicts_are_none_is_one_line(tmp_path: Path, verdicts: Any) -> None:
+    """Found when the records behind a number are looked up."""
+    run = run_of(tmp_path / "a", {"r1": 0.5}, verdicts=verdicts)
+    with pytest.raises(InputError, match="the result of 'r1' is not as ragstone writes it"):
+        check(run, min={"grounding": 0.9})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.trace import TraceMetric
 from ragstone.report.run import unit_text
@@ -39,9 +40,13 @@ def wanting(result: Mapping[str, Any], metric: str, other: Mapping[str, Any] | N
     """The units that take from a record's score, worst first.
 
     Where the record has an ``other`` result those that take as much from its score too are left out, unless all do.
+    InputError for a result that is not as Ragstone writes it.
     """
-    every = tuple(_wanting(result, metric))
-    known = {(unit.text, unit.value) for unit in _wanting(other, metric)} if other is not None else set()
+    try:
+        every = tuple(_wanting(result, metric))
+        known = {(unit.text, unit.value) for unit in _wanting(other, metric)} if other is not None else set()
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"the result of '{result['id']}' is not as ragstone writes it ({error!r})") from error
     return tuple(unit for unit in every if (unit.text, unit.value) not in known) or every
 
 
