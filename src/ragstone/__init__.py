@@ -21,6 +21,7 @@ _HOMES: Final = {
     "report.compare": ("Comparison",),
     "report.estimate": ("Estimate",),
     "report.gate": ("Gate",),
+    "report.result": ("Result",),
     "report.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
 }  # fmt: skip
@@ -43,6 +44,7 @@ __all__ = [
     "RagstoneError",
     "Record",
     "RecordError",
+    "Result",
     "Run",
     "Scale",
     "Score",

@@ -20,6 +20,7 @@ from ragstone.errors import TemplateError as TemplateError
 from ragstone.report.compare import Comparison as Comparison
 from ragstone.report.estimate import Estimate as Estimate
 from ragstone.report.gate import Gate as Gate
+from ragstone.report.result import Result as Result
 from ragstone.report.run import Run as Run
 from ragstone.types import Passage as Passage
 from ragstone.types import Quote as Quote
@@ -48,6 +49,7 @@ __all__ = [
     "RagstoneError",
     "Record",
     "RecordError",
+    "Result",
     "Run",
     "Scale",
     "Score",

@@ -23,6 +23,8 @@ from typing import Any, Final, NamedTuple, Self
 import orjson
 
 from ragstone.errors import StoreError
+from ragstone.sieve import MOST as SIFTED
+from ragstone.sieve import Sieve
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -141,6 +143,9 @@ class Store:
         self.path = str(path)
         self.notes: list[str] = []
         self._packer = zstd.ZstdCompressor(level=LEVEL)
+        self._sieve: Sieve | None = None
+        self._alone = False
+        self._known: tuple[int] | None = None
         if self.path == ":memory:":
             self._reader = self._writer = self._open()
         else:
@@ -173,7 +178,12 @@ class Store:
     # ---- calls
 
     def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
-        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC)."""
+        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC).
+
+        Once groups were begun, what another process stores is found from the next one on.
+        """
+        if self._alone and self._sifted().lacks(key):
+            return None
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
@@ -188,6 +198,12 @@ class Store:
     def call_keys(self) -> list[bytes]:
         """The keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
+
+    def _sifted(self) -> Sieve:
+        """The keys of all calls, while this process alone adds to them; a look is dear, for commits empty its cache."""
+        if self._sieve is None:
+            self._sieve = Sieve(key for (key,) in self._rows("SELECT key FROM calls LIMIT ?", (SIFTED + 1,)))
+        return self._sieve
 
     # ---- upkeep
 
@@ -241,6 +257,11 @@ class Store:
     def begin(self) -> None:
         """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
         self._write("BEGIN IMMEDIATE")
+        version = self._writer.execute("PRAGMA data_version").fetchone()
+        if self._known is None:
+            self._known, self._alone = version, self.path != ":memory:"
+        elif version != self._known:  # another connection has changed the file
+            self._alone = False
 
     def insert(
         self,
@@ -253,6 +274,8 @@ class Store:
 
         Of two replies to the same call the first stays, unless the later is to ``replace`` it.
         """
+        if self._alone:
+            self._sifted().add(call.key for call in calls)
         now = time.time()
         self._write_many(
             _REPLACE_CALL if replace else _INSERT_CALL,

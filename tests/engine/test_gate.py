@@ -59,6 +59,24 @@ def test_turns_come_in_the_order_of_asking() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
+def test_a_reply_that_is_kept_holds_its_place_until_it_is_on_disk() -> None:
+    async def work() -> None:
+        door = gate(2)
+        first, second = await door.enter(CALL), await door.enter(CALL)
+        waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
+        door.answered(first, CALL, Reply(""), keep=True)
+        await asyncio.sleep(1)
+        assert not waiting[0].done()
+        door.answered(second, CALL, Reply(""))
+        await waiting[0]
+        assert not waiting[1].done()
+        door.kept()
+        await waiting[1]
+        assert (door.in_flight, door.unsaved) == (2, 0)
+
+    within(work)
+
+
 def test_what_one_is_asked_to_wait_all_wait() -> None:
     async def work() -> None:
         door = gate()

@@ -37,7 +37,9 @@ class Turn:
 class Gate:
     """Lets calls through to one endpoint: so many at a time, so many a minute, and none while it asks for quiet.
 
-    ``shown`` is whether its limits are of interest: those of a judge on this machine are not.
+    ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply that is going
+    to be kept holds its call's place until it is on disk: what a kill can lose is never more than the calls that
+    may be under way together.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Gate:
         self.weight = Weight()
         self.breaker = breaker
         self.in_flight = 0
+        self.unsaved = 0
         self._loop = asyncio.get_running_loop()
         self._clock = self._loop.time
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
@@ -89,15 +92,22 @@ class Gate:
                 self.abandoned(place.result())
             raise
 
-    def answered(self, turn: Turn, call: Call, reply: Reply) -> None:
-        """A reply came."""
+    def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
+        """A reply came; with ``keep`` its place is free only when ``kept`` is called."""
         self._left(turn)
+        self.unsaved += keep
         self.width.grow()
         self.breaker.answered()
         tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
+        if self._waiting and not keep:
+            self._let_in()
+
+    def kept(self) -> None:
+        """A reply is on disk, or will never be."""
+        self.unsaved -= 1
         if self._waiting:
             self._let_in()
 
@@ -158,7 +168,7 @@ class Gate:
 
     def _turn(self, call: Call) -> Turn | None:
         """A turn if there is one now."""
-        if self.in_flight >= (1 if self.breaker.alone else int(self.width.now)):
+        if self.in_flight + self.unsaved >= (1 if self.breaker.alone else int(self.width.now)):
             self._held = "concurrency"
             return None
         now = self._clock()

@@ -357,14 +357,16 @@ class Engine:
     async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
+        held: Gate | None = None
         try:
             outcome = await self._send(judge, call)
             if isinstance(outcome, Reply):
+                held = self._holder(judge.backend)
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 self.tally.pay(call.judge, call.task, usage, self._cost(judge, outcome.usage))
                 if self.settings.cache != "off":
                     reply = outcome
-                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply))
+                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply, held))
                     return
         except RagstoneError as error:
             self._halt(error)
@@ -374,10 +376,19 @@ class Engine:
             raise
         except Exception as error:  # noqa: BLE001 - the edge: a reply that cannot be written down is its records' trouble
             outcome = error
-        self._land(call, flight, outcome)
+        self._land(call, flight, outcome, held)
 
-    def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
+    def _holder(self, backend: Backend) -> Gate | None:
+        """The gate where a reply holds its call's place until it is on disk, if there is one."""
+        gate = self._gate(backend)
+        return gate if gate.shown and self.settings.cache != "off" else None
+
+    def _land(
+        self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException, held: Gate | None = None
+    ) -> None:
         del self._flying[call.key]
+        if held is not None:
+            held.kept()
         flight.land(outcome)
 
     async def _finish_calls(self, *, patient: bool) -> None:
@@ -459,16 +470,23 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                gate.answered(turn, call, reply)
+                self._answered(judge, turn, call, reply)
                 turn = None
-                self._failures[id(backend)] = 0
-                for note in reply.notes:
-                    self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
             finally:
                 if turn is not None:
                     gate.abandoned(turn)
         raise AssertionError("the last attempt always returns")
+
+    def _answered(self, judge: Judge, turn: Turn, call: Call, reply: Reply) -> None:
+        assert self._loop is not None
+        gate = self._gate(judge.backend)
+        if gate.shown:
+            self._writer.heed(self._loop.time() - turn.begun)
+        gate.answered(turn, call, reply, keep=self._holder(judge.backend) is not None)
+        self._failures[id(judge.backend)] = 0
+        for note in reply.notes:
+            self.tally.notes[f"{judge.name}: {note}"] += 1
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
         """Send once; for as long as that takes the call is known to be at the endpoint."""

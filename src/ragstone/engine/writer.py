@@ -18,7 +18,9 @@ Durable = Callable[[StoreError | None], None]
 """Is told that something is on disk, or why it cannot be."""
 
 LINGER: Final = 0.02
-"""Seconds that a write waits for others to share its commit with, where there may be others."""
+"""The most seconds that a write waits for others to share its commit with, where there may be others."""
+SHARE: Final = 0.2
+"""How much of a call's usual time that may be: the call's place at the endpoint is held for so long."""
 
 
 class Writer:
@@ -37,6 +39,7 @@ class Writer:
         self._replace = replace
         self._calls: list[tuple[CallRow, Durable]] = []
         self._results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
+        self._usual: float | None = None
         self._dirty = asyncio.Event()
         self._one_group = asyncio.Lock()
 
@@ -51,12 +54,16 @@ class Writer:
         self._calls.append((row, durable))
         self._dirty.set()
 
+    def heed(self, seconds: float) -> None:
+        """A call at an endpoint took so long."""
+        self._usual = seconds if self._usual is None else 0.95 * self._usual + 0.05 * seconds
+
     async def write(self) -> None:
         """Write what has gathered, again and again, until it is cancelled."""
         while True:
             await self._dirty.wait()
             if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this
-                await asyncio.sleep(LINGER)
+                await asyncio.sleep(LINGER if self._usual is None else min(LINGER, SHARE * self._usual))
             await asyncio.shield(asyncio.ensure_future(self.write_group()))
 
     async def write_group(self) -> None:
