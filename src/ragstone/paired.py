@@ -79,11 +79,10 @@ def paired(
     clusters: Sequence[Hashable] | None = None,
     *,
     seed: int = 0,
-    bound: float = 1.0,
 ) -> Paired:
-    """Compare pairs of values; ``clusters`` names for each pair what it belongs to.
+    """Compare pairs of values in [0, 1]; ``clusters`` names for each pair what it belongs to.
 
-    No interval goes beyond ±``bound``, which no difference can exceed. ValueError for no pairs or unequal lengths.
+    ValueError for no pairs or unequal lengths.
     """
     if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
         raise ValueError(f"{len(first)} values against {len(second)}")
@@ -95,7 +94,7 @@ def paired(
     error = _standard_error([total - centre * size for total, size in zip(sums, sizes, strict=True)], sum(sizes))
     if moved < least_moved():
         error = 0.0
-    low, high, method = _interval(centre, error, sums, sizes, seed=seed, bound=bound)
+    low, high, method = _interval(centre, error, sums, sizes, seed=seed)
     return Paired(
         pairs=len(differences),
         clusters=None if clusters is None else len(sums),
@@ -172,9 +171,9 @@ def _flipped(values: Sequence[float], seed: int) -> Iterable[float]:
 
 
 def _interval(
-    centre: float, error: float, sums: Sequence[float], sizes: Sequence[int], *, seed: int, bound: float
+    centre: float, error: float, sums: Sequence[float], sizes: Sequence[int], *, seed: int
 ) -> tuple[float | None, float | None, Method]:
-    """The 95 % interval of the mean difference, and how it was found.
+    """The 95 % interval of the mean difference, which no difference of values goes beyond, and how it was found.
 
     The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
     Where under ``FEW`` are there, or under a quarter differ at all, it swings between too narrow and too wide, and from
@@ -185,10 +184,10 @@ def _interval(
         return None, None, "none"
     if not FEW <= count < LARGE or 4 * sum(map(bool, sums)) < count:
         half = t_quantile(1 - LEVEL / 2, count - 1) * error
-        return max(centre - half, -bound), min(centre + half, bound), "t"
+        return max(centre - half, -1.0), min(centre + half, 1.0), "t"
     drawn = sorted(_studentized(centre, sums, sizes, seed))
     tail = int(LEVEL / 2 * RESAMPLES)
-    return max(centre - drawn[-tail - 1] * error, -bound), min(centre - drawn[tail] * error, bound), "bootstrap-t"
+    return max(centre - drawn[-tail - 1] * error, -1.0), min(centre - drawn[tail] * error, 1.0), "bootstrap-t"
 
 
 def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], seed: int) -> Iterable[float]:
