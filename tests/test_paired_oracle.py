@@ -46,10 +46,10 @@ def test_p_by_all_signs_is_that_of_the_permutation_test(seed: int) -> None:
     assert sign_flip(values)[0] == pytest.approx(oracle.pvalue)
 
 
-@pytest.mark.parametrize("count", [12, 40, 200])
+@pytest.mark.parametrize("count", [20, 60, 200])
 @pytest.mark.parametrize("tests", [1, 10])
 def test_the_smallest_difference_is_shown_four_times_in_five(count: int, tests: int) -> None:
-    """The power of the t test at it, by the noncentral t distribution, is .8."""
+    """The power of the t test at it, by the noncentral t distribution, is .8, from about twenty pairs on."""
     chooser = random.Random(count)
     found = paired([0.5] * count, [chooser.random() for _ in range(count)])
     shown = found.smallest(tests)
