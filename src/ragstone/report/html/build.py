@@ -1,0 +1,130 @@
+"""A run as one file that is never larger than a browser opens with ease.
+
+Promises: results are taken one at a time; where all of them would not fit, the lowest are kept, then their raw calls,
+and the page says what is missing and where it can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from ragstone.report.html.case import calls_of, case_of
+from ragstone.report.html.document import Block, page
+from ragstone.report.html.overview import Readings, overview_of
+from ragstone.report.html.rows import Fields, Row, block_of, row_of
+from ragstone.report.run import Run
+
+LARGEST: Final = 50_000_000
+"""Bytes of a report."""
+MOST_ROWS: Final = 50_000
+"""Records that a report's table has at most."""
+CHUNK: Final = 300_000
+"""Bytes of JSON in a block of records: what is unpacked to show one of them."""
+ROWS: Final = 2_000
+"""Rows in a block."""
+_MARGIN: Final = 2_000
+"""Bytes kept for what is said of the blocks themselves, besides a few for each record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one pass over a run's results tells: its rows, the fields to group by, how replies were read."""
+
+    rows: Sequence[Row]
+    fields: Sequence[str]
+    readings: Readings
+
+
+def surveyed(results: Iterable[Mapping[str, Any]]) -> Survey:
+    """Read the results once."""
+    fields, readings, rows = Fields(), Readings(), []
+    for result in results:
+        row = row_of(result)
+        fields.add(row)
+        readings.add(result)
+        rows.append(row)
+    return Survey(rows, fields.names, readings)
+
+
+def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
+    """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
+    told = surveyed(run.results())
+    first = overview_of(run, told.rows, told.fields, told.readings)
+    metrics = [metric["name"] for metric in first["metrics"]]
+    order = ranked(told.rows, first["ranked"])
+    rows = sorted(order[:MOST_ROWS], key=lambda row: row.position)
+    blocks = [
+        Block(f"rows-{number}", block_of(part, metrics, told.fields)) for number, part in enumerate(_parts(rows, ROWS))
+    ]
+    first["row_blocks"] = len(blocks)
+    room = largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows)
+    signatures = run.spec.get("signatures", {})
+    cases, kept, places = _filled(
+        "cases", ((row.position, case_of(found, signatures)) for row, found in _each(run, order)), room
+    )
+    blocks += cases
+    first["cases"] = places
+    if calls and kept == len(order):
+        raw, _, first["calls"] = _filled(
+            "calls",
+            ((row.position, calls_of(found, run.store)) for row, found in _each(run, order) if found.get("calls")),
+            room - sum(map(len, cases)),
+        )
+        blocks += raw
+    first["calls_wanted"] = calls
+    return page("run", run.name, first, blocks)
+
+
+def ranked(rows: Iterable[Row], metric: str) -> list[Row]:
+    """The lowest first; those without a value behind them, in the order of the input."""
+
+    def place(row: Row) -> tuple[bool, float, int]:
+        value = row.scores.get(metric, (None, 0))[0]
+        return value is None, value or 0.0, row.position
+
+    return sorted(rows, key=place)
+
+
+def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any]]]:
+    for row in rows:
+        found = run.store.result(run.id, position=row.position)
+        if found is not None:
+            yield row, orjson.loads(found.document)
+
+
+def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[list[Block], int, list[list[int]]]:
+    """Blocks as long as there is room; how many records they hold; the places of each block's, in its order."""
+    blocks: list[Block] = []
+    places: list[list[int]] = []
+    kept = 0
+    for part in _chunks(found):
+        block = Block(f"{name}-{len(blocks)}", [value for _, value in part])
+        room -= len(block)
+        if room < 0:
+            break
+        blocks.append(block)
+        places.append([position for position, _ in part])
+        kept += len(part)
+    return blocks, kept, places
+
+
+def _chunks(found: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
+    part: list[tuple[int, Any]] = []
+    size = 0
+    for position, value in found:
+        part.append((position, value))
+        size += len(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+        if size >= CHUNK:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _parts(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
