@@ -1,6 +1,7 @@
 """A headless Chromium spoken to over a pipe, in the DevTools protocol: as much of it as the tests of pages need.
 
-No port and no package: Chromium reads commands from file descriptor 3 and writes to 4, JSON with a zero byte after each.
+No port and no package: Chromium reads commands from file descriptor 3 and writes to 4, JSON with a zero byte after
+each.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any, Final, Self
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS: Final = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--hide-scrollbars",
 )  # fmt: skip
 PATIENCE: Final = 60.0
 """Seconds to wait for an answer or for something on a page."""
@@ -127,12 +129,12 @@ class Chromium:
             raise AssertionError(f"{expression}: {found['exceptionDetails']['exception'].get('description')}")
         return found["result"].get("value")
 
-    def until(self, expression: str) -> Any:
-        """The first true value of an expression."""
+    def until(self, expression: str) -> None:
+        """Wait for an expression to be true."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            if value := self.evaluate(expression):
-                return value
+            if self.evaluate(f"Boolean({expression})"):
+                return
             time.sleep(0.02)
         raise AssertionError(f"never: {expression}")
 
@@ -166,7 +168,12 @@ class Chromium:
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """Press at one place and let go at another."""
-        for kind, (x, y) in (("mouseMoved", start), ("mousePressed", start), ("mouseMoved", end), ("mouseReleased", end)):
+        for kind, (x, y) in (
+            ("mouseMoved", start),
+            ("mousePressed", start),
+            ("mouseMoved", end),
+            ("mouseReleased", end),
+        ):
             button = "none" if kind == "mouseMoved" and start == end else "left"
             held = 1 if kind == "mousePressed" or (kind == "mouseMoved" and (x, y) == end != start) else 0
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
@@ -187,7 +194,11 @@ class Chromium:
     def size(self, width: int, height: int, scale: float = 1) -> None:
         """The size of the page on the screen."""
         self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=width < 600,
         )
 
     def prefers(self, look: str) -> None:
@@ -214,8 +225,8 @@ class Chromium:
 
     def troubles(self) -> list[str]:
         """What went wrong on the page, as its console tells it."""
-        thrown = [event["exceptionDetails"]["text"] + str(event["exceptionDetails"].get("exception", {}).get("description"))
-                  for event in self.seen("Runtime.exceptionThrown")]  # fmt: skip
+        details = [event["exceptionDetails"] for event in self.seen("Runtime.exceptionThrown")]
+        thrown = [f"{detail['text']} {detail.get('exception', {}).get('description')}" for detail in details]
         logged = [event["entry"]["text"] for event in self.seen("Log.entryAdded")]
         said = [str(event["args"]) for event in self.seen("Runtime.consoleAPICalled")]
         return thrown + logged + said

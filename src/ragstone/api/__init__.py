@@ -11,6 +11,7 @@ from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cach
 from ragstone.api.estimating import estimate, forecast
 from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.api.options import Options, Progress
+from ragstone.api.pages import serving, write_report
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
 from ragstone.api.stored import export_run, open_run, open_store, write_config
 
@@ -39,7 +40,9 @@ __all__ = [
     "prune_cache",
     "run",
     "score_nuggets",
+    "serving",
     "validate",
     "weigh",
     "write_config",
+    "write_report",
 ]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from ragstone.report.html.case import calls_of, case_of
+from ragstone.report.html.case import calls_of, case_of, keys_of
 from ragstone.report.html.document import Block, page
 from ragstone.report.html.overview import Readings, overview_of
 from ragstone.report.html.rows import Fields, Row, block_of, row_of
@@ -63,18 +63,19 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     first["row_blocks"] = len(blocks)
     room = largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows)
     signatures = run.spec.get("signatures", {})
-    cases, kept, places = _filled(
-        "cases", ((row.position, case_of(found, signatures)) for row, found in _each(run, order)), room
-    )
-    blocks += cases
-    first["cases"] = places
-    if calls and kept == len(order):
-        raw, _, first["calls"] = _filled(
-            "calls",
-            ((row.position, calls_of(found, run.store)) for row, found in _each(run, order) if found.get("calls")),
-            room - sum(map(len, cases)),
-        )
-        blocks += raw
+    keys: dict[int, list[bytes]] = {}
+
+    def cases() -> Iterator[tuple[int, Any]]:
+        for position, result in _each(run, order):
+            keys[position] = keys_of(result)
+            yield position, case_of(result, signatures)
+
+    found, first["cases"] = _filled("cases", cases(), room)
+    blocks += found
+    if calls and sum(map(len, first["cases"])) == len(order):
+        raw = ((position, calls_of(of, run.store)) for position, of in keys.items() if of)
+        more, first["calls"] = _filled("calls", raw, room - sum(map(len, found)))
+        blocks += more
     first["calls_wanted"] = calls
     return page("run", run.name, first, blocks)
 
@@ -89,18 +90,17 @@ def ranked(rows: Iterable[Row], metric: str) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any]]]:
+def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
     for row in rows:
         found = run.store.result(run.id, position=row.position)
         if found is not None:
-            yield row, orjson.loads(found.document)
+            yield row.position, orjson.loads(found.document)
 
 
-def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[list[Block], int, list[list[int]]]:
-    """Blocks as long as there is room; how many records they hold; the places of each block's, in its order."""
+def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[list[Block], list[list[int]]]:
+    """Blocks as long as there is room, and the places of the records in each, in its order."""
     blocks: list[Block] = []
     places: list[list[int]] = []
-    kept = 0
     for part in _chunks(found):
         block = Block(f"{name}-{len(blocks)}", [value for _, value in part])
         room -= len(block)
@@ -108,8 +108,7 @@ def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[lis
             break
         blocks.append(block)
         places.append([position for position, _ in part])
-        kept += len(part)
-    return blocks, kept, places
+    return blocks, places
 
 
 def _chunks(found: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:

@@ -6,7 +6,7 @@ the ends of very long values of ``meta``. Texts are whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -19,8 +19,8 @@ LONGEST_META: Final = 400
 
 _OF_CALL: Final = ("judge", "step", "maker", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
                    "dollars", "finish", "error", "reading")  # fmt: skip
-_TOLD_BY_UNITS: Final = ("claims", "nuggets")
-"""Keys of a score's detail whose rows repeat units and verdicts."""
+_TOLD_BY_UNITS: Final = ("claims", "nuggets", "trivial")
+"""Keys of a score's detail that repeat units and verdicts."""
 _TOLD_BY_SCORE: Final = ("reason", "outcome", "verdicts_in", "repeats")
 
 
@@ -41,14 +41,19 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
     }
 
 
-def calls_of(result: Mapping[str, Any], store: Store) -> list[dict[str, Any] | None]:
+def keys_of(result: Mapping[str, Any]) -> list[bytes]:
+    """What finds the calls of a result in the store."""
+    return [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
+
+
+def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]:
     """What was sent and what came back, call by call as in the result; None where the store no longer has it.
 
     Requests hold no key: it goes into a header when they are sent, and is never stored.
     """
     found: list[dict[str, Any] | None] = []
-    for call in result.get("calls", ()):
-        kept = store.call(bytes.fromhex(call["key"]))
+    for key in keys:
+        kept = store.call(key)
         if kept is None:
             found.append(None)
             continue
@@ -60,8 +65,6 @@ def calls_of(result: Mapping[str, Any], store: Store) -> list[dict[str, Any] | N
 
 def _score(score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str) -> dict[str, Any]:
     detail = {key: value for key, value in score["detail"].items() if key not in _TOLD_BY_UNITS}
-    if "trivial" in detail:
-        del detail["trivial"]  # verdicts say so
     return {
         **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},
         **({key: score[key] for key in ("low", "high")} if score["low"] != score["high"] else {}),

@@ -62,8 +62,11 @@ class Fact:
         return {"label": self.label, "text": self.text, "note": self.note}
 
 
-def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: Readings) -> dict[str, Any]:
-    """All of the first screen; ``rows`` may be fewer than the run has, and then no group is named."""
+def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: Readings | None) -> dict[str, Any]:
+    """All of the first screen; ``rows`` may be fewer than the run has, and then no group is named.
+
+    ``readings`` is None where not all replies were looked at.
+    """
     summary = run.summary()
     leading = lead(summary)
     scores = _by_metric(run)
@@ -116,7 +119,19 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
         if row.value is not None:
             bins[min(BINS - 1, int(row.value * BINS))] += 1
     metric = metrics.catalogue().get(name.partition(".")[0])
-    kept = ("mean", "interval", "median", "scored", "total", "low", "high", "statuses", "units", "outcomes", "signature")
+    kept = (
+        "mean",
+        "interval",
+        "median",
+        "scored",
+        "total",
+        "low",
+        "high",
+        "statuses",
+        "units",
+        "outcomes",
+        "signature",
+    )
     return {
         "name": name,
         "title": getattr(metric, "title", ""),
@@ -127,7 +142,7 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
     }
 
 
-def _facts(run: Run, summary: Mapping[str, Any], readings: Readings) -> list[Fact]:
+def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> list[Fact]:
     """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
     names = judges_of(run.spec)
     note = "no language model: it compares words" if names == ["embedded"] else ""
@@ -143,14 +158,18 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings) -> list[Fac
         answered = bill["sent"] + bill["replayed"]
         if answered:
             share = percent(bill["replayed"] / answered, answered)
-            facts.append(Fact("Cache", f"{share} of {plural(answered, 'reply', 'replies')}", "were in the store already"))
+            facts.append(
+                Fact("Cache", f"{share} of {plural(answered, 'reply', 'replies')}", "were in the store already")
+            )
         if bill["failed"]:
             facts.append(Fact("Failed", plural(bill["failed"], "call")))
     if "seconds" in summary:
         facts.append(Fact("Time", duration(summary["seconds"])))
-    if readings.replies:
+    if readings is not None and readings.replies:
         unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
-        facts.append(Fact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else ""))
+        facts.append(
+            Fact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
+        )
     if told := quotes_said(run, summary):
         facts.append(Fact("Quotes", told))
     return facts

@@ -105,6 +105,14 @@ function caseHead(found, order, at) {
   );
 }
 
+/** When all lines are there: which records stand before and after the one that is open. */
+function redrawHead() {
+  const head = document.querySelector('.case-head');
+  const order = matching(now);
+  const id = head?.querySelector('h1')?.textContent;
+  if (head) head.replaceWith(caseHead(id ? { id } : null, order, order.indexOf(table.lines.get(now.record) ?? -1)));
+}
+
 function notHere() {
   if (now.record > first.records)
     return el(

@@ -144,5 +144,6 @@ addEventListener('hashchange', render);
 addEventListener('keydown', keys);
 render();
 readRows(() => {
-  if (!now.record || table.complete) render();
+  if (!now.record) render();
+  else if (table.complete) redrawHead();
 }).catch((error) => page.prepend(el('p', { class: 'notice' }, foreign(String(error.message || error)))));
