@@ -7,11 +7,12 @@ each.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -42,15 +43,16 @@ class Chromium:
 
     def __init__(self, program: str) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="ragstone-chromium-", ignore_cleanup_errors=True)
-        to_browser, self._out = os.pipe()
-        self._in, from_browser = os.pipe()
-        flags = [*FLAGS, f"--user-data-dir={self._profile.name}", "--remote-debugging-pipe", "about:blank"]
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", program, *flags],
-            pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        os.close(to_browser)
-        os.close(from_browser)
+        theirs_in, self._out = os.pipe()
+        self._in, theirs_out = os.pipe()
+        # Both are moved out of the way first, so that neither is written over when they become 3 and 4.
+        theirs = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (theirs_in, theirs_out)]
+        arguments = [*FLAGS, f"--user-data-dir={self._profile.name}", "--remote-debugging-pipe", "about:blank"]
+        silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        pipes = [(os.POSIX_SPAWN_DUP2, one, number) for number, one in enumerate(theirs, 3)]
+        self._process = os.posix_spawn(program, [program, *arguments], os.environ, file_actions=[*silent, *pipes])
+        for one in (theirs_in, theirs_out, *theirs):
+            os.close(one)
         self._number = 0
         self._buffer = b""
         self._session = ""
@@ -70,8 +72,8 @@ class Chromium:
 
     def close(self) -> None:
         """End the browser."""
-        self._process.terminate()
-        self._process.wait(PATIENCE)
+        os.kill(self._process, signal.SIGTERM)
+        os.waitpid(self._process, 0)
         os.close(self._in)
         os.close(self._out)
         self._profile.cleanup()
@@ -115,12 +117,17 @@ class Chromium:
 
     # ---- the page
 
-    def open(self, address: str, ready: str = ".lines tbody tr, .case-head, .records .empty") -> None:
-        """Go to an address and wait until something is there."""
-        self.events.clear()
+    def open(self, address: str) -> None:
+        """Go to the address of a report and wait until all of its records are read, or the one that is asked for."""
+        self.evaluate("window.left = true")
         self.send("Page.navigate", url="about:blank")  # a changed fragment alone would not load anything
+        self.until("!window.left")
+        self.events.clear()
         self.send("Page.navigate", url=address)
-        self.until(f"document.querySelector({json.dumps(ready)}) && document.readyState === 'complete'")
+        self.until(
+            "document.readyState === 'complete' && (document.querySelector('.case-head')"
+            " || !(document.querySelector('.shown')?.textContent ?? 'reading').includes('reading'))"
+        )
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of the page; a promise's when it is kept."""

@@ -120,11 +120,19 @@ async function render() {
     document.getElementById('records-title')?.focus({ preventScroll: true });
   } else if (before.record && !now.record) {
     recordsBox.scrollIntoView();
-    /** @type {HTMLElement | null} */ (recordsBox.querySelector(`tr[data-record="${before.record}"]`))?.focus();
+    focusRow(before.record);
   } else {
     scrollTo(0, at);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
+}
+
+/** Go to the next record shown or the one before, also while one is still being unpacked. @param {number} by */
+function step(by) {
+  const wanted = readState(location.hash);
+  const order = matching(wanted);
+  const line = order[order.indexOf(table.lines.get(wanted.record) ?? -1) + by];
+  if (line !== undefined) location.hash = writeState({ ...wanted, record: table.position[line] });
 }
 
 /** @param {KeyboardEvent} event */
@@ -133,7 +141,7 @@ function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === 'Escape' && now.record) return go({ record: 0, tab: '', layer: '' });
   if (typing) return;
-  if (now.record && (event.key === 'j' || event.key === 'k')) document.getElementById(`step-${event.key}`)?.click();
+  if (now.record && (event.key === 'j' || event.key === 'k')) step(event.key === 'j' ? 1 : -1);
   if (!now.record && event.key === '/') {
     event.preventDefault();
     search.focus();

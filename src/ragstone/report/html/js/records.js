@@ -37,7 +37,14 @@ function drawRecords() {
   const page = Math.min(now.page, pages);
   const shown = lines.slice((page - 1) * PAGE, page * PAGE);
   refill(said, saidOf(lines.length));
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.record;
   refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
+  if (focused) focusRow(focused);
+}
+
+/** @param {number | string} position of a record */
+function focusRow(position) {
+  /** @type {HTMLElement | null} */ (recordsBody.querySelector(`tr[data-record="${Number(position)}"]`))?.focus();
 }
 
 /** Made once: whoever types or chooses stays where they are. */

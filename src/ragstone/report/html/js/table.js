@@ -43,6 +43,7 @@ async function readRows(then) {
     then();
   }
   table.complete = true;
+  if (!first.row_blocks) then();
 }
 
 /** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
