@@ -11,6 +11,8 @@ from page_material import Shown, contrary, rows
 
 from ragstone import evaluate
 from ragstone.api import write_report
+from ragstone.judges.base import Judge
+from ragstone.questions import Task
 from ragstone.testing import ScriptedJudge
 
 
@@ -32,8 +34,9 @@ def browser() -> Iterator[Chromium]:
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     """A run with all metrics, of which a panel judged support; and its page."""
     folder = tmp_path_factory.mktemp("shown")
-    second = ScriptedJudge(contrary, name="second", tasks=("support",))
-    judges = ["embedded", "support=[embedded,second]", second]
+    tasks: tuple[Task, ...] = ("support",)
+    second = ScriptedJudge(contrary, name="second", tasks=tasks)
+    judges: list[str | Judge] = ["embedded", "support=[embedded,second]", second]
     run = evaluate(rows(), "all", judges, store=folder / "store.db", name="twenty-two traces")
     yield Shown(run, write_report(run, folder / "report.html"))
     run.store.close()

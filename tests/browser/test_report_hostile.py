@@ -44,11 +44,12 @@ def answer(question: Question[Any]) -> Any:
         return [f"{ALL} {sentence.text[:200]}" for sentence in question.sentences] or [ALL]
     assert isinstance(question, Rate)
     first = question.passages[0] if question.passages else None
-    quotes = (Quote(first.id, Span(0, min(40, len(first.text))), first.text[:40], verbatim=True),) if first else ()
-    quotes += (Quote(PAYLOADS[1], None, ALL, verbatim=False),)
+    quotes = [Quote(PAYLOADS[1], None, ALL, verbatim=False)]
+    if first is not None:
+        quotes.append(Quote(first.id, Span(0, min(40, len(first.text))), first.text[:40], verbatim=True))
     return Rated(
         tuple(
-            Verdict(unit, question.scale.labels[0], 0.0, "scripted", raw=0, evidence=quotes, reason=ALL)
+            Verdict(unit, question.scale.labels[0], 0.0, "scripted", raw=0, evidence=tuple(quotes), reason=ALL)
             for unit in question.units
         )
     )

@@ -75,10 +75,7 @@ def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> N
 def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     """The first thing that is said; the figures are of what there is."""
 
-    def answer(question: Question[Any]) -> str:
-        return str(question and "3")
-
-    run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge(answer), store=tmp_path / "s.db")
+    run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     number = run.store.start_run("cut off", dict(run.spec))
     run.store.begin()
     rows = [(number, row, run.store.scores_of(run.id, row.position)) for row in run.store.results(run.id, 0, 1)]

@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.report.html.case import calls_of, case_of, keys_of
-from ragstone.report.html.document import Block, page
+from ragstone.report.html.document import Block, page, to_json
 from ragstone.report.html.overview import Readings, overview_of
 from ragstone.report.html.rows import Fields, Row, block_of, row_of
 from ragstone.report.run import Run
@@ -58,7 +58,8 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     order = ranked(told.rows, first["ranked"])
     rows = sorted(order[:MOST_ROWS], key=lambda row: row.position)
     blocks = [
-        Block(f"rows-{number}", block_of(part, metrics, told.fields)) for number, part in enumerate(_parts(rows, ROWS))
+        Block(f"rows-{number}", to_json(block_of(part, metrics, told.fields)))
+        for number, part in enumerate(_parts(rows, ROWS))
     ]
     first["row_blocks"] = len(blocks)
     room = largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows)
@@ -102,7 +103,7 @@ def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[lis
     blocks: list[Block] = []
     places: list[list[int]] = []
     for part in _chunks(found):
-        block = Block(f"{name}-{len(blocks)}", [value for _, value in part])
+        block = Block(f"{name}-{len(blocks)}", b"[%s]" % b",".join(data for _, data in part))
         room -= len(block)
         if room < 0:
             break
@@ -111,12 +112,13 @@ def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[lis
     return blocks, places
 
 
-def _chunks(found: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
-    part: list[tuple[int, Any]] = []
+def _chunks(found: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, bytes]]]:
+    part: list[tuple[int, bytes]] = []
     size = 0
     for position, value in found:
-        part.append((position, value))
-        size += len(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+        data = to_json(value)
+        part.append((position, data))
+        size += len(data)
         if size >= CHUNK:
             yield part
             part, size = [], 0

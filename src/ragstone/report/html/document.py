@@ -34,11 +34,11 @@ LEVEL: Final = 6
 
 
 class Block:
-    """A part of the data with the name that the page's script knows it by."""
+    """A part of the data, as JSON, with the name that the page's script knows it by."""
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, data: bytes) -> None:
         self.name = name
-        self.text = base64.b64encode(zlib.compress(_json(value), LEVEL))
+        self.text = base64.b64encode(zlib.compress(data, LEVEL))
 
     def __len__(self) -> int:
         return len(self.text) + len(self.name) + len(_OPEN) + len(_CLOSE)
@@ -68,7 +68,7 @@ def page(
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
     head = head.replace("{title}", html.escape(title))  # last: nothing is looked for in foreign text
     parts = [head.encode("utf-8", "replace")]
-    parts += [b'<script type="application/json" id="first">', in_markup(_json(first)), _CLOSE]
+    parts += [b'<script type="application/json" id="first">', in_markup(to_json(first)), _CLOSE]
     parts += [b"<script>", script.encode(), _CLOSE]
     for block in blocks:
         parts += block.written()
@@ -80,7 +80,8 @@ def in_markup(data: bytes) -> bytes:
     return data.replace(b"<", b"\\u003c")
 
 
-def _json(value: Any) -> bytes:
+def to_json(value: Any) -> bytes:
+    """Compact JSON."""
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
 
 

@@ -21,7 +21,7 @@ import orjson
 from ragstone import __version__
 from ragstone.report.html.build import ROWS, surveyed
 from ragstone.report.html.case import calls_of, case_of, keys_of
-from ragstone.report.html.document import page
+from ragstone.report.html.document import page, to_json
 from ragstone.report.html.overview import overview_of
 from ragstone.report.html.rows import block_of, row_of
 from ragstone.report.run import Run
@@ -85,7 +85,7 @@ class Live(ThreadingHTTPServer):
             return None
         with self._lock:
             found = self._piece(piece[1], int(piece[2]))
-        return None if found is None else ("application/json", orjson.dumps(found, option=orjson.OPT_NON_STR_KEYS))
+        return None if found is None else ("application/json", to_json(found))
 
     def _piece(self, kind: str, number: int) -> Any:
         if kind == "rows":

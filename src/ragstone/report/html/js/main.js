@@ -154,4 +154,5 @@ render();
 readRows(() => {
   if (!now.record) render();
   else if (table.complete) redrawHead();
+  if (table.complete) performance.mark('rows');
 }).catch((error) => page.prepend(el('p', { class: 'notice' }, foreign(String(error.message || error)))));
