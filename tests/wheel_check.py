@@ -21,7 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ragstone"
 TRACES = ROOT / "examples" / "traces.jsonl"
-NEEDED = ("schema.sql", "py.typed", "__init__.pyi", "prompts/LOCK", "judges/embedded/model.json")
+NEEDED = ("schema.sql", "py.typed", "__init__.pyi", "prompts/LOCK", "judges/embedded/model.json",
+          "report/html/page.html", "report/html/page.css", "report/html/js/main.js")  # fmt: skip
 
 
 class WrongError(Exception):
@@ -105,6 +106,9 @@ def check_use(commands: Path, place: Path) -> int:
         raise WrongError(f"{summary['records']} records weighed of {expected}")
     if not summary["metrics"] or not all(metric["scored"] for metric in summary["metrics"].values()):
         raise WrongError(f"nothing is scored: {json.dumps(summary['metrics'])[:500]}")
+    page = (place / "out" / "report.html").read_bytes()
+    if not page.endswith(b"</html>\n"):
+        raise WrongError("no whole report.html")
     return expected
 
 

@@ -72,8 +72,10 @@ def test_fields_are_offered_where_they_make_groups() -> None:
     """Not one that has a value of its own for every record, or one value for all; the fullest goes first."""
     fields = Fields()
     for number in range(60):
-        more = {"half": str(number % 3)} if number % 2 else {}
-        fields.add(line(number, topic=str(number % 4), unique=str(number), same="x", **more))
+        values = {"topic": str(number % 4), "unique": str(number), "same": "x"}
+        if number % 2:
+            values["half"] = str(number % 3)
+        fields.add(Row(number, "r", "", "", {}, values))
     assert fields.names == ["topic", "half"]
 
 

@@ -50,6 +50,7 @@ def view(
         typer.Option("--open/--no-open", help="Whether to open a browser; else where this is a terminal."),
     ] = None,
     store: StorePath = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a run in the browser, of any size.
 
@@ -57,4 +58,4 @@ def view(
     """
     from ragstone.cli import pages  # noqa: PLC0415 - see the module
 
-    pages.view(which, port=port, browser=browser, store=store)
+    pages.view(which, port=port, browser=browser, store=store, as_json=as_json)

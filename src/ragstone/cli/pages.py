@@ -35,11 +35,14 @@ def report(which: str, out: str | None, *, calls: bool, store: Path | None, as_j
         show(lambda look: report_written(told, look))
 
 
-def view(which: str, *, port: int, browser: bool | None, store: Path | None) -> None:
+def view(which: str, *, port: int, browser: bool | None, store: Path | None, as_json: bool) -> None:
     """Serve the page of a run until Ctrl-C."""
     opened = api.open_run(which, store)
     with closing(opened.store), api.serving(opened, port) as server:
-        show(lambda look: serving(server.address, opened.name, opened.id, look))
+        if as_json:
+            show_json({"address": server.address, "run": opened.id, "records": len(opened)})
+        else:
+            show(lambda look: serving(server.address, opened.name, opened.id, look))
         if browser if browser is not None else sys.stdout.isatty():
             webbrowser.open(server.address)
         try:
