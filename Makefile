@@ -57,9 +57,11 @@ $(VENV)/.model: $(VENV)/.dev locks/model.txt
 
 model: $(VENV)/.model
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_support.py --data $(DATA)
+	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_band.py --data $(DATA)
 
 evaluate-model: $(VENV)/.model
 	@$(BIN)/python training/evaluate_support.py --data $(DATA)
+	@$(BIN)/python training/evaluate_band.py --data $(DATA)
 
 lock: $(VENV)/.dev
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -o locks/core.txt pyproject.toml

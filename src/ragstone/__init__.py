@@ -19,6 +19,7 @@ _HOMES: Final = {
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
     "report.estimate": ("Estimate",),
+    "report.result": ("Result",),
     "report.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
 }  # fmt: skip
@@ -39,6 +40,7 @@ __all__ = [
     "RagstoneError",
     "Record",
     "RecordError",
+    "Result",
     "Run",
     "Scale",
     "Score",

@@ -16,6 +16,7 @@ from ragstone.errors import RecordError as RecordError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
 from ragstone.report.estimate import Estimate as Estimate
+from ragstone.report.result import Result as Result
 from ragstone.report.run import Run as Run
 from ragstone.types import Passage as Passage
 from ragstone.types import Quote as Quote
@@ -42,6 +43,7 @@ __all__ = [
     "RagstoneError",
     "Record",
     "RecordError",
+    "Result",
     "Run",
     "Scale",
     "Score",

@@ -9,7 +9,17 @@ from __future__ import annotations
 from ragstone.api.asking import Checked, check_judge, known_judges
 from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
 from ragstone.api.estimating import estimate, forecast
-from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.api.nuggets import (
+    Created,
+    Scored,
+    assign_nuggets,
+    compare_methods,
+    create_nuggets,
+    forecast_assignments,
+    forecast_banks,
+    forecast_methods,
+    score_nuggets,
+)
 from ragstone.api.options import Options, Progress
 from ragstone.api.pages import serving, write_report
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
@@ -34,6 +44,9 @@ __all__ = [
     "evaluate",
     "export_run",
     "forecast",
+    "forecast_assignments",
+    "forecast_banks",
+    "forecast_methods",
     "known_judges",
     "open_run",
     "open_store",

@@ -69,14 +69,15 @@ def say_error(error: RagstoneError) -> None:
 
 
 def say(label: str, text: str) -> None:
-    """A labelled line on standard error, harmless to the terminal and as long as it is."""
+    """A labelled line on standard error, harmless to the terminal, and broken between words where that is one."""
     from rich.text import Text  # noqa: PLC0415 - loaded when there is something to say
 
     from ragstone.report.terminal.screen import screen  # noqa: PLC0415 - as above
     from ragstone.report.terminal.text import flat  # noqa: PLC0415 - as above
 
     style = "wrong" if label == "error" else "quiet"
-    screen(stderr=True).print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=True)
+    console = screen(stderr=True)
+    console.print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=not console.is_terminal)
 
 
 def say_unseen(count: int) -> None:
