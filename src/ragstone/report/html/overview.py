@@ -13,6 +13,7 @@ from ragstone import __version__, metrics
 from ragstone.report.html.rows import STATUSES, Row
 from ragstone.report.html.sentence import sentence, worst_group
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.cascades import answered, saved, sureness
 from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.outcome import judged_by, judges_of, lead, quotes_said, ranked_by
@@ -163,6 +164,9 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> l
             )
         if bill["failed"]:
             facts.append(Fact("Failed", plural(bill["failed"], "call")))
+    for step, found in summary.get("cascade", {}).items():
+        facts.append(Fact("Cascade", f"{step}: {answered(found)}", sureness(found)))
+        facts.append(Fact("Saved", saved(found)))
     if "seconds" in summary:
         facts.append(Fact("Time", duration(summary["seconds"])))
     if readings is not None and readings.replies:

@@ -5,6 +5,7 @@
  * @typedef {object} Entry a unit with one metric's verdict on it
  * @property {any} unit @property {any} verdict @property {Kind} kind @property {Quote[]} quotes
  * @property {{start: number, end: number}[]} spans where it stands in the response
+ * @property {string[]} special what a traced sentence rests on that is no sentence of the contexts
  * @typedef {{metric: string, entries: Entry[], of: string}} Layer
  */
 
@@ -76,7 +77,7 @@ class Case {
         : unit.start === undefined || unit.level === 'response'
           ? []
           : [{ start: unit.start, end: unit.end }];
-      return { unit, verdict, kind: kindOf(verdict), quotes, spans };
+      return { unit, verdict, kind: kindOf(verdict), quotes, spans, special: rows[place]?.special || [] };
     });
   }
 

@@ -23,7 +23,7 @@ function addRows(block) {
   for (const line of block.set_aside) table.setAside.add(before + line);
   for (const kind of /** @type {const} */ (['values', 'statuses', 'fields'])) {
     for (const [name, column] of Object.entries(block[kind]))
-      append(/** @type {any} */ ((table[kind])[name] ||= []), /** @type {any} */ (column));
+      append(/** @type {any} */ (table[kind][name] ||= []), /** @type {any} */ (column));
   }
   block.position.forEach((/** @type {number} */ position, /** @type {number} */ line) =>
     table.lines.set(position, before + line),

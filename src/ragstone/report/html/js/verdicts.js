@@ -93,12 +93,14 @@ function scaled(verdict) {
 function whyOf(record, entry, several) {
   const reason = entry.verdict.failure || entry.verdict.reason;
   const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
-  if (!reason && !quotes.length) return null;
+  const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
+  if (!reason && !quotes.length && !special) return null;
   return el(
     'div',
     { class: 'because' },
     several ? el('span', { class: 'note' }, named(entry.metric)) : null,
     reason ? el('p', null, entry.verdict.failure ? 'Unjudged: ' : '', foreign(reason)) : null,
+    special ? el('p', { class: 'note' }, foreign(special)) : null,
     quotes,
   );
 }
