@@ -156,11 +156,11 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> l
         facts.append(Fact("Cost", dollars(paid["dollars"]) if bill["sent"] else "nothing", told))
         if summary.get("estimate"):
             facts.append(Fact("Estimated", held_said(summary["estimate"], Look())))
-        answered = bill["sent"] + bill["replayed"]
-        if answered:
-            share = percent(bill["replayed"] / answered, answered)
+        replies = bill["sent"] + bill["replayed"]
+        if replies:
+            share = percent(bill["replayed"] / replies, replies)
             facts.append(
-                Fact("Cache", f"{share} of {plural(answered, 'reply', 'replies')}", "were in the store already")
+                Fact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were in the store already")
             )
         if bill["failed"]:
             facts.append(Fact("Failed", plural(bill["failed"], "call")))
