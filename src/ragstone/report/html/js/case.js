@@ -141,7 +141,7 @@ function scoreLine(record) {
     (metric.startsWith('trace.') ? 'trace' : metric.startsWith('nugget_recall') ? 'bank' : 'scores');
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ score) => !score.verdicts_in)
+    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === TRACE || metric === RECALL)
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl',
@@ -156,7 +156,10 @@ function scoreLine(record) {
           null,
           el(
             'a',
-            { href: address({ tab: tabFor(score.metric), layer: '' }), class: 'figure' },
+            {
+              href: address({ tab: tabFor(score.metric), layer: '' }),
+              class: score.value === null ? 'figure state' : 'figure',
+            },
             score.value === null ? STATUS[score.status] : percent(score.value),
           ),
           score.value === null ? null : thinBar(score.value),
@@ -219,7 +222,11 @@ function tabsOf(record, lights) {
       layer: TRACE,
       body: () => traceView(record, lights),
     },
-    record.document.methods && { name: 'methods', title: 'Plain and nuggetized', body: () => methodsTable(record) },
+    Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
+      name: 'methods',
+      title: 'Plain and nuggetized',
+      body: () => methodsTable(record),
+    },
     panels > 0 && { name: 'panel', title: 'Panel', body: () => panelView(record, lights) },
     { name: 'scores', title: 'Scores', size: record.document.scores.length, body: () => scoresTable(record, lights) },
     { name: 'calls', title: 'Raw calls', size: record.document.calls.length, body: () => callsView(record) },

@@ -21,7 +21,7 @@ function groupsBody(all, open) {
     return el(
       'p',
       { class: 'empty' },
-      'The records carry no field that groups them. Any further field of a record, such as a topic, a source or a system\u2019s name, would be offered here.',
+      'No further field puts the records into groups of two or more. A topic, a source or a system\u2019s name would be offered here.',
     );
   }
   if (!table.complete)

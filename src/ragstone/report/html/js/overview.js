@@ -143,7 +143,11 @@ const COLUMNS = {
   'trace.completeness': 'relevant sentences that are used',
   'trace.average': 'mean of the four measures',
   'nugget_recall.strict_vital': 'vital nuggets that the response holds in full',
-  'nugget_recall.vital': 'vital nuggets that the response holds, partly counting half',
+  'nugget_recall.vital': 'vital nuggets that the response holds, in part counting half',
+  'nugget_recall.strict_all': 'nuggets that the response holds in full',
+  'nugget_recall.all': 'nuggets that the response holds, in part counting half',
+  'nugget_recall.weighted_strict': 'nuggets held in full, okay ones counting half',
+  'nugget_recall.weighted': 'nuggets held, okay ones and parts counting half',
 };
 
 /** What is said of so many records. @type {Record<string, string>} */
