@@ -28,6 +28,9 @@ NEEDED = (
     "prompts/LOCK",
     "judges/embedded/model.json",
     "judges/embedded/band.json",
+    "report/html/page.html",
+    "report/html/page.css",
+    "report/html/js/main.js",
 )
 
 
@@ -114,6 +117,9 @@ def check_use(commands: Path, place: Path) -> int:
         raise WrongError(f"{summary['records']} records weighed of {expected}")
     if not summary["metrics"] or not all(metric["scored"] for metric in summary["metrics"].values()):
         raise WrongError(f"nothing is scored: {json.dumps(summary['metrics'])[:500]}")
+    page = (place / "out" / "report.html").read_bytes()
+    if not page.endswith(b"</html>\n"):
+        raise WrongError("no whole report.html")
     return expected
 
 

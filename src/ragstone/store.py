@@ -288,10 +288,10 @@ class Store:
         row = self._row(query, (number,))
         return None if row is None else self._run_row(row)
 
-    def results(self, run: int) -> Iterator[ResultRow]:
-        """The results of a run in the order of the input, one at a time."""
-        query = "SELECT position, record, document FROM results WHERE run = ? ORDER BY position"
-        for position, record, document in self._rows(query, (run,)):
+    def results(self, run: int, after: int = 0, until: int = sys.maxsize) -> Iterator[ResultRow]:
+        """The results of a run in the order of the input, one at a time; also those between two places alone."""
+        query = "SELECT position, record, document FROM results WHERE run = ? AND position > ? AND position <= ?"
+        for position, record, document in self._rows(f"{query} ORDER BY position", (run, after, until)):
             yield ResultRow(position, record, self._unpacked(document))
 
     def latest_results(self, most: int) -> Iterator[ResultRow]:
@@ -320,6 +320,11 @@ class Store:
         """How many records of a run have a result, set-aside ones included."""
         ((number,),) = self._rows("SELECT count(*) FROM results WHERE run = ?", (run,))
         return int(number)
+
+    def last_place(self, run: int) -> int:
+        """The last place in the input that has a result; 0 where none has."""
+        ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
+        return place or 0
 
     def set_aside(self, run: int) -> int:
         """How many records of a run could not be read: they have a result and no scores."""

@@ -28,6 +28,7 @@ from ragstone.prompts.check import SCALES, problems, samples
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import KEYS
 from ragstone.questions import TASKS
+from ragstone.report.html.live import Live
 from ragstone.testing import FakeServer
 
 KEY = "OPENAI_API_KEY"
@@ -68,7 +69,13 @@ def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("RAGSTONE_CONFIG", "RAGSTONE_STORE", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Live, "serve_forever", interrupted)
     return Reader(server)
+
+
+def interrupted(_: Live) -> None:
+    """A reader who presses Ctrl-C as soon as a page is served."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))

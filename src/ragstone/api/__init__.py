@@ -22,6 +22,7 @@ from ragstone.api.nuggets import (
     score_nuggets,
 )
 from ragstone.api.options import Options, Progress
+from ragstone.api.pages import serving, write_report
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
 from ragstone.api.stored import export_run, open_run, open_store, write_config
 
@@ -55,7 +56,9 @@ __all__ = [
     "prune_cache",
     "run",
     "score_nuggets",
+    "serving",
     "validate",
     "weigh",
     "write_config",
+    "write_report",
 ]

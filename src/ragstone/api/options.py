@@ -40,9 +40,10 @@ class Options:
     is sure to err at most as often as ``cascade_error``, B the rest. A judge may also be an object;
     alone it answers every step, and its name may stand wherever a name may. ``parameters`` maps a metric
     to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
-    ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
-    not say so in ``meta.generator``; a judge that is the same model is warned of. ``on_start`` is shown the
-    progress when the first call is about to be made, ``on_result`` each line of results.jsonl when it is there.
+    ``cases`` adds a file a record, ``report`` the page report.html. ``generator`` is the model that wrote the
+    responses, where the records do not say so in ``meta.generator``; a judge that is the same model is warned of.
+    ``on_start`` is shown the progress when the first call is about to be made, ``on_result`` each line of
+    results.jsonl when it is there.
     ``nuggets`` is a bank of nuggets by topic, which goes before the records' own. ``prompts`` are styles, for all
     steps (``short_cot``) or one (``assign=optimized``), and files of the user's own (``support=mine.md``); ``format``
     is how labels are to be given; ``structured`` (auto, schema, off) whether a JSON schema is sent along.
@@ -74,6 +75,7 @@ class Options:
     config: Path | str | None = None
     out: Path | str | None = None
     cases: bool = False
+    report: bool = True
     nuggets: Path | str | None = None
     prompts: Sequence[str] | None = None
     format: str | None = None

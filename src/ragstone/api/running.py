@@ -18,6 +18,7 @@ from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
+from ragstone.api.pages import write_report
 from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
 from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
@@ -30,7 +31,7 @@ from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.cascades import Cascades
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
-from ragstone.report.files import Folder
+from ragstone.report.files import REPORT, Folder
 from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
@@ -193,7 +194,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
                 counted |= _cascaded(cascades, plan, prices, estimated)
-                _close(store, plan, status, progress, folder, counted, estimated)
+                _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
     return find_run(store, number)
 
 
@@ -241,6 +242,8 @@ def _close(
     folder: Folder | None,
     counted: Mapping[str, Any],
     estimated: Estimate | None,
+    *,
+    report: bool,
 ) -> None:
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
@@ -265,6 +268,8 @@ def _close(
             **({"estimate": held} if held is not None else {}),
         }
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
+        if report:
+            write_report(Run(store, row), folder.path / REPORT)
 
 
 def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:

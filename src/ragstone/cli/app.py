@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import cache_commands, nugget_commands, prompt_commands, release_commands
+from ragstone.cli import cache_commands, nugget_commands, page_commands, prompt_commands, release_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
@@ -39,6 +39,7 @@ from ragstone.cli.options import (
     Quiet,
     Refresh,
     Repeat,
+    Report,
     Rpm,
     Sets,
     StorePath,
@@ -124,6 +125,7 @@ def run(
     tpm: Tpm = None,
     out: OutFolder = None,
     cases: Cases = False,
+    report: Report = True,
     name: Name = "",
     generator: Generator = "",
     repeat: Repeat = None,
@@ -145,7 +147,7 @@ def run(
 
     weighing.run(
         file,
-        weighing.Wanted(out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json),
+        weighing.Wanted(out=out, cases=cases, report=report, store=store, config=config, quiet=quiet, as_json=as_json),
         sets=sets or [],
         fields=fields or [],
         metrics=metrics,
@@ -276,6 +278,7 @@ def compare_methods(
     tpm: Tpm = None,
     out: OutFolder = None,
     cases: Cases = False,
+    report: Report = True,
     name: Name = "",
     generator: Generator = "",
     repeat: Repeat = None,
@@ -298,7 +301,14 @@ def compare_methods(
     weighing.compare_methods(
         file,
         weighing.Wanted(
-            out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run
+            out=out,
+            cases=cases,
+            report=report,
+            store=store,
+            config=config,
+            quiet=quiet,
+            as_json=as_json,
+            dry_run=dry_run,
         ),
         sets=sets or [],
         fields=fields or [],
@@ -382,6 +392,10 @@ def show(
     from ragstone.cli import reading  # noqa: PLC0415 - see the module
 
     reading.show_run(which, record, full=full, store=store, as_json=as_json)
+
+
+app.command(epilog=page_commands.OF_REPORT)(page_commands.report)
+app.command(epilog=page_commands.OF_VIEW)(page_commands.view)
 
 
 @app.command(

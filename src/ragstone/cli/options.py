@@ -100,12 +100,16 @@ Bank: TypeAlias = Annotated[
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),
 ]
 OutFolder: TypeAlias = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="DIR", help="A folder for the results, the summary, the run.")
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="A folder for the results, the summary, the run, the report."),
 ]
 OutFile: TypeAlias = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Where the lines go; else to standard output.")
 ]
 Cases: TypeAlias = Annotated[bool, typer.Option("--cases", help="With -o: also a file for each record.")]
+Report: TypeAlias = Annotated[
+    bool, typer.Option("--report/--no-report", help="With -o: also report.html, the run as a page.", show_default=False)
+]
 Name: TypeAlias = Annotated[str, typer.Option("--name", help="A name for the run; the input's unless given.")]
 Generator: TypeAlias = Annotated[
     str,

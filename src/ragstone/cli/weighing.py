@@ -32,6 +32,7 @@ class Wanted:
 
     out: Path | None = None
     cases: bool = False
+    report: bool = True
     store: Path | None = None
     config: Path | None = None
     quiet: bool = False
@@ -104,8 +105,9 @@ def weighed(
     """Do the work while it is drawn; an interrupt says what is kept (``kept`` where lines are), and leaves with 130."""
     drawn = Drawn(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(
-        out=wanted.out, cases=wanted.cases, store=wanted.store, config=wanted.config, on_start=drawn.start, **options
-    )
+        out=wanted.out, cases=wanted.cases, report=wanted.report, store=wanted.store, config=wanted.config,
+        on_start=drawn.start, **options,
+    )  # fmt: skip
     try:
         with drawn.going_on():
             return work(started)
@@ -129,7 +131,8 @@ def _show_interrupted(number: int, wanted: Wanted) -> None:
 def place_of(finished: Run, wanted: Wanted) -> Place:
     """Where the results lie, and what finds them again."""
     elsewhere = wanted.store or (wanted.config and finished.store.path)
-    return Place(str(wanted.out or ""), wanted.cases, ("--store", str(elsewhere)) if elsewhere else ())
+    options = ("--store", str(elsewhere)) if elsewhere else ()
+    return Place(str(wanted.out or ""), wanted.cases, options, report=wanted.report)
 
 
 def leave(finished: Run) -> None:

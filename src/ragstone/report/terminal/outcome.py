@@ -63,6 +63,7 @@ class Place:
     cases: bool = False
     options: Sequence[str] = ()
     lines: str = ""
+    report: bool = False
 
 
 def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
@@ -401,7 +402,8 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
         for label, (why, names) in zip(_first("Left out"), reasons.items(), strict=False)
     ]
     if place.folder:
-        files = "results.jsonl, summary.json, run.json" + (", cases/" if place.cases else "")
+        extra = (", report.html" if place.report else "") + (", cases/" if place.cases else "")
+        files = f"results.jsonl, summary.json, run.json{extra}"
         rows.append(("Files", Text(f"{flat(place.folder)}: {files}", overflow="fold")))
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))

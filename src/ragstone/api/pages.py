@@ -1,0 +1,39 @@
+"""A run as a page: in a file, or from a server on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragstone.errors import ConfigError
+from ragstone.report.html.build import report
+from ragstone.report.html.live import HOST, Live
+from ragstone.report.run import Run
+from ragstone.report.target import whole
+
+
+def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
+    """Write a run as one HTML file that needs nothing else, of at most 50 MB.
+
+    ``calls``: with what was sent to judges and what they replied. What does not fit is left out from its end, raw calls
+    before records and high scores before low ones, and the page says so. ConfigError where the file cannot be written.
+    """
+    target = Path(path)
+    parts = report(run, calls=calls)
+    with whole(target) as file:
+        file.writelines(parts)
+    return target
+
+
+@contextlib.contextmanager
+def serving(run: Run, port: int = 0) -> Iterator[Live]:
+    """A server of the page, not yet serving; ``port`` 0 takes a free one. ConfigError where the port is taken."""
+    try:
+        server = Live(run, port)
+    except OSError as error:
+        raise ConfigError(
+            f"{HOST}:{port}: cannot listen there ({error.strerror}); choose another with --port"
+        ) from error
+    with server:
+        yield server

@@ -1,0 +1,128 @@
+// The calls that a record stands on: what was sent, what came back, how it was read, what it cost.
+
+/** @param {Case} record */
+function callsView(record) {
+  const calls = record.document.calls;
+  if (!calls.length) return el('p', { class: 'empty' }, 'No call was needed for this record.');
+  const cost = record.document.cost;
+  const bodies = calls.map(() => el('div', { class: 'raw' }, el('p', { class: 'soft' }, 'Unpacking\u2026')));
+  rawCalls(record.document.position)
+    .then((raw) =>
+      calls.forEach((/** @type {any} */ call, /** @type {number} */ place) =>
+        refill(bodies[place], rawBody(call, raw ? raw[place] : undefined)),
+      ),
+    )
+    .catch((error) =>
+      bodies.forEach((/** @type {Element} */ body) =>
+        refill(body, el('p', { class: 'empty' }, String(error.message || error))),
+      ),
+    );
+  return el(
+    'div',
+    null,
+    el(
+      'p',
+      { class: 'note' },
+      `${plural(cost.calls, 'call')}${cost.input_tokens || cost.output_tokens ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : ''}, ${dollars(cost.dollars)}. A call that metrics share is here once.`,
+    ),
+    el(
+      'div',
+      { class: 'calls' },
+      calls.map((/** @type {any} */ call, /** @type {number} */ place) =>
+        el(
+          'details',
+          { class: troubled(call) ? 'troubled' : null },
+          el(
+            'summary',
+            null,
+            el('b', null, call.step),
+            el('span', null, foreign(call.judge)),
+            el('span', { class: 'number soft' }, tokensOf(call)),
+            el('span', { class: 'number soft' }, dollars(call.dollars)),
+            el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),
+          ),
+          bodies[place],
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {any} call */
+function troubled(call) {
+  return Boolean(call.error) || (call.reading && call.reading.status !== 'ok');
+}
+
+/** @param {any} call */
+function tokensOf(call) {
+  return call.input_tokens === undefined && call.output_tokens === undefined
+    ? ''
+    : `${count(call.input_tokens || 0)} in, ${count(call.output_tokens || 0)} out`;
+}
+
+/** @param {any} call */
+function howRead(call) {
+  if (call.error) return `failed: ${call.error}`;
+  if (!call.reading) return '';
+  const { read, asked, reader, status, repair } = call.reading;
+  const what =
+    status === 'ok'
+      ? `read as ${reader}, ${read} of ${asked}`
+      : `${status.replaceAll('_', ' ')}, ${read} of ${asked} read`;
+  return repair ? `repair: ${what}` : what;
+}
+
+/** @param {any} call @param {any} raw null where the store no longer has it, undefined where this file does not */
+function rawBody(call, raw) {
+  const told = el(
+    'p',
+    { class: 'note' },
+    foreign([call.maker, `ended: ${call.finish}`, call.reading?.problem].filter(Boolean).join(' \u00b7 ')),
+  );
+  if (raw === undefined) {
+    return [
+      told,
+      el(
+        'p',
+        { class: 'empty' },
+        first.calls_wanted
+          ? 'The raw calls of this run would make this file too large. '
+          : 'This file was made without raw calls. ',
+        'They are in the store: ',
+        el('code', null, `ragstone view ${first.run}`),
+      ),
+    ];
+  }
+  if (raw === null) return [told, el('p', { class: 'empty' }, 'The store no longer has this call.')];
+  const messages = Array.isArray(raw.request?.messages) ? raw.request.messages : null;
+  const { messages: _, ...settings } = messages ? raw.request : { messages: null };
+  return [
+    told,
+    messages
+      ? messages.map((/** @type {any} */ message) =>
+          rawText(
+            `Prompt, ${message.role}`,
+            typeof message.content === 'string' ? message.content : JSON.stringify(message.content, null, 1),
+          ),
+        )
+      : rawText('Asked', JSON.stringify(raw.request, null, 1)),
+    raw.reasoning ? rawText('Reasoning', raw.reasoning) : null,
+    rawText('Reply', pretty(raw.reply)),
+    messages && Object.keys(settings).length ? rawText('Settings', JSON.stringify(settings, null, 1)) : null,
+  ];
+}
+
+/** @param {string} title @param {string} text */
+function rawText(title, text) {
+  return el('div', null, el('h4', null, title), el('pre', { tabindex: 0, dir: 'auto' }, text));
+}
+
+/** JSON that is one line is easier to read on several. @param {string} text */
+function pretty(text) {
+  if (text.includes('\n') || !/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 1);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,303 @@
+// One record: question and response on the left, passages on the right, everything else in tabs below.
+
+/** @typedef {{name: string, title: string, size?: number, layer?: string, body: () => Child | Child[]}} Tab */
+
+/** @param {any} found what the source has of the record, or null */
+function caseView(found) {
+  const line = table.lines.get(now.record);
+  const order = matching(now);
+  const at = line === undefined ? -1 : order.indexOf(line);
+  const box = el('article', { class: 'case', 'aria-labelledby': 'record-title' });
+  if (!found) return filled(box, null, [caseHead(null, order, at), notHere()]);
+  if (found.set_aside !== undefined) {
+    return filled(box, null, [
+      caseHead(found, order, at),
+      el(
+        'div',
+        { class: 'empty' },
+        el('h2', null, 'This record could not be read'),
+        el('p', { class: 'prose' }, foreign(found.set_aside)),
+      ),
+    ]);
+  }
+  const record = new Case(found);
+  const lights = new Lights();
+  const tabs = tabsOf(record, lights);
+  const tab = tabs.find((one) => one.name === now.tab) || tabs[0];
+  const layer =
+    record.layers.find((one) => one.metric === now.layer) ||
+    record.layers.find((one) => one.metric === tab.layer) ||
+    record.layers[0];
+  return filled(box, null, [
+    caseHead(found, order, at),
+    scoreLine(record),
+    el(
+      'div',
+      { class: 'columns' },
+      el(
+        'div',
+        { class: 'column left' },
+        el('h2', null, 'Question'),
+        el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span', { class: 'empty' }, 'none')),
+        el('div', { class: 'head' }, el('h2', null, 'Response'), layerChoice(record, layer)),
+        responseText(record, layer, lights),
+        layer ? legend(layer) : null,
+        found.reference
+          ? [el('h2', null, 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)]
+          : null,
+      ),
+      el(
+        'div',
+        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': 'Contexts' },
+        el('h2', null, 'Contexts ', el('span', { class: 'number soft' }, found.contexts.length)),
+        passagesView(record, layer, lights),
+      ),
+    ),
+    tabsView(tabs, tab),
+    aboutRecord(found),
+  ]);
+}
+
+/** @param {any} found @param {number[]} order @param {number} at */
+function caseHead(found, order, at) {
+  const step = (/** @type {number} */ place, /** @type {string} */ words, /** @type {string} */ key) => {
+    const line = order[place];
+    return line === undefined
+      ? el('span', { class: 'soft' }, words)
+      : el(
+          'a',
+          {
+            href: address({ record: table.position[line] }),
+            id: `step-${key}`,
+            'aria-keyshortcuts': key,
+            title: `key ${key}`,
+          },
+          words,
+        );
+  };
+  const id = found ? found.id : (table.id[table.lines.get(now.record) ?? -1] ?? `#${now.record}`);
+  return el(
+    'header',
+    { class: 'case-head' },
+    el(
+      'nav',
+      { 'aria-label': 'Records' },
+      el(
+        'a',
+        { href: address({ record: 0, tab: '', layer: '' }), id: 'back', title: 'key Escape' },
+        '\u2190 All records',
+      ),
+      el(
+        'span',
+        { class: 'steps' },
+        step(at - 1, 'Previous', 'k'),
+        at >= 0
+          ? el(
+              'span',
+              { class: 'number soft' },
+              `${count(at + 1)} of ${count(order.length)}${filtered(now) ? ' shown' : ''}`,
+            )
+          : null,
+        step(at + 1, 'Next', 'j'),
+      ),
+    ),
+    el('h1', { id: 'record-title', tabindex: -1 }, foreign(id)),
+  );
+}
+
+/** When all lines are there: which records stand before and after the one that is open. */
+function redrawHead() {
+  const head = document.querySelector('.case-head');
+  const order = matching(now);
+  const id = head?.querySelector('h1')?.textContent;
+  if (head) head.replaceWith(caseHead(id ? { id } : null, order, order.indexOf(table.lines.get(now.record) ?? -1)));
+}
+
+function notHere() {
+  if (now.record > first.records)
+    return el(
+      'p',
+      { class: 'empty' },
+      `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`,
+    );
+  return el(
+    'p',
+    { class: 'empty' },
+    'Not all records fit into this file, and this is one of the better ones that were left out. The store has it: ',
+    el('code', null, `ragstone view ${first.run}`),
+    '.',
+  );
+}
+
+/** The values of a record, each leading to what it stands on. @param {Case} record */
+function scoreLine(record) {
+  const tabs = {
+    claims: ['grounding', 'claim_relevance'],
+    sentences: ['groundedness'],
+    nuggets: ['nugget_groundedness', 'nugget_relevance'],
+  };
+  const tabFor = (/** @type {string} */ metric) =>
+    Object.entries(tabs).find(([, metrics]) => metrics.includes(metric))?.[0] ||
+    (metric.startsWith('trace.') ? 'trace' : metric.startsWith('nugget_recall') ? 'bank' : 'scores');
+  const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
+  const scores = record.document.scores
+    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === TRACE || metric === RECALL)
+    .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
+  return el(
+    'dl',
+    { class: 'score-line' },
+    scores.map((/** @type {any} */ score) =>
+      el(
+        'div',
+        null,
+        el('dt', null, named(score.metric)),
+        el(
+          'dd',
+          null,
+          el(
+            'a',
+            {
+              href: address({ tab: tabFor(score.metric), layer: '' }),
+              class: score.value === null ? 'figure state' : 'figure',
+            },
+            score.value === null ? STATUS[score.status] : percent(score.value),
+          ),
+          score.value === null ? null : thinBar(score.value),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Case} record @param {Layer | undefined} layer */
+function layerChoice(record, layer) {
+  if (!layer) return null;
+  const said = (/** @type {Layer} */ one) => `${one.of} by ${spoken(one.metric)}`;
+  if (record.layers.length === 1) return el('span', { class: 'soft' }, said(layer));
+  return choice(
+    'Underlined',
+    record.layers.map((one) => [one.metric, said(one)]),
+    layer.metric,
+    (metric) => slide({ layer: metric }),
+  );
+}
+
+/** @param {Case} record @param {Lights} lights @returns {Tab[]} */
+function tabsOf(record, lights) {
+  const trace = record.scores.get(TRACE);
+  const panels = panelMetrics(record).length;
+  /** @type {(Tab | false | null | undefined | '')[]} */
+  const tabs = [
+    (record.has('grounding') || record.has('claim_relevance')) && {
+      name: 'claims',
+      title: 'Claims',
+      size: Math.max(record.of('grounding').length, record.of('claim_relevance').length),
+      layer: record.has('grounding') ? 'grounding' : 'claim_relevance',
+      body: () => unitTable(record, ['grounding', 'claim_relevance'], lights, 'Claim'),
+    },
+    record.has('groundedness') && {
+      name: 'sentences',
+      title: 'Sentences',
+      size: record.of('groundedness').length,
+      layer: 'groundedness',
+      body: () => unitTable(record, ['groundedness'], lights, 'Sentence'),
+    },
+    (record.has('nugget_groundedness') || record.has('nugget_relevance')) && {
+      name: 'nuggets',
+      title: 'Nuggets',
+      size: Math.max(record.of('nugget_groundedness').length, record.of('nugget_relevance').length),
+      layer: record.has('nugget_groundedness') ? 'nugget_groundedness' : 'nugget_relevance',
+      body: () => unitTable(record, ['nugget_groundedness', 'nugget_relevance'], lights, 'Nugget of the response'),
+    },
+    record.has(RECALL) && {
+      name: 'bank',
+      title: 'Nugget bank',
+      size: record.of(RECALL).length,
+      layer: RECALL,
+      body: () => unitTable(record, [RECALL], lights, 'Nugget of the bank'),
+    },
+    trace?.detail?.response && {
+      name: 'trace',
+      title: 'TRACe map',
+      layer: TRACE,
+      body: () => traceView(record, lights),
+    },
+    Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
+      name: 'methods',
+      title: 'Plain and nuggetized',
+      body: () => methodsTable(record),
+    },
+    panels > 0 && { name: 'panel', title: 'Panel', body: () => panelView(record, lights) },
+    { name: 'scores', title: 'Scores', size: record.document.scores.length, body: () => scoresTable(record, lights) },
+    { name: 'calls', title: 'Raw calls', size: record.document.calls.length, body: () => callsView(record) },
+  ];
+  return /** @type {Tab[]} */ (tabs.filter(Boolean));
+}
+
+/** @param {Tab[]} tabs @param {Tab} chosen */
+function tabsView(tabs, chosen) {
+  const list = el(
+    'div',
+    { class: 'tabs', role: 'tablist', 'aria-label': 'What this record\u2019s scores stand on' },
+    tabs.map((tab) =>
+      el(
+        'button',
+        {
+          role: 'tab',
+          id: `tab-${tab.name}`,
+          'aria-selected': tab === chosen ? 'true' : 'false',
+          'aria-controls': 'panel',
+          tabindex: tab === chosen ? 0 : -1,
+          on: { click: () => slide({ tab: tab.name, layer: '' }) },
+        },
+        tab.title,
+        tab.size === undefined ? null : el('span', { class: 'number soft' }, ` ${tab.size}`),
+      ),
+    ),
+  );
+  list.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+    const at = tabs.indexOf(chosen);
+    const next = {
+      ArrowRight: (at + 1) % tabs.length,
+      ArrowLeft: (at + tabs.length - 1) % tabs.length,
+      Home: 0,
+      End: tabs.length - 1,
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    slide({ tab: tabs[next].name, layer: '' });
+    document.getElementById(`tab-${tabs[next].name}`)?.focus();
+  });
+  return el(
+    'div',
+    { class: 'tabbed' },
+    list,
+    el(
+      'div',
+      { class: 'tab-panel', role: 'tabpanel', id: 'panel', 'aria-labelledby': `tab-${chosen.name}`, tabindex: 0 },
+      chosen.body(),
+    ),
+  );
+}
+
+/** @param {any} found */
+function aboutRecord(found) {
+  const meta = Object.entries(found.meta || {});
+  const rows = [
+    ['Place', `${count(found.position)} of ${count(first.records)}, ${found.where}`],
+    ...(found.topic ? [['Topic', found.topic]] : []),
+    ...(found.notes || []).map((/** @type {string} */ note) => ['Note', note]),
+    ...meta.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  ];
+  return el(
+    'details',
+    { class: 'meta', open: meta.length > 0 && meta.length <= 4 },
+    el('summary', null, 'About this record'),
+    el(
+      'dl',
+      null,
+      rows.flatMap(([name, value]) => [el('dt', null, foreign(name)), el('dd', null, foreign(value))]),
+    ),
+  );
+}

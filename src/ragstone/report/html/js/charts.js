@@ -1,0 +1,59 @@
+// The drawings: a scale from 0 to 1 with its distribution, a mean with its interval, dots in rows.
+
+const STRIP = { width: 240, bins: 34, height: 62 };
+
+/**
+ * A distribution in twenty bins over the mean and its interval, on one scale.
+ * @param {any} metric @param {(bin: number) => void} open what a click on a bin does; the filters do the same by keyboard
+ */
+function strip(metric, open) {
+  const most = Math.max(1, ...metric.bins);
+  const wide = STRIP.width / metric.bins.length;
+  const base = STRIP.bins + 4;
+  const bars = metric.bins.map((/** @type {number} */ size, /** @type {number} */ bin) => {
+    if (!size) return null;
+    const tall = Math.max(1.5, (STRIP.bins * size) / most);
+    return draw(
+      'g',
+      { class: 'bin', on: { click: () => open(bin) } },
+      draw('title', null, `${between(bin / 20, (bin + 1) / 20)}${NBSP}%: ${plural(size, 'record')}`),
+      draw('rect', { x: bin * wide, y: 0, width: wide, height: base, class: 'reach' }),
+      draw('rect', { x: bin * wide + 0.75, y: base - tall, width: wide - 1.5, height: tall }),
+    );
+  });
+  return draw(
+    'svg',
+    {
+      class: 'strip',
+      viewBox: `-5 0 ${STRIP.width + 10} ${STRIP.height}`,
+      role: 'img',
+      'aria-label': stripInWords(metric),
+    },
+    bars,
+    draw('line', { x1: 0, x2: STRIP.width, y1: base + 0.5, y2: base + 0.5, class: 'axis' }),
+    metric.mean === null ? null : whisker(metric.mean, metric.interval, STRIP.width, base + 10),
+    draw('text', { x: 0, y: STRIP.height - 1, class: 'tick' }, '0'),
+    draw('text', { x: STRIP.width, y: STRIP.height - 1, class: 'tick', 'text-anchor': 'end' }, '100'),
+  );
+}
+
+/** @param {any} metric */
+function stripInWords(metric) {
+  const low = metric.bins.slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
+  return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} from there on`;
+}
+
+/** @param {number} mean @param {[number, number] | null} interval @param {number} width @param {number} y @param {string} [kind] */
+function whisker(mean, interval, width, y, kind = '') {
+  return draw(
+    'g',
+    { class: `whisker ${kind}` },
+    interval && draw('line', { x1: interval[0] * width, x2: interval[1] * width, y1: y, y2: y }),
+    draw('circle', { cx: mean * width, cy: y, r: 4 }),
+  );
+}
+
+/** A thin bar from 0 to a value, behind a number. @param {number} value */
+function thinBar(value) {
+  return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
+}

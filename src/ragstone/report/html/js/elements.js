@@ -1,0 +1,63 @@
+// Elements and their texts. Whatever comes from a record becomes a text node: nothing is ever read as markup, and no
+// link leads out of the page.
+
+/**
+ * @typedef {Node | string | number | null | undefined | false | any[]} Child
+ * @typedef {Record<string, any>} Attributes `on` maps events to listeners, `css` properties to values.
+ */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Make an HTML element. @param {string} name @param {Attributes | null} [attributes] @param {...(Child | Child[])} children */
+function el(name, attributes, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** Make an SVG element. @param {string} name @param {Attributes | null} [attributes] @param {...(Child | Child[])} children */
+function draw(name, attributes, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+/** @param {any} element @param {Attributes | null | undefined} attributes @param {(Child | Child[])[]} children */
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === 'on') for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === 'css')
+      for (const [property, given] of Object.entries(value)) element.style.setProperty(property, given);
+    else if (name.startsWith('on') || name === 'style') throw new Error(`no attribute ${name}`);
+    else if (name === 'href' && !String(value).startsWith('#')) throw new Error('links stay in the page');
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false)
+      element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+/** Text of a record, in a direction of its own so that it cannot turn what stands around it. @param {any} text @param {Attributes} [attributes] */
+function foreign(text, attributes) {
+  return el('bdi', attributes, String(text ?? ''));
+}
+
+/** Words that are read aloud and not seen. @param {string} text */
+function unseen(text) {
+  return el('span', { class: 'unseen' }, text);
+}
+
+/** Give an element other children. @param {Element} element @param {...(Child | Child[])} children */
+function refill(element, ...children) {
+  element.replaceChildren();
+  return filled(element, null, children);
+}
+
+/** A drop-down list. @param {string} label @param {[string, string][]} choices value and text @param {string} chosen @param {(value: string) => void} then */
+function choice(label, choices, chosen, then) {
+  const select = el(
+    'select',
+    { id: `choose-${label.toLowerCase()}`, on: { change: () => then(select.value) } },
+    choices.map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
+  );
+  return el('label', { class: 'choice' }, el('span', null, label), select);
+}

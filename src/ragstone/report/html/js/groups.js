@@ -1,0 +1,148 @@
+// Where it hurts, by group: a dot and a whisker for each value of a field, the worst on top.
+
+const SHOWN = 14;
+
+/** @param {boolean} [all] every group, however many there are */
+function groupsView(all = false) {
+  const box = el('section', { class: first.fields.length ? 'groups' : 'groups screen', 'aria-labelledby': 'groups' });
+  const fill = (/** @type {boolean} */ open) =>
+    refill(
+      box,
+      el('h3', { id: 'groups' }, 'By group'),
+      groupsBody(open, () => fill(true)),
+    );
+  fill(all);
+  return box;
+}
+
+/** @param {boolean} all @param {() => void} open */
+function groupsBody(all, open) {
+  if (!first.fields.length) {
+    return el(
+      'p',
+      { class: 'empty' },
+      'No further field puts the records into groups of two or more. A topic, a source or a system\u2019s name would be offered here.',
+    );
+  }
+  if (!table.complete)
+    return el('p', { class: 'empty' }, `Reading\u2026 ${count(table.position.length)} of ${count(first.records)}`);
+  const whole = first.metrics.find((/** @type {any} */ metric) => metric.name === now.of);
+  const { groups, alone } = groupsKept(now.by, now.of);
+  const shown = all ? groups : groups.slice(0, SHOWN);
+  return [
+    el(
+      'div',
+      { class: 'choices' },
+      choice(
+        'Field',
+        first.fields.map((/** @type {string} */ name) => [name, name]),
+        now.by,
+        (by) => slide({ by }),
+      ),
+      metricChoice('Metric', now.of, (of) => slide({ of })),
+    ),
+    groups.length
+      ? el(
+          'ol',
+          { class: 'rows' },
+          shown.map((group) => groupRow(group, whole)),
+          scaleRow(),
+        )
+      : el('p', { class: 'empty' }, 'No record of any group has a value for this metric.'),
+    el(
+      'p',
+      { class: 'note' },
+      `Means with 95 % intervals; the line is the mean of all.${shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : ''}`,
+      alone ? ` ${plural(alone, 'record')} without this field or a value ${alone === 1 ? 'is' : 'are'} left out.` : '',
+    ),
+    groups.length > shown.length
+      ? el('button', { class: 'quiet', on: { click: open } }, `Show all ${count(groups.length)} groups`)
+      : null,
+  ];
+}
+
+/** @param {string} label @param {string} chosen @param {(value: string) => void} then */
+function metricChoice(label, chosen, then) {
+  const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
+  return choice(
+    label,
+    scored.map((/** @type {any} */ metric) => [metric.name, named(metric.name)]),
+    chosen,
+    then,
+  );
+}
+
+/** @type {{key: string, found: any}} what was counted last: intervals are drawn anew for every letter of a search */
+let counted = { key: '', found: null };
+
+/** @param {string} field @param {string} metric @returns {ReturnType<typeof groupsOf>} */
+function groupsKept(field, metric) {
+  const key = `${field}\n${metric}`;
+  if (counted.key !== key) counted = { key, found: groupsOf(field, metric) };
+  return counted.found;
+}
+
+/** The groups of a field, the lowest mean first, and how many records are in none. @param {string} field @param {string} metric */
+function groupsOf(field, metric) {
+  /** @type {Map<string, number[]>} */
+  const values = new Map();
+  let alone = 0;
+  const column = table.values[metric] || [];
+  (table.fields[field] || []).forEach((name, line) => {
+    const value = column[line];
+    if (name === null || typeof value !== 'number') alone++;
+    else if (values.has(name)) /** @type {number[]} */ (values.get(name)).push(value);
+    else values.set(name, [value]);
+  });
+  const mean = first.metrics.find((/** @type {any} */ one) => one.name === metric)?.mean ?? 0;
+  const groups = [...values].map(([name, of]) => {
+    const found = meanInterval(of);
+    return { name, ...found, below: found.known && found.high < mean };
+  });
+  return { groups: groups.sort((a, b) => a.mean - b.mean || b.count - a.count), alone };
+}
+
+/** @param {any} group @param {any} whole */
+function groupRow(group, whole) {
+  const chosen = now.field === now.by && now.value === group.name;
+  const to = chosen ? { field: '', value: '', page: 1 } : { field: now.by, value: group.name, page: 1 };
+  const interval = group.known ? ` (${between(group.low, group.high, group.count)})` : '';
+  return el(
+    'li',
+    { class: group.below ? 'below' : null },
+    el(
+      'a',
+      { href: address(to), 'aria-current': chosen ? 'true' : null },
+      el('span', { class: 'name' }, foreign(group.name)),
+      el(
+        'span',
+        { class: 'plot', 'aria-hidden': 'true' },
+        el('span', { class: 'all', css: { left: `${whole.mean * 100}%` } }),
+        group.known
+          ? el('span', {
+              class: 'reach',
+              css: { left: `${group.low * 100}%`, width: `${(group.high - group.low) * 100}%` },
+            })
+          : null,
+        el('span', { class: 'dot', css: { left: `${group.mean * 100}%` } }),
+      ),
+      el('span', { class: 'number' }, percent(group.mean, group.count), el('span', { class: 'soft' }, interval)),
+      el('span', { class: 'number soft size' }, unseen('of '), count(group.count), unseen(' records')),
+    ),
+  );
+}
+
+function scaleRow() {
+  return el(
+    'li',
+    { class: 'scale', 'aria-hidden': 'true' },
+    el('span', { class: 'name' }),
+    el(
+      'span',
+      { class: 'plot' },
+      [0, 25, 50, 75, 100].map((tick) => el('span', { css: { left: `${tick}%` } }, tick)),
+    ),
+    el('span', { class: 'number' }, '%'),
+    el('span', { class: 'number size' }, 'n'),
+  );
+}

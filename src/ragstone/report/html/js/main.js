@@ -1,0 +1,158 @@
+// The page: what the address asks for is drawn, keys move, the look can be switched.
+
+const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const LOOKS = ['light', 'dark'];
+let drawn = 0;
+
+function topBar() {
+  return el(
+    'header',
+    { class: 'top' },
+    el('button', { class: 'skip', on: { click: showRecords } }, 'Skip to the records'),
+    el('span', { class: 'wordmark' }, 'Ragstone'),
+    el('button', { class: 'look', id: 'look', on: { click: switchLook } }, lookWords()),
+  );
+}
+
+function darkNow() {
+  const set = document.documentElement.dataset.look;
+  return set ? set === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+function lookWords() {
+  return darkNow() ? 'Light' : 'Dark';
+}
+
+function switchLook() {
+  document.documentElement.dataset.look = LOOKS[darkNow() ? 0 : 1];
+  /** @type {HTMLElement} */ (document.getElementById('look')).textContent = lookWords();
+}
+
+const parts = { first: el('div'), hurts: el('div'), every: el('div') };
+const overview = el('main', { class: 'sheet' }, parts.first, parts.hurts, recordsBox, parts.every);
+
+/** The overview: the first screen, where it hurts, the records; and for paper the worst of them. */
+function drawOverview() {
+  refill(parts.first, overviewView(showRecords));
+  refill(parts.hurts, first.records ? whereItHurts() : null, worstForPaper(), missingBlock(showRecords));
+  drawRecords();
+  refill(parts.every, everyMetric(showRecords));
+  // The table and its fields are never taken out while somebody types in them.
+  if (!overview.isConnected) refill(page, topBar(), overview);
+}
+
+function whereItHurts() {
+  return el(
+    'section',
+    { class: 'hurts', 'aria-labelledby': 'hurts' },
+    el('h2', { id: 'hurts' }, 'Where it hurts'),
+    el('div', { class: 'pair' }, groupsView(), scatterView()),
+  );
+}
+
+function worstForPaper() {
+  if (!first.worst.length) return null;
+  return el(
+    'section',
+    { class: 'paper' },
+    el('h2', null, `Lowest ${spoken(first.ranked)}`),
+    el(
+      'table',
+      { class: 'plain' },
+      el(
+        'tbody',
+        null,
+        first.worst.map((/** @type {any} */ one) =>
+          el(
+            'tr',
+            null,
+            el('td', { class: 'number' }, percent(one.value)),
+            el(
+              'td',
+              null,
+              el('b', null, foreign(one.id)),
+              el('p', { class: 'written' }, foreign(one.question)),
+              one.unit
+                ? el('p', { class: 'written' }, el('span', { class: 'sign no' }, SIGNS.no), ' ', foreign(one.unit))
+                : null,
+              one.reason ? el('p', { class: 'note' }, foreign(one.reason)) : null,
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Draw what the address asks for. */
+async function render() {
+  const mine = ++drawn;
+  const before = now;
+  now = readState(location.hash);
+  const focused = document.activeElement?.id;
+  if (now.record) {
+    let found = null,
+      trouble = '';
+    try {
+      found = await recordAt(now.record);
+    } catch (error) {
+      trouble = String(/** @type {any} */ (error).message || error);
+    }
+    if (mine !== drawn) return;
+    refill(
+      page,
+      topBar(),
+      el('main', { class: 'sheet' }, trouble ? el('p', { class: 'empty' }, foreign(trouble)) : caseView(found)),
+    );
+    document.title = `${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`;
+    if (before.record !== now.record || drawn === 1) {
+      scrollTo(0, 0);
+      document.getElementById('record-title')?.focus({ preventScroll: true });
+    } else if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    return;
+  }
+  const at = scrollY;
+  drawOverview();
+  document.title = first.name;
+  if (recordsWanted) {
+    recordsWanted = false;
+    recordsBox.scrollIntoView();
+    document.getElementById('records-title')?.focus({ preventScroll: true });
+  } else if (before.record && !now.record) {
+    recordsBox.scrollIntoView();
+    focusRow(before.record);
+  } else {
+    scrollTo(0, at);
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  }
+}
+
+/** Go to the next record shown or the one before, also while one is still being unpacked. @param {number} by */
+function step(by) {
+  const wanted = readState(location.hash);
+  const order = matching(wanted);
+  const line = order[order.indexOf(table.lines.get(wanted.record) ?? -1) + by];
+  if (line !== undefined) location.hash = writeState({ ...wanted, record: table.position[line] });
+}
+
+/** @param {KeyboardEvent} event */
+function keys(event) {
+  const typing = /** @type {HTMLElement} */ (event.target).closest?.('input, select, textarea');
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === 'Escape' && now.record) return go({ record: 0, tab: '', layer: '' });
+  if (typing) return;
+  if (now.record && (event.key === 'j' || event.key === 'k')) step(event.key === 'j' ? 1 : -1);
+  if (!now.record && event.key === '/') {
+    event.preventDefault();
+    search.focus();
+  }
+}
+
+addEventListener('hashchange', render);
+addEventListener('keydown', keys);
+render();
+readRows(() => {
+  if (!now.record) render();
+  else if (table.complete) redrawHead();
+  if (table.complete) performance.mark('rows');
+}).catch((error) => page.prepend(el('p', { class: 'notice' }, foreign(String(error.message || error)))));

@@ -1,0 +1,212 @@
+// One record taken apart: its units with their verdicts and evidence, and where they stand in its texts.
+
+/**
+ * @typedef {{passage: string, start?: number, end?: number, text?: string, verbatim?: boolean}} Quote
+ * @typedef {object} Entry a unit with one metric's verdict on it
+ * @property {any} unit @property {any} verdict @property {Kind} kind @property {Quote[]} quotes
+ * @property {{start: number, end: number}[]} spans where it stands in the response
+ * @property {string[]} special what a traced sentence rests on that is no sentence of the contexts
+ * @typedef {{metric: string, entries: Entry[], of: string}} Layer
+ */
+
+const RESPONSE = 'response';
+const RECALL = 'nugget_recall.all';
+const TRACE = 'trace.adherence';
+
+/** What can be underlined in a response, in the order in which it is offered. */
+const LAYERS = [
+  'grounding',
+  'groundedness',
+  TRACE,
+  'nugget_groundedness',
+  RECALL,
+  'claim_relevance',
+  'nugget_relevance',
+];
+
+/** @type {Record<string, string>} */
+const UNITS = {
+  grounding: 'claims',
+  claim_relevance: 'claims',
+  groundedness: 'sentences',
+  nugget_groundedness: 'nuggets',
+  nugget_relevance: 'nuggets',
+  [RECALL]: 'bank nuggets',
+  [TRACE]: 'sentences',
+};
+
+class Case {
+  /** @param {any} document */
+  constructor(document) {
+    this.document = document;
+    this.units = new Map(document.units.map((/** @type {any} */ unit) => [unit.id, unit]));
+    this.scores = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, score]));
+    this.contexts = new Map(document.contexts.map((/** @type {any} */ context) => [context.id, context]));
+    /** @type {Map<string, Entry[]>} */
+    this.entries = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, this.entriesOf(score)]));
+    /** @type {Layer[]} */
+    this.layers = LAYERS.filter((metric) => this.has(metric)).map((metric) => ({
+      metric,
+      entries: this.of(metric),
+      of: UNITS[metric],
+    }));
+  }
+
+  /** @param {string} metric @returns {Entry[]} */
+  of(metric) {
+    return this.entries.get(metric) || [];
+  }
+
+  /** Whether there are verdicts of a metric. @param {string} metric */
+  has(metric) {
+    return this.of(metric).length > 0;
+  }
+
+  /** @param {any} score @returns {Entry[]} */
+  entriesOf(score) {
+    const rows = score.metric === TRACE ? score.detail?.response || [] : [];
+    return score.verdicts.map((/** @type {any} */ verdict, /** @type {number} */ place) => {
+      const unit = this.units.get(verdict.unit) || { id: verdict.unit, level: '', text: '' };
+      const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
+      const held = quotes.filter(
+        (/** @type {Quote} */ quote) =>
+          quote.passage === RESPONSE && quote.start !== undefined && !this.contexts.has(RESPONSE),
+      );
+      const spans = held.length
+        ? held
+        : unit.start === undefined || unit.level === 'response'
+          ? []
+          : [{ start: unit.start, end: unit.end }];
+      return { unit, verdict, kind: kindOf(verdict), quotes, spans, special: rows[place]?.special || [] };
+    });
+  }
+
+  /** The sentences that a sentence of the response rests on, as quotes. @param {any} score @param {string[]} keys @returns {Quote[]} */
+  supports(score, keys) {
+    return score.detail.contexts
+      .filter((/** @type {any} */ row) => keys.includes(row.key))
+      .map((/** @type {any} */ row) => ({ passage: row.passage, start: row.start, end: row.end, verbatim: true }));
+  }
+
+  /** @param {any} unit @returns {string} */
+  textOf(unit) {
+    if (unit.text !== undefined && unit.text !== null) return unit.text;
+    return unit.level === 'response' ? this.document.response || '' : this.contexts.get(unit.parent)?.text || '';
+  }
+
+  /** The words of a quote: the passage's where they were found there. @param {Quote} quote */
+  wordsOf(quote) {
+    if (quote.start === undefined) return quote.text || '';
+    const text = this.contexts.get(quote.passage)?.text ?? (quote.passage === RESPONSE ? this.document.response : '');
+    return stretch(text || '', quote.start, quote.end ?? quote.start);
+  }
+
+  /** How a passage is called: by its rank. @param {string} id */
+  called(id) {
+    const found = this.contexts.get(id);
+    return found ? `passage ${found.rank}` : id === RESPONSE ? 'the response' : 'no passage';
+  }
+}
+
+/** Whether places counted in characters, as the data have them, differ from those of a string here. */
+const WIDE = /[\ud800-\udbff]/;
+
+/** Places in a string for places in characters. @param {string} text @returns {(place: number) => number} */
+function placer(text) {
+  if (!WIDE.test(text)) return (place) => Math.min(place, text.length);
+  /** @type {number[]} */
+  const starts = [];
+  let at = 0;
+  for (const character of text) {
+    starts.push(at);
+    at += character.length;
+  }
+  return (place) => (place < starts.length ? starts[place] : text.length);
+}
+
+/** @param {string} text @param {number} start @param {number} end in characters */
+function stretch(text, start, end) {
+  const place = placer(text);
+  return text.slice(place(start), place(end));
+}
+
+/**
+ * A text in pieces, at every place where something begins or ends, with what covers each piece.
+ * @template T @param {string} text @param {{start: number, end: number, of: T}[]} spans in characters @returns {{text: string, of: T[]}[]}
+ */
+function pieces(text, spans) {
+  const place = placer(text);
+  const placed = spans
+    .map(({ start, end, of }) => ({ start: place(start), end: place(end), of }))
+    .filter((span) => span.start < span.end)
+    .sort((a, b) => a.start - b.start);
+  const cuts = [...new Set([0, text.length, ...placed.flatMap((span) => [span.start, span.end])])].sort(
+    (a, b) => a - b,
+  );
+  const found = [];
+  let next = 0;
+  /** @type {typeof placed} */
+  let open = [];
+  for (let number = 0; number + 1 < cuts.length; number++) {
+    const start = cuts[number];
+    open = open.filter((span) => span.end > start);
+    while (next < placed.length && placed[next].start <= start) open.push(placed[next++]);
+    found.push({ text: text.slice(start, cuts[number + 1]), of: open.map((span) => span.of) });
+  }
+  return found;
+}
+
+/** What belongs together lights up together: the words of a unit, its evidence, its row. */
+class Lights {
+  constructor() {
+    /** @type {Map<string, Element[]>} */
+    this.elements = new Map();
+    /** @type {Set<string> | null} */
+    this.pinned = null;
+  }
+
+  /**
+   * @param {Element} element @param {string[]} units those that it belongs to
+   * @param {{unlit?: boolean, passive?: boolean}} [how] unlit ones light others up, passive ones light nothing
+   */
+  join(element, units, how = {}) {
+    for (const unit of how.unlit ? [] : units) {
+      if (!this.elements.has(unit)) this.elements.set(unit, []);
+      /** @type {Element[]} */ (this.elements.get(unit)).push(element);
+    }
+    if (how.passive || !units.length) return;
+    const lit = new Set(units);
+    element.addEventListener('pointerenter', (event) => {
+      if (/** @type {PointerEvent} */ (event).pointerType !== 'touch') this.show(lit, element);
+    });
+    element.addEventListener('pointerleave', () => this.show(this.pinned));
+    element.addEventListener('focus', () => this.show(lit, element));
+    element.addEventListener('blur', () => this.show(this.pinned));
+    element.addEventListener('click', () => {
+      this.pinned = this.pinned && [...lit].every((unit) => this.pinned?.has(unit)) ? null : lit;
+      this.show(this.pinned || lit, element, true);
+    });
+  }
+
+  /** @param {Set<string> | null} units @param {Element | null} [source] @param {boolean} [far] also scroll the page */
+  show(units, source = null, far = false) {
+    for (const elements of this.elements.values()) for (const element of elements) element.classList.remove('lit');
+    for (const unit of units || []) for (const element of this.elements.get(unit) || []) element.classList.add('lit');
+    if (!source) return;
+    for (const column of document.querySelectorAll('.column')) {
+      const target = column.querySelector('.lit');
+      if (target && !column.contains(source)) bringIntoView(column, target, far);
+    }
+  }
+}
+
+/** Scroll a column so that an element of it is seen. @param {Element} column @param {Element} target @param {boolean} far */
+function bringIntoView(column, target, far) {
+  const inner = target.getBoundingClientRect(),
+    outer = column.getBoundingClientRect();
+  const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+  if (column.scrollHeight > column.clientHeight + 4) {
+    if (inner.top < outer.top + 40 || inner.bottom > outer.bottom - 16)
+      column.scrollTo({ top: column.scrollTop + inner.top - outer.top - 80, behavior });
+  } else if (far && (inner.top < 0 || inner.bottom > innerHeight)) target.scrollIntoView({ block: 'center', behavior });
+}

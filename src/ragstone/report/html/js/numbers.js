@@ -1,0 +1,101 @@
+// Numbers as people read them; the same rules as in the terminal.
+
+const DASH = '\u2013';
+const NBSP = '\u00a0';
+
+/**
+ * A percentage without its sign: no decimals under 1,000 units, one from there on. What is not all is never rounded to
+ * 100, nor what is not nothing to 0.
+ * @param {number} value from 0 to 1 @param {number} [units]
+ */
+function points(value, units = 0) {
+  const digits = units >= 1000 ? 1 : 0;
+  const step = 10 ** -digits;
+  let shown = Number((value * 100).toFixed(digits));
+  if (shown >= 100 && value * 100 < 100) shown = 100 - step;
+  else if (shown <= 0 && value > 0) shown = step;
+  return shown.toFixed(digits);
+}
+
+/** @param {number | null | undefined} value @param {number} [units] */
+function percent(value, units = 0) {
+  return value === null || value === undefined ? '\u2013' : `${points(value, units)}${NBSP}%`;
+}
+
+/** @param {number} low @param {number} high @param {number} [units] */
+function between(low, high, units = 0) {
+  return `${points(low, units)}${DASH}${points(high, units)}`;
+}
+
+/** @param {number} number */
+function count(number) {
+  return number.toLocaleString('en-US');
+}
+
+/** @param {number} number @param {string} one @param {string} [many] */
+function plural(number, one, many = `${one}s`) {
+  return `${count(number)}${NBSP}${number === 1 ? one : many}`;
+}
+
+/** @param {number | null | undefined} amount in dollars; null is not known, which is not 0 */
+function dollars(amount) {
+  if (amount === null || amount === undefined) return 'price unknown';
+  if (amount === 0) return 'free';
+  if (amount < 0.000001) return 'under $0.000001';
+  const digits = amount >= 0.1 ? 2 : amount >= 0.01 ? 3 : amount >= 0.001 ? 4 : 6;
+  return `$${amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+/** A day and a time in the reader's own zone. @param {number} seconds since 1970 */
+function moment(seconds) {
+  const at = new Date(seconds * 1000);
+  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
+  return `${day}, ${at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`;
+}
+
+/**
+ * The mean with its 95 % interval: a bootstrap with a fixed seed below 1,000 values, the normal interval from there on.
+ * @param {number[]} values one or more @returns {{mean: number, low: number, high: number, count: number, known: boolean}}
+ */
+function meanInterval(values) {
+  const size = values.length;
+  const mean = values.reduce((sum, value) => sum + value, 0) / size;
+  const [least, most] = extremes(values);
+  if (size < 2 || least === most) return { mean, low: mean, high: mean, count: size, known: false };
+  if (size >= 1000) {
+    const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (size - 1);
+    const half = 1.959964 * Math.sqrt(spread / size);
+    return { mean, low: Math.max(mean - half, least), high: Math.min(mean + half, most), count: size, known: true };
+  }
+  const random = chooser(20241121);
+  const means = new Float64Array(1000);
+  for (let times = 0; times < 1000; times++) {
+    let sum = 0;
+    for (let drawn = 0; drawn < size; drawn++) sum += values[Math.floor(random() * size)];
+    means[times] = sum / size;
+  }
+  means.sort();
+  return { mean, low: means[25], high: means[974], count: size, known: true };
+}
+
+/** @param {number[]} values @returns {[number, number]} */
+function extremes(values) {
+  let least = Infinity,
+    most = -Infinity;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return [least, most];
+}
+
+/** Numbers from 0 to 1 that are the same every time (mulberry32). @param {number} seed */
+function chooser(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

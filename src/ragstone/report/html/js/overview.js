@@ -1,0 +1,342 @@
+// The first screen: title, one sentence, a card a metric, and who judged at what cost.
+
+/** @param {() => void} toRecords brings the table into view */
+function overviewView(toRecords) {
+  const cards = first.metrics.filter((/** @type {any} */ metric) => metric.scored).slice(0, 6);
+  return el(
+    'section',
+    { class: 'first', 'aria-labelledby': 'title' },
+    el(
+      'div',
+      { class: 'told' },
+      titleBlock(),
+      notice(),
+      el(
+        'p',
+        { class: 'sentence' },
+        first.sentence.map((/** @type {any} */ part) => told(part, toRecords)),
+      ),
+      cards.length
+        ? el(
+            'div',
+            { class: `cards of-${Math.min(3, cards.length)}` },
+            cards.map((/** @type {any} */ metric) => card(metric, toRecords)),
+          )
+        : nothingScored(),
+      first.metrics.length > cards.length && cards.length
+        ? el(
+            'p',
+            { class: 'note more screen' },
+            el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} measures`),
+            ' are in a table below.',
+          )
+        : null,
+    ),
+    factsBlock(),
+  );
+}
+
+function toEvery() {
+  document.getElementById('every')?.scrollIntoView();
+}
+
+function titleBlock() {
+  const about = [
+    moment(first.started),
+    plural(first.records, 'record'),
+    `judged by ${first.judge}`,
+    `run ${first.run}`,
+  ];
+  return el(
+    'header',
+    { class: 'title' },
+    el('h1', { id: 'title', tabindex: '-1' }, foreign(first.name)),
+    el(
+      'div',
+      { class: 'about' },
+      el('span', null, foreign(about.join(' \u00b7 '))),
+      el(
+        'details',
+        { class: 'signatures' },
+        el('summary', null, 'signature'),
+        el(
+          'dl',
+          null,
+          first.metrics.flatMap((/** @type {any} */ metric) => [
+            el('dt', null, metric.name),
+            el('dd', null, foreign(metric.signature)),
+          ]),
+        ),
+        el(
+          'p',
+          null,
+          `Made by Ragstone ${first.ragstone}. Two numbers can be compared where their signatures are equal.`,
+        ),
+      ),
+    ),
+  );
+}
+
+/** What is to be said first of a run that did not end as it should. */
+function notice() {
+  if (first.status === 'done') return null;
+  const why =
+    {
+      interrupted: 'This run was interrupted.',
+      stopped: 'This run was stopped by an error or a budget.',
+      unfinished: 'This run has not ended: it is going on, or was cut off.',
+    }[/** @type {string} */ (first.status)] || `This run is ${first.status}.`;
+  return el(
+    'p',
+    { class: 'notice' },
+    el('strong', null, why),
+    ` The figures are of the ${plural(first.records, 'record')} that have a result. The same command goes on where it ended, and pays for nothing twice.`,
+  );
+}
+
+/** @param {any} part @param {() => void} toRecords */
+function told(part, toRecords) {
+  if (!part.to) return foreign(part.text);
+  return el(
+    'a',
+    { href: address(filterOf(part.to)), class: part.to.below ? 'figure wrong' : 'figure', on: { click: toRecords } },
+    foreign(part.text),
+  );
+}
+
+/** @param {any} metric @param {() => void} toRecords */
+function card(metric, toRecords) {
+  const units = metric.scored;
+  const lowest = address(filterOf({ sort: metric.name }));
+  const interval =
+    metric.interval && el('span', { class: 'interval' }, `(${between(metric.interval[0], metric.interval[1], units)})`);
+  return el(
+    'article',
+    { class: 'card' },
+    el('h2', null, named(metric.name)),
+    el('p', { class: 'meaning' }, meaning(metric)),
+    el(
+      'p',
+      { class: 'mean' },
+      el('a', { href: lowest, class: 'figure', on: { click: toRecords } }, percent(metric.mean, units)),
+      ' ',
+      interval,
+    ),
+    strip(metric, (bin) => {
+      go(
+        filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.001] } }),
+      );
+      toRecords();
+    }),
+    el('p', { class: 'coverage' }, coverage(metric, toRecords)),
+  );
+}
+
+/** @type {Record<string, string>} */
+const COLUMNS = {
+  'trace.adherence': 'responses supported in every sentence',
+  'trace.adherence_share': 'sentences of a response that are supported',
+  'trace.relevance': 'relevant sentences of the contexts, against a fixed number',
+  'trace.relevance_share': 'sentences of the contexts that are relevant',
+  'trace.utilization': 'used sentences, against the relevant ones',
+  'trace.utilization_share': 'sentences of the contexts that are used',
+  'trace.completeness': 'relevant sentences that are used',
+  'trace.average': 'mean of the four measures',
+  'nugget_recall.strict_vital': 'vital nuggets that the response holds in full',
+  'nugget_recall.vital': 'vital nuggets that the response holds, in part counting half',
+  'nugget_recall.strict_all': 'nuggets that the response holds in full',
+  'nugget_recall.all': 'nuggets that the response holds, in part counting half',
+  'nugget_recall.weighted_strict': 'nuggets held in full, okay ones counting half',
+  'nugget_recall.weighted': 'nuggets held, okay ones and parts counting half',
+};
+
+/** What is said of so many records. @type {Record<string, string>} */
+const WITHOUT = {
+  partial: 'judged in part',
+  empty: 'with nothing to judge',
+  missing_field: 'lacking a field',
+  judge_failed: 'where the judge failed',
+  disabled: 'switched off',
+};
+
+/** @param {any} metric */
+function meaning(metric) {
+  return COLUMNS[metric.name] || metric.title;
+}
+
+/** How many records have a value, what the others lack, what the mean could be. @param {any} metric @param {() => void} toRecords */
+function coverage(metric, toRecords) {
+  const parts = [[`${count(metric.scored)} of ${count(metric.total)} scored`]];
+  for (const [status, number] of Object.entries(metric.statuses)) {
+    if (status === 'scored') continue;
+    const link = el(
+      'a',
+      { href: address(filterOf({ status })), class: 'figure', on: { click: toRecords } },
+      `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`,
+    );
+    parts.push([/** @type {any} */ (link)]);
+  }
+  if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
+    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% with what is unjudged`]);
+  }
+  if (metric.outcomes) parts.push([`${count(metric.outcomes.PASSED || 0)} passed`]);
+  if (metric.repeats && metric.repeats.flip_rate !== null)
+    parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts flip when asked again`]);
+  return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
+}
+
+function nothingScored() {
+  return el(
+    'div',
+    { class: 'empty' },
+    el('p', null, 'There is no value to show.'),
+    el(
+      'p',
+      null,
+      'The reasons are below. Most often the judge could not be reached, or the records lack what the metrics need: ',
+      el('code', null, 'ragstone validate FILE'),
+      ' says what could be weighed.',
+    ),
+  );
+}
+
+function factsBlock() {
+  /** @type {Node[]} */
+  const rows = [];
+  let before = '';
+  for (const fact of first.facts) {
+    rows.push(
+      el('dt', null, fact.label === before ? '' : fact.label),
+      el('dd', null, foreign(fact.text), fact.note ? el('span', { class: 'note' }, foreign(fact.note)) : null),
+    );
+    before = fact.label;
+  }
+  return el('aside', { class: 'facts', 'aria-label': 'Who judged, and what it cost' }, el('dl', null, rows));
+}
+
+/** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
+function everyMetric(toRecords) {
+  if (first.metrics.length <= 6 && first.metrics.every((/** @type {any} */ metric) => metric.scored)) return null;
+  const rows = first.metrics.map((/** @type {any} */ metric) =>
+    el(
+      'tr',
+      { class: metric.scored ? null : 'without' },
+      el(
+        'th',
+        { scope: 'row' },
+        metric.scored
+          ? el(
+              'a',
+              { href: address(filterOf({ sort: metric.name })), class: 'figure', on: { click: toRecords } },
+              named(metric.name),
+            )
+          : named(metric.name),
+      ),
+      el('td', { class: 'number' }, percent(metric.mean, metric.scored)),
+      el(
+        'td',
+        { class: 'number soft' },
+        metric.interval ? `(${between(metric.interval[0], metric.interval[1], metric.scored)})` : '',
+      ),
+      el(
+        'td',
+        { class: 'drawn' },
+        metric.mean === null
+          ? null
+          : draw(
+              'svg',
+              { viewBox: '-5 0 170 14', 'aria-hidden': 'true' },
+              draw('line', { x1: 0, x2: 160, y1: 7, y2: 7, class: 'axis' }),
+              whisker(metric.mean, metric.interval, 160, 7),
+            ),
+      ),
+      el('td', { class: 'number' }, `${count(metric.scored)} of ${count(metric.total)}`),
+      el('td', { class: 'written' }, meaning(metric)),
+    ),
+  );
+  return el(
+    'section',
+    { class: 'every', 'aria-labelledby': 'every' },
+    el('h2', { id: 'every' }, 'Every metric'),
+    el(
+      'div',
+      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Every metric, a table' },
+      el(
+        'table',
+        { class: 'plain' },
+        el(
+          'thead',
+          null,
+          el(
+            'tr',
+            null,
+            ['Metric', 'Mean', '95 %', '', 'Scored', 'What the value means'].map((title, place) =>
+              el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
+            ),
+          ),
+        ),
+        el('tbody', null, rows),
+      ),
+    ),
+  );
+}
+
+/** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
+function missingBlock(toRecords) {
+  /** @type {Map<string, any>} */
+  const groups = new Map();
+  for (const cause of first.missing) {
+    const key = `${cause.status}\n${cause.reason}\n${cause.count}`;
+    if (!groups.has(key)) groups.set(key, { ...cause, metrics: [] });
+    groups.get(key).metrics.push(spoken(cause.metric));
+  }
+  const causes = [...groups.values()].sort((a, b) => b.count - a.count);
+  if (first.set_aside)
+    causes.unshift({ status: 'set_aside', reason: '', count: first.set_aside, metrics: ['all metrics'] });
+  const left = Object.entries(first.left_out);
+  if (!causes.length && !left.length && !first.notes.length) return null;
+  const rows = causes
+    .slice(0, 12)
+    .map((cause) =>
+      el(
+        'li',
+        null,
+        el(
+          'a',
+          { href: address(filterOf({ status: cause.status })), class: 'figure number', on: { click: toRecords } },
+          count(cause.count),
+        ),
+        el(
+          'span',
+          null,
+          el('b', null, STATUS[cause.status] || cause.status),
+          cause.reason ? ': ' : '',
+          foreign(cause.reason),
+          el(
+            'span',
+            { class: 'note' },
+            cause.metrics.length > 4 && cause.metrics.length === first.metrics.length
+              ? 'all metrics'
+              : cause.metrics.join(', '),
+          ),
+        ),
+      ),
+    );
+  const more =
+    causes.length > 12 ? el('p', { class: 'note' }, `and ${causes.length - 12} more causes, in summary.json`) : null;
+  return el(
+    'section',
+    { class: 'missing', 'aria-labelledby': 'missing' },
+    el('h2', { id: 'missing' }, causes.length ? 'Without a score, or judged in part' : 'Notes on this run'),
+    rows.length ? el('ul', { class: 'causes' }, rows) : null,
+    more,
+    left.length || first.notes.length
+      ? el(
+          'ul',
+          { class: 'left-out' },
+          left.map(([name, why]) => el('li', null, `${named(name)} did not run: `, foreign(why))),
+          first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
+        )
+      : null,
+  );
+}

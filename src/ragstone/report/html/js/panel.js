@@ -1,0 +1,103 @@
+// A panel: what each of its judges said of each unit; where they do not agree, that is said and comes first.
+
+/** The metrics that a panel judged. @param {Case} record */
+function panelMetrics(record) {
+  return record.document.scores
+    .map((/** @type {any} */ score) => score.metric)
+    .filter((/** @type {string} */ metric) => record.of(metric).some((entry) => entry.verdict.members));
+}
+
+/** @param {Case} record @param {Lights} lights */
+function panelView(record, lights) {
+  return panelMetrics(record).map((/** @type {string} */ metric) => {
+    const entries = record.of(metric).filter((entry) => entry.verdict.members);
+    const judges = [
+      ...new Set(entries.flatMap((entry) => entry.verdict.members.map((/** @type {any} */ member) => member.judge))),
+    ];
+    const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
+    const apart = entries.filter(disagree).length;
+    const words = wordsFor(metric);
+    return el(
+      'section',
+      { class: 'panel' },
+      el('h4', null, named(metric)),
+      el(
+        'p',
+        { class: 'note' },
+        apart
+          ? `The judges disagree on ${apart} of ${plural(entries.length, 'unit')}, which come first.`
+          : `The judges agree on all ${plural(entries.length, 'unit')}.`,
+      ),
+      el(
+        'div',
+        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `${named(metric)}, judge by judge` },
+        el(
+          'table',
+          { class: 'units judges' },
+          el(
+            'thead',
+            null,
+            el(
+              'tr',
+              null,
+              el('th', { scope: 'col' }, 'Unit'),
+              judges.map((judge) => el('th', { scope: 'col' }, foreign(judge))),
+              el('th', { scope: 'col' }, 'Panel'),
+            ),
+          ),
+          el(
+            'tbody',
+            null,
+            ordered.map((entry) => {
+              const row = el(
+                'tr',
+                { class: disagree(entry) ? 'apart' : null, tabindex: 0 },
+                el(
+                  'td',
+                  { class: 'words' },
+                  disagree(entry) ? el('b', { class: 'apart' }, 'disagree ') : null,
+                  foreign(shortened(record.textOf(entry.unit), 300)),
+                ),
+                judges.map((judge) =>
+                  memberCell(
+                    entry.verdict.members.find((/** @type {any} */ member) => member.judge === judge),
+                    words,
+                  ),
+                ),
+                el(
+                  'td',
+                  { class: 'given' },
+                  verdictSign(entry.kind, words),
+                  el('span', { class: 'soft number' }, percent(entry.verdict.value)),
+                ),
+              );
+              lights.join(row, [entry.unit.id]);
+              return row;
+            }),
+          ),
+        ),
+      ),
+    );
+  });
+}
+
+/** Whether two members gave different labels. @param {Entry} entry */
+function disagree(entry) {
+  const labels = entry.verdict.members
+    .map((/** @type {any} */ member) => member.label)
+    .filter((/** @type {any} */ label) => label !== null);
+  return new Set(labels).size > 1;
+}
+
+/** @param {any} member @param {Record<Kind, string>} words */
+function memberCell(member, words) {
+  if (!member) return el('td', { class: 'soft' }, 'not asked');
+  const reason = member.failure || member.reason;
+  return el(
+    'td',
+    { class: 'given' },
+    verdictSign(kindOf(member), words),
+    scaled(member),
+    reason ? el('span', { class: 'note' }, foreign(shortened(reason, 240))) : null,
+  );
+}

@@ -1,0 +1,347 @@
+// The table of records: search, filters, sorting, pages; up and down move, Enter opens.
+
+const PAGE = 50;
+
+/** The metrics that are columns: those with a card. */
+function columns() {
+  return first.metrics
+    .filter((/** @type {any} */ metric) => metric.scored)
+    .slice(0, 6)
+    .map((/** @type {any} */ metric) => metric.name);
+}
+
+const recordsBox = el('section', { class: 'records', id: 'records', 'aria-labelledby': 'records-title' });
+const recordsBody = el('div', { class: 'body' });
+const said = el('p', { class: 'shown', 'aria-live': 'polite' });
+const search = /** @type {HTMLInputElement} */ (
+  el('input', {
+    type: 'search',
+    id: 'search',
+    placeholder: 'id, question or response',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    on: { input: () => slide({ q: search.value, page: 1 }) },
+  })
+);
+const chosen = el('div', { class: 'chosen' });
+
+refill(recordsBox, el('h2', { id: 'records-title', tabindex: '-1' }, 'Records'), chosen, said, recordsBody);
+
+function drawRecords() {
+  if (document.activeElement !== search) search.value = now.q;
+  if (!recordsBox.querySelector('.filters')) chosen.before(filterBar());
+  /** @type {HTMLSelectElement} */ (recordsBox.querySelector('#choose-status')).value = now.status;
+  refill(chosen, chips());
+  const lines = matching(now);
+  const pages = Math.max(1, Math.ceil(lines.length / PAGE));
+  const page = Math.min(now.page, pages);
+  const shown = lines.slice((page - 1) * PAGE, page * PAGE);
+  refill(said, saidOf(lines.length));
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.record;
+  refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
+  if (focused) focusRow(focused);
+}
+
+/** @param {number | string} position of a record */
+function focusRow(position) {
+  /** @type {HTMLElement | null} */ (recordsBody.querySelector(`tr[data-record="${Number(position)}"]`))?.focus();
+}
+
+/** Made once: whoever types or chooses stays where they are. */
+function filterBar() {
+  return el(
+    'div',
+    { class: 'filters' },
+    el('label', { class: 'choice search' }, el('span', null, 'Search'), search),
+    statusChoice(),
+    rangeForm(),
+  );
+}
+
+/** @param {number} number */
+function saidOf(number) {
+  const all = table.position.length;
+  const coming = table.complete ? '' : ` \u00b7 reading, ${count(all)} of ${count(first.records)} so far`;
+  const kept =
+    first.records > all && table.complete
+      ? ` The ${count(all)} lowest of ${plural(first.records, 'record')} are in this file.`
+      : '';
+  const order =
+    now.sort === 'position'
+      ? 'in the order of the input'
+      : `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}, ${now.down ? 'highest' : 'lowest'} first`;
+  return `${filtered(now) ? `${count(number)} of ${plural(all, 'record')}` : plural(all, 'record')}, ${order}; scores in percent${coming}.${kept}`;
+}
+
+function statusChoice() {
+  const present = new Set(first.metrics.flatMap((/** @type {any} */ metric) => Object.keys(metric.statuses)));
+  const statuses = [
+    ...first.statuses.filter((/** @type {string} */ status) => present.has(status)),
+    ...(first.set_aside ? ['set_aside'] : []),
+  ];
+  return choice(
+    'Status',
+    [
+      ['', 'any'],
+      ...statuses.map((/** @type {string} */ status) => /** @type {[string, string]} */ ([status, STATUS[status]])),
+    ],
+    now.status,
+    (status) => slide({ status, page: 1 }),
+  );
+}
+
+/** A score between two values, for those who do not draw a box. */
+function rangeForm() {
+  const names = columns();
+  if (!names.length) return null;
+  const end = (/** @type {string} */ label, /** @type {string} */ value) =>
+    /** @type {HTMLInputElement} */ (
+      el('input', { type: 'number', min: 0, max: 100, step: 'any', value, 'aria-label': label })
+    );
+  const low = end('from, in percent', '0'),
+    high = end('to, in percent', '50');
+  const metric = el(
+    'select',
+    { 'aria-label': 'Score' },
+    first.metrics
+      .filter((/** @type {any} */ one) => one.scored)
+      .map((/** @type {any} */ one) => el('option', { value: one.name }, named(one.name))),
+  );
+  const keep = () => {
+    const ends = [Number(low.value) / 100, Number(high.value) / 100].map(bounded).sort((a, b) => a - b);
+    slide({
+      ranges: { ...now.ranges, [/** @type {HTMLSelectElement} */ (metric).value]: [ends[0], ends[1]] },
+      page: 1,
+    });
+  };
+  return el(
+    'div',
+    { class: 'choice range', role: 'group', 'aria-label': 'Filter by score' },
+    el('span', null, 'Score'),
+    el(
+      'span',
+      { class: 'fields' },
+      metric,
+      low,
+      el('span', null, DASH),
+      high,
+      el('span', null, '%'),
+      el('button', { on: { click: keep } }, 'Keep'),
+    ),
+  );
+}
+
+/** What is filtered, each with a way out. */
+function chips() {
+  /** @type {[Child, Partial<State>][]} */
+  const told = [];
+  if (now.field) told.push([el('span', null, `${now.field}: `, foreign(now.value)), { field: '', value: '' }]);
+  if (now.below) told.push([`${spoken(now.below)} below 100${NBSP}%`, { below: '' }]);
+  for (const [metric, [low, high]] of Object.entries(now.ranges)) {
+    const ranges = { ...now.ranges };
+    delete ranges[metric];
+    told.push([`${spoken(metric)} ${between(low, high)}${NBSP}%`, { ranges }]);
+  }
+  if (now.status) told.push([STATUS[now.status] || now.status, { status: '' }]);
+  if (now.q) told.push([el('span', null, '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
+  if (!told.length) return null;
+  return el(
+    'ul',
+    { class: 'chips', 'aria-label': 'Filters' },
+    told.map(([words, without]) =>
+      el(
+        'li',
+        null,
+        el(
+          'a',
+          { href: address({ ...without, page: 1 }) },
+          words,
+          el('span', { 'aria-hidden': 'true' }, ' \u00d7'),
+          unseen(', take this filter away'),
+        ),
+      ),
+    ),
+    told.length > 1 ? el('li', { class: 'all' }, el('a', { href: address(CLEAR) }, 'Clear all')) : null,
+  );
+}
+
+function noneFound() {
+  if (!table.complete) return el('p', { class: 'empty' }, 'Reading the records\u2026');
+  if (!first.records)
+    return el(
+      'p',
+      { class: 'empty' },
+      'The run has no records. Either its input was empty, or it ended before the first one was weighed.',
+    );
+  return el(
+    'p',
+    { class: 'empty' },
+    'No record is left by these filters. ',
+    el('a', { href: address(CLEAR) }, 'Clear them'),
+    ' to see all.',
+  );
+}
+
+/** @param {number[]} lines */
+function recordTable(lines) {
+  const names = columns();
+  const head = el(
+    'tr',
+    null,
+    heading('id', 'Record'),
+    el('th', { scope: 'col' }, 'Question and response'),
+    names.map((/** @type {string} */ name) => heading(name, named(name), 'number')),
+  );
+  const body = el(
+    'tbody',
+    null,
+    lines.map((line, place) => recordRow(line, names, place === 0)),
+  );
+  body.addEventListener('keydown', moveRow);
+  return el(
+    'table',
+    { class: 'lines' },
+    el('caption', { class: 'unseen' }, 'Records; arrow keys move from one to the next, Enter opens'),
+    el('thead', null, head),
+    body,
+  );
+}
+
+/** @param {string} sort @param {string} title @param {string} [kind] */
+function heading(sort, title, kind) {
+  const active = now.sort === sort || (sort === 'id' && now.sort === 'position');
+  const next =
+    sort === 'id'
+      ? now.sort === 'position'
+        ? { sort: 'id', down: false }
+        : { sort: 'position', down: false }
+      : { sort, down: now.sort === sort && !now.down };
+  return el(
+    'th',
+    {
+      scope: 'col',
+      class: kind,
+      'aria-sort': active && now.sort !== 'position' ? (now.down ? 'descending' : 'ascending') : null,
+    },
+    el(
+      'a',
+      { href: address({ ...next, page: 1 }), class: active ? 'active' : null },
+      title,
+      el(
+        'span',
+        { class: 'arrow', 'aria-hidden': 'true' },
+        active && now.sort !== 'position' ? (now.down ? ' \u2193' : ' \u2191') : '',
+      ),
+    ),
+  );
+}
+
+/** @param {number} line @param {string[]} names @param {boolean} entry */
+function recordRow(line, names, entry) {
+  const position = table.position[line];
+  const to = address({ record: position, tab: '' });
+  return el(
+    'tr',
+    {
+      tabindex: entry ? 0 : -1,
+      'data-record': position,
+      on: {
+        click: (/** @type {MouseEvent} */ event) => {
+          if (!(/** @type {HTMLElement} */ (event.target).closest('a')) && !String(getSelection())) location.hash = to;
+        },
+      },
+    },
+    el(
+      'th',
+      { scope: 'row' },
+      el('a', { href: to, tabindex: -1, class: 'id' }, ends(table.id[line])),
+      el('span', { class: 'place' }, `#${count(position)}`),
+    ),
+    el(
+      'td',
+      { class: 'texts' },
+      foreign(table.question[line] || '\u2013', { class: 'one-line question' }),
+      table.setAside.has(line)
+        ? el(
+            'span',
+            { class: 'one-line' },
+            el('b', { class: 'state' }, STATUS.set_aside),
+            ': ',
+            foreign(table.response[line]),
+          )
+        : foreign(table.response[line] || 'blank response', {
+            class: table.response[line] ? 'one-line' : 'one-line soft',
+          }),
+    ),
+    names.map((name) => scoreCell(line, name)),
+  );
+}
+
+/** An id whose middle gives way where there is no room: the ends tell it from others. @param {string} id */
+function ends(id) {
+  const letters = [...id];
+  return [
+    foreign(letters.slice(0, -8).join(''), { class: 'start' }),
+    foreign(letters.slice(-8).join(''), { class: 'end' }),
+  ];
+}
+
+/** @param {number} line @param {string} name */
+function scoreCell(line, name) {
+  const value = table.values[name]?.[line] ?? null;
+  const status = table.setAside.has(line) ? '' : first.statuses[table.statuses[name]?.[line] ?? -1] || '';
+  const label = el('span', { class: 'of', 'aria-hidden': 'true' }, named(name));
+  if (value === null)
+    return el('td', { class: 'number without' }, label, el('span', { class: 'state' }, STATUS[status] || DASH));
+  return el(
+    'td',
+    { class: 'number' },
+    label,
+    el('span', { class: 'value' }, points(value)),
+    status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,
+    thinBar(value),
+  );
+}
+
+/** @param {KeyboardEvent} event */
+function moveRow(event) {
+  const row = /** @type {HTMLElement} */ (event.target).closest('tr');
+  if (!row) return;
+  const rows = /** @type {HTMLElement[]} */ ([...(row.parentElement?.children || [])]);
+  const at = rows.indexOf(row);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (next !== undefined && rows[next]) {
+    rows.forEach((one, place) => {
+      one.tabIndex = place === next ? 0 : -1;
+    });
+    rows[next].focus();
+    event.preventDefault();
+  } else if (event.key === 'Enter' && event.target === row) {
+    go({ record: Number(row.dataset.record), tab: '' });
+    event.preventDefault();
+  }
+}
+
+/** @param {number} page @param {number} pages */
+function pager(page, pages) {
+  const to = (/** @type {number} */ target, /** @type {string} */ words) =>
+    target < 1 || target > pages
+      ? el('span', { class: 'soft' }, words)
+      : el('a', { href: address({ page: target }), on: { click: showRecords } }, words);
+  return el(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages of records' },
+    to(page - 1, '\u2190 Previous'),
+    el('span', { class: 'number' }, `Page ${count(page)} of ${count(pages)}`),
+    to(page + 1, 'Next \u2192'),
+  );
+}
+
+/** After the page is drawn anew, bring the table into view. */
+let recordsWanted = false;
+function showRecords() {
+  recordsWanted = true;
+  setTimeout(() => {
+    if (recordsWanted) render();
+  }); // where the address was that one already
+}

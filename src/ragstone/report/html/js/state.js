@@ -1,0 +1,111 @@
+// What is shown is in the address: a filtered table or an open record can be sent as a link.
+
+/**
+ * @typedef {object} State
+ * @property {string} q words that a record's id, question or response holds
+ * @property {string} status of any score, or set_aside
+ * @property {string} field a field and its @property {string} value: records of one group
+ * @property {string} below a metric that is below its highest value
+ * @property {Record<string, [number, number]>} ranges metric to lowest and highest value
+ * @property {string} sort a metric, position or id @property {boolean} down highest first
+ * @property {number} page from 1
+ * @property {string} by field of the groups @property {string} of metric of the groups
+ * @property {string} x @property {string} y metrics of the scatter
+ * @property {number} record its place in the input; 0 for none @property {string} tab
+ * @property {string} layer metric whose verdicts are underlined; empty for that of the tab
+ */
+
+const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below']);
+/** What takes every filter away. */
+const CLEAR = { q: '', status: '', field: '', value: '', below: '', ranges: {}, page: 1 };
+
+/** @returns {State} */
+function usual() {
+  const scored = first.metrics
+    .filter((/** @type {any} */ metric) => metric.scored)
+    .map((/** @type {any} */ metric) => metric.name);
+  return {
+    q: '',
+    status: '',
+    field: '',
+    value: '',
+    below: '',
+    ranges: {},
+    sort: first.ranked || 'position',
+    down: false,
+    page: 1,
+    by: first.fields[0] || '',
+    of: first.lead || scored[0] || '',
+    x: scored[0] || '',
+    y: scored[1] || scored[0] || '',
+    record: 0,
+    tab: '',
+    layer: '',
+  };
+}
+
+/** @param {string} fragment @returns {State} */
+function readState(fragment) {
+  const given = new URLSearchParams(fragment.replace(/^#/, ''));
+  const state = usual();
+  const metrics = new Set(first.metrics.map((/** @type {any} */ metric) => metric.name));
+  for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
+    const text = given.get(name);
+    if (text !== null) /** @type {any} */ (state)[name] = text;
+  }
+  for (const name of /** @type {const} */ (['of', 'x', 'y']))
+    if (!metrics.has(state[name])) state[name] = usual()[name];
+  if (!first.fields.includes(state.by)) state.by = usual().by;
+  for (const text of given.getAll('in')) {
+    const found = /^(.+):([0-9.]+)-([0-9.]+)$/.exec(text);
+    if (found && metrics.has(found[1])) state.ranges[found[1]] = [Number(found[2]), Number(found[3])];
+  }
+  const sort = given.get('sort') || state.sort;
+  state.down = sort.startsWith('-');
+  state.sort = sort.replace(/^-/, '');
+  if (!metrics.has(state.sort) && state.sort !== 'id') state.sort = 'position';
+  state.page = Math.max(1, Number(given.get('page')) || 1);
+  state.record = Math.max(0, Number(given.get('record')) || 0);
+  return state;
+}
+
+/** @param {State} state @returns {string} a fragment that names only what is not as usual */
+function writeState(state) {
+  const plain = usual();
+  const told = new URLSearchParams();
+  for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
+    const value = /** @type {any} */ (state)[name];
+    if (value && value !== /** @type {any} */ (plain)[name]) told.set(name, value);
+  }
+  for (const [metric, [low, high]] of Object.entries(state.ranges))
+    told.append('in', `${metric}:${Number(low.toFixed(4))}-${Number(high.toFixed(4))}`);
+  if (state.sort !== plain.sort || state.down) told.set('sort', (state.down ? '-' : '') + state.sort);
+  if (state.page > 1) told.set('page', String(state.page));
+  if (state.record) told.set('record', String(state.record));
+  return `#${told}`;
+}
+
+/** @type {State} what is shown now */
+let now = readState(location.hash);
+
+/** The address with some of it changed. @param {Partial<State>} changes */
+function address(changes) {
+  return writeState({ ...now, ...changes });
+}
+
+/** Go there, as a step that the reader can take back. @param {Partial<State>} changes */
+function go(changes) {
+  location.hash = address(changes);
+}
+
+/** Go there without a step of its own, as for every letter of a search. @param {Partial<State>} changes */
+function slide(changes) {
+  history.replaceState(null, '', address(changes));
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+/** The filter that the numbers of the first screen lead to. @param {Record<string, any>} to @returns {Partial<State>} */
+function filterOf(to) {
+  const { sort = now.sort, ...rest } = to;
+  return { ...CLEAR, ranges: {}, down: false, record: 0, ...rest, sort };
+}

@@ -1,0 +1,299 @@
+// The sentence map of a trace: a square for each sentence, lines from what is supported to what supports it.
+
+/** @type {Record<string, string>} */
+const STATES = {
+  both: 'relevant and used',
+  unused: 'relevant, left unused',
+  beside: 'used, not relevant',
+  neither: 'neither',
+  unknown: 'not said',
+};
+/** @type {Record<string, string>} */
+const SPECIALS = {
+  supported_without_sentence: 'supported without a sentence',
+  general: 'a general statement',
+  well_known_fact: 'a well-known fact',
+  numerical_reasoning: 'follows from numbers',
+};
+
+/** @param {any} row a sentence of the contexts */
+function stateOf(row) {
+  if (row.relevant === null || row.utilized === null) return 'unknown';
+  if (row.relevant) return row.utilized ? 'both' : 'unused';
+  return row.utilized ? 'beside' : 'neither';
+}
+
+/** The sentences of each passage. @param {Case} record @returns {Map<string, any[]>} */
+function statesOf(record) {
+  const found = new Map();
+  for (const row of record.scores.get(TRACE)?.detail?.contexts || [])
+    found.set(row.passage, [...(found.get(row.passage) || []), row]);
+  return found;
+}
+
+/** A sign of a sentence in the running text. @param {any} row */
+function stateSign(row) {
+  const state = stateOf(row);
+  return el('span', { class: 'state-sign', title: STATES[state] }, square(state), unseen(`[${STATES[state]}] `));
+}
+
+/** @param {string} state */
+function square(state) {
+  const shapes = {
+    both: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
+    unused: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'hollow' }),
+    beside: () => draw('path', { d: 'M6 1 L11.5 11 L0.5 11 Z', class: 'accent' }),
+    neither: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
+    unknown: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
+    yes: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
+    no: () =>
+      draw('path', {
+        d: 'M1.75 1.75 H10.25 V10.25 H1.75 Z M1.75 1.75 L10.25 10.25 M10.25 1.75 L1.75 10.25',
+        class: 'wrong',
+      }),
+    partly: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'partly' }),
+    unjudged: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
+    trivial: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
+  };
+  return draw(
+    'svg',
+    { class: 'square', viewBox: '0 0 12 12', 'aria-hidden': 'true' },
+    shapes[/** @type {keyof typeof shapes} */ (state)](),
+  );
+}
+
+/** @param {Case} record @param {Lights} lights */
+function traceView(record, lights) {
+  const score = record.scores.get(TRACE);
+  const detail = score.detail;
+  const entries = record.of(TRACE);
+  const lines = draw('svg', { class: 'ties', 'aria-hidden': 'true' });
+  const reading = el('p', { class: 'reading', 'aria-live': 'polite' }, restingWords());
+  /** @type {Map<string, Element>} */
+  const squares = new Map();
+  /** @type {Map<string, string[]>} a sentence's key to the keys that it is tied to */
+  const tied = new Map(detail.contexts.map((/** @type {any} */ row) => [row.key, []]));
+  detail.response.forEach((/** @type {any} */ row) => {
+    tied.set(row.key, row.support);
+    for (const key of row.support) tied.get(key)?.push(row.key);
+  });
+  const box = el('div', { class: 'map' });
+  const show = (/** @type {string} */ key, /** @type {Child[]} */ words) => {
+    tieLines(box, lines, squares, key, tied.get(key) || []);
+    refill(reading, words);
+  };
+  const hide = () => {
+    lines.replaceChildren();
+    for (const one of squares.values()) one.classList.remove('tied');
+    refill(reading, restingWords());
+  };
+  const button = (
+    /** @type {string} */ key,
+    /** @type {string} */ state,
+    /** @type {string} */ word,
+    /** @type {string} */ text,
+  ) => {
+    const made = el(
+      'button',
+      {
+        class: 'sentence',
+        tabindex: squares.size ? -1 : 0,
+        'aria-label': `${word}: ${shortened(text, 120)}`,
+        'data-key': key,
+      },
+      square(state),
+    );
+    const words = [el('b', null, `${word}: `), foreign(text)];
+    for (const event of ['pointerenter', 'focus']) made.addEventListener(event, () => show(key, words));
+    for (const event of ['pointerleave', 'blur']) made.addEventListener(event, hide);
+    squares.set(key, made);
+    return made;
+  };
+  const passages = [...statesOf(record)].map(([passage, rows]) =>
+    el(
+      'span',
+      { class: 'block' },
+      el('span', { class: 'soft number' }, record.contexts.get(passage)?.rank ?? '?'),
+      rows.map((row) =>
+        button(
+          row.key,
+          stateOf(row),
+          STATES[stateOf(row)],
+          stretch(record.contexts.get(passage)?.text || '', row.start, row.end),
+        ),
+      ),
+    ),
+  );
+  const response = el(
+    'span',
+    { class: 'block' },
+    detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
+      const entry = entries[place];
+      const made = button(row.key, entry.kind, TRACED[entry.kind], record.textOf(entry.unit));
+      lights.join(made, [entry.unit.id], { passive: true });
+      return made;
+    }),
+  );
+  box.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => moveSquare(event, [...squares.values()]));
+  refill(
+    box,
+    lines,
+    el('div', { class: 'band' }, el('span', { class: 'label' }, 'Contexts'), el('div', { class: 'squares' }, passages)),
+    el(
+      'div',
+      { class: 'band response' },
+      el('span', { class: 'label' }, 'Response'),
+      el('div', { class: 'squares' }, response),
+    ),
+  );
+  const kept = (/** @type {string} */ state) =>
+    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state);
+  return el(
+    'div',
+    null,
+    traceScores(record),
+    box,
+    reading,
+    traceLegend(detail, entries),
+    standingOut(record, kept('unused'), 'Relevant, and left unused'),
+    standingOut(record, kept('beside'), 'Used, and not relevant'),
+    detail.relevance_reason
+      ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), foreign(detail.relevance_reason))
+      : null,
+    detail.support_reason
+      ? el('p', { class: 'said' }, el('b', null, 'On support: '), foreign(detail.support_reason))
+      : null,
+    detail.dropped?.length
+      ? el(
+          'p',
+          { class: 'note' },
+          `${plural(detail.dropped.length, 'key')} that the judge named ${detail.dropped.length === 1 ? 'does' : 'do'} not exist and ${detail.dropped.length === 1 ? 'was' : 'were'} dropped.`,
+        )
+      : null,
+    unitTable(record, [TRACE], lights, 'Sentence'),
+  );
+}
+
+function restingWords() {
+  return [
+    el(
+      'span',
+      { class: 'soft' },
+      'Point at a square, or go through them with the arrow keys: its sentence is shown here, with lines to what it rests on.',
+    ),
+  ];
+}
+
+/** @param {Case} record */
+function traceScores(record) {
+  const found = record.document.scores.filter((/** @type {any} */ score) => score.metric.startsWith('trace.'));
+  return el(
+    'dl',
+    { class: 'inline-scores' },
+    found.map((/** @type {any} */ score) =>
+      el(
+        'div',
+        null,
+        el('dt', null, score.metric.slice(6).replaceAll('_', ' ')),
+        el('dd', { class: 'number' }, percent(score.value)),
+      ),
+    ),
+  );
+}
+
+/** @param {any} detail @param {Entry[]} entries */
+function traceLegend(detail, entries) {
+  const states = Object.keys(STATES).map((state) => [
+    state,
+    STATES[state],
+    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state).length,
+  ]);
+  const kinds = WORST_FIRST.map((kind) => [kind, TRACED[kind], entries.filter((entry) => entry.kind === kind).length]);
+  const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>
+    el(
+      'ul',
+      { class: 'legend', 'aria-label': name },
+      rows
+        .filter(([, , number]) => number)
+        .map(([state, words, number]) =>
+          el('li', null, square(state), ` ${words} `, el('span', { class: 'number soft' }, number)),
+        ),
+    );
+  return el(
+    'div',
+    { class: 'legends' },
+    list(states, 'Sentences of the contexts'),
+    list(kinds, 'Sentences of the response'),
+  );
+}
+
+/** @param {Case} record @param {any[]} rows @param {string} title */
+function standingOut(record, rows, title) {
+  if (!rows.length) return null;
+  return el(
+    'div',
+    { class: 'standing-out' },
+    el('h4', null, title, ' ', el('span', { class: 'number soft' }, rows.length)),
+    el(
+      'ul',
+      null,
+      rows
+        .slice(0, 12)
+        .map((row) =>
+          el(
+            'li',
+            null,
+            square(stateOf(row)),
+            ' ',
+            foreign(stretch(record.contexts.get(row.passage)?.text || '', row.start, row.end)),
+            ' ',
+            el('span', { class: 'note' }, record.called(row.passage)),
+          ),
+        ),
+    ),
+    rows.length > 12 ? el('p', { class: 'note' }, `and ${rows.length - 12} more, marked in the passages`) : null,
+  );
+}
+
+/** Lines from a square to those that it is tied to. @param {Element} box @param {Element} lines @param {Map<string, Element>} squares @param {string} from @param {string[]} to */
+function tieLines(box, lines, squares, from, to) {
+  const frame = box.getBoundingClientRect();
+  const middle = (/** @type {Element} */ element) => {
+    const place = element.getBoundingClientRect();
+    return [place.left - frame.left + place.width / 2, place.top - frame.top + place.height / 2];
+  };
+  filled(lines, { viewBox: `0 0 ${frame.width} ${frame.height}`, width: frame.width, height: frame.height }, []);
+  lines.replaceChildren();
+  for (const one of squares.values()) one.classList.remove('tied');
+  const start = squares.get(from);
+  if (!start) return;
+  start.classList.add('tied');
+  const [x, y] = middle(start);
+  for (const key of to) {
+    const target = squares.get(key);
+    if (!target) continue;
+    target.classList.add('tied');
+    const [tx, ty] = middle(target);
+    lines.append(draw('path', { d: `M${x} ${y} C${x} ${(y + ty) / 2} ${tx} ${(y + ty) / 2} ${tx} ${ty}` }));
+  }
+}
+
+/** @param {KeyboardEvent} event @param {Element[]} squares */
+function moveSquare(event, squares) {
+  const at = squares.indexOf(/** @type {Element} */ (event.target));
+  const next = {
+    ArrowRight: at + 1,
+    ArrowDown: at + 1,
+    ArrowLeft: at - 1,
+    ArrowUp: at - 1,
+    Home: 0,
+    End: squares.length - 1,
+  }[event.key];
+  if (at < 0 || next === undefined || !squares[next]) return;
+  squares.forEach((one, place) => {
+    /** @type {HTMLElement} */ (one).tabIndex = place === next ? 0 : -1;
+  });
+  /** @type {HTMLElement} */ (squares[next]).focus();
+  event.preventDefault();
+  event.stopPropagation();
+}

@@ -1,0 +1,237 @@
+// The verdicts on a record's units: claims, sentences, nuggets; why, and by which words.
+
+/**
+ * Units with the verdicts of one or two metrics on each.
+ * @param {Case} record @param {string[]} metrics @param {Lights} lights @param {string} unit what a row is called
+ */
+function unitTable(record, metrics, lights, unit) {
+  const there = metrics.filter((metric) => record.has(metric));
+  /** @type {Map<string, Entry[]>} */
+  const rows = new Map();
+  for (const metric of there)
+    for (const entry of record.of(metric))
+      rows.set(entry.unit.id, [...(rows.get(entry.unit.id) || []), /** @type {any} */ ({ ...entry, metric })]);
+  const ordered = [...rows.values()];
+  const weighed = ordered.some(([entry]) => entry.unit.importance);
+  if (weighed) ordered.sort((a, b) => rank(a[0].unit) - rank(b[0].unit));
+  return el(
+    'table',
+    { class: 'units' },
+    el(
+      'thead',
+      null,
+      el(
+        'tr',
+        null,
+        weighed ? el('th', { scope: 'col' }, 'Importance') : null,
+        there.map((metric) => el('th', { scope: 'col' }, named(metric))),
+        el('th', { scope: 'col' }, unit),
+        el('th', { scope: 'col' }, 'Why, and by which words'),
+      ),
+    ),
+    el(
+      'tbody',
+      null,
+      ordered.map((entries) => unitRow(record, entries, there, weighed, lights)),
+    ),
+  );
+}
+
+/** @param {any} unit vital first, then okay, then those of which nobody said */
+function rank(unit) {
+  return unit.importance === 'vital' ? 0 : unit.importance === 'okay' ? 1 : 2;
+}
+
+/** @param {Case} record @param {any[]} entries @param {string[]} metrics @param {boolean} weighed @param {Lights} lights */
+function unitRow(record, entries, metrics, weighed, lights) {
+  const { unit } = entries[0];
+  const row = el(
+    'tr',
+    { tabindex: 0 },
+    weighed
+      ? el(
+          'td',
+          { class: unit.importance === 'vital' ? 'importance vital' : 'importance' },
+          unit.importance || 'not known',
+        )
+      : null,
+    metrics.map((metric) => {
+      const entry = entries.find((one) => one.metric === metric);
+      return el(
+        'td',
+        { class: 'given' },
+        entry ? [verdictSign(entry.kind, wordsFor(metric)), scaled(entry.verdict)] : DASH,
+      );
+    }),
+    el(
+      'td',
+      { class: 'words' },
+      foreign(record.textOf(unit)),
+      unit.confidence !== undefined && unit.confidence < 1
+        ? el('span', { class: 'note' }, `its writer\u2019s confidence ${percent(unit.confidence)}`)
+        : null,
+    ),
+    el(
+      'td',
+      { class: 'why' },
+      entries.map((entry) => whyOf(record, entry, entries.length > 1)),
+    ),
+  );
+  lights.join(row, [unit.id]);
+  return row;
+}
+
+/** The label as the judge gave it, with its number. @param {any} verdict */
+function scaled(verdict) {
+  const parts = [];
+  if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw ${Number(verdict.raw.toFixed(2))}`);
+  if (verdict.probability !== undefined) parts.push(`probability ${percent(verdict.probability)}`);
+  return parts.map((part) => el('span', { class: 'soft number' }, part));
+}
+
+/** The reason, then the quotes with where they were found. @param {Case} record @param {any} entry @param {boolean} several */
+function whyOf(record, entry, several) {
+  const reason = entry.verdict.failure || entry.verdict.reason;
+  const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
+  const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
+  if (!reason && !quotes.length && !special) return null;
+  return el(
+    'div',
+    { class: 'because' },
+    several ? el('span', { class: 'note' }, named(entry.metric)) : null,
+    reason ? el('p', null, entry.verdict.failure ? 'Unjudged: ' : '', foreign(reason)) : null,
+    special ? el('p', { class: 'note' }, foreign(special)) : null,
+    quotes,
+  );
+}
+
+/** @param {Case} record @param {Quote} quote */
+function quoteLine(record, quote) {
+  const place =
+    quote.start === undefined
+      ? el('b', { class: 'absent' }, quote.passage ? `not found in ${record.called(quote.passage)}` : 'not found')
+      : `${quote.verbatim ? 'found' : 'nearly'} in ${record.called(quote.passage)}`;
+  return el(
+    'p',
+    { class: 'quote' },
+    '\u201c',
+    foreign(shortened(record.wordsOf(quote), 400)),
+    '\u201d ',
+    el('span', { class: 'note' }, place),
+  );
+}
+
+/** @param {string} text @param {number} most */
+function shortened(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
+}
+
+/** The plain triad beside the nuggetized one. @param {Case} record */
+function methodsTable(record) {
+  const rows = Object.entries(record.document.methods).map(([aspect, found]) =>
+    el(
+      'tr',
+      null,
+      el('th', { scope: 'row' }, named(aspect)),
+      el('td', { class: 'number' }, percent(found.plain)),
+      el('td', { class: 'number' }, percent(found.nuggetized)),
+      el('td', { class: 'number' }, found.difference === null ? DASH : signed(found.difference)),
+      el('td', { class: 'words' }, found.interpretation),
+    ),
+  );
+  return el(
+    'table',
+    { class: 'units' },
+    el(
+      'thead',
+      null,
+      el(
+        'tr',
+        null,
+        el('th', { scope: 'col' }, 'Aspect'),
+        ['Plain', 'Nugget by nugget', 'Points'].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
+        el('th', { scope: 'col' }, 'What it means'),
+      ),
+    ),
+    el('tbody', null, rows),
+  );
+}
+
+/** @param {number} difference in points */
+function signed(difference) {
+  return `${difference > 0 ? '+' : difference < 0 ? '\u2212' : ''}${Math.abs(difference).toFixed(1)}`;
+}
+
+/** Every score of a record with what it stands on. @param {Case} record @param {Lights} lights */
+function scoresTable(record, lights) {
+  return el(
+    'table',
+    { class: 'units' },
+    el(
+      'thead',
+      null,
+      el(
+        'tr',
+        null,
+        el('th', { scope: 'col' }, 'Metric'),
+        el('th', { scope: 'col', class: 'number' }, 'Value'),
+        el('th', { scope: 'col' }, 'Stands on'),
+        el('th', { scope: 'col' }, 'Why'),
+      ),
+    ),
+    el(
+      'tbody',
+      null,
+      record.document.scores.map((/** @type {any} */ score) => {
+        const alone = record.of(score.metric).filter((entry) => entry.unit.level === 'response');
+        const row = el(
+          'tr',
+          null,
+          el('th', { scope: 'row' }, named(score.metric)),
+          el('td', { class: 'number' }, percent(score.value)),
+          el('td', { class: 'stands' }, standing(score)),
+          el(
+            'td',
+            { class: 'why' },
+            score.reason ? el('p', null, foreign(score.reason)) : null,
+            alone.map((entry) => whyOf(record, entry, false)),
+            score.signature
+              ? el('p', { class: 'note' }, 'Made otherwise than in the rest of the run: ', foreign(score.signature))
+              : null,
+          ),
+        );
+        lights.join(
+          row,
+          alone.map((entry) => entry.unit.id),
+        );
+        return row;
+      }),
+    ),
+  );
+}
+
+/** What a score is besides its value. @param {any} score */
+function standing(score) {
+  const detail = score.detail || {};
+  const facts = [];
+  if (score.status !== 'scored') facts.push(STATUS[score.status] || score.status);
+  if (score.asked)
+    facts.push(
+      score.unjudged
+        ? `${score.asked - score.unjudged} of ${plural(score.asked, 'verdict')}`
+        : plural(score.asked, 'verdict'),
+    );
+  if (score.value !== null && score.low !== undefined)
+    facts.push(`could be ${between(score.low, score.high)}${NBSP}% with what is unjudged`);
+  if (score.outcome) facts.push(score.outcome.toLowerCase());
+  if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
+  if (detail.duplicates) facts.push(`${detail.duplicates} written twice`);
+  if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}, no call was made`);
+  if (detail.band?.en) facts.push(detail.band.en);
+  if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
+  if (score.repeats)
+    facts.push(
+      `asked ${score.repeats.values.length} times: ${score.repeats.values.map((/** @type {number | null} */ value) => percent(value)).join(', ')}`,
+    );
+  return foreign(facts.join(' \u00b7 '));
+}

@@ -1,0 +1,127 @@
+"""What the page knows of every record at once: a line of the table, its scores, and what it can be grouped by.
+
+Promises: a record takes a few hundred bytes whatever its texts are; values are rounded to four places; a field is
+offered for groups only where it makes some, and no more than can be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
+"""The statuses of scores, which rows name by their place in this list."""
+BEGINNING: Final = 140
+"""Characters of a question or response that its line shows, and that are searched."""
+LONGEST_ID: Final = 200
+"""Characters of an id in the table; the record's page has all of it."""
+MOST_GROUPS: Final = 60
+"""The most values of a field by which records are grouped."""
+MOST_FIELDS: Final = 24
+"""The most fields that are offered."""
+LONGEST_GROUP: Final = 80
+"""Characters of a value that can be the name of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``."""
+
+    position: int
+    id: str
+    question: str
+    response: str
+    scores: Mapping[str, tuple[float | None, int]]
+    fields: Mapping[str, str]
+    set_aside: bool = False
+
+
+def row_of(result: Mapping[str, Any]) -> Row:
+    """The row of a result."""
+    return Row(
+        position=result["position"],
+        id=_beginning(result["id"], LONGEST_ID),
+        question=_beginning(result.get("question")),
+        response=_beginning(result.get("set_aside") or result.get("response")),
+        scores={
+            score["metric"]: (
+                None if score["value"] is None else round(score["value"], 4),
+                STATUSES.index(score["status"]),
+            )
+            for score in result["scores"]
+        },
+        fields=dict(fields_of(result.get("meta", {}))),
+        set_aside="set_aside" in result,
+    )
+
+
+def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """What a record can be grouped by: short values of ``meta``, and of the objects in it, by name."""
+    for name, value in meta.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", text) for inner, one in value.items() if (text := _group(one)) is not None)
+        elif (text := _group(value)) is not None:
+            yield str(name), text
+
+
+def _group(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int) and 0 < len(str(value)) <= LONGEST_GROUP:
+        return str(value)
+    return None
+
+
+@dataclass(slots=True)
+class Fields:
+    """Finds out while rows come by which fields they fall into groups."""
+
+    records: int = 0
+    _values: dict[str, dict[str, int]] = field(default_factory=dict)
+    _dropped: set[str] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        """Note one record's fields."""
+        self.records += 1
+        for name, text in row.fields.items():
+            if name in self._dropped:
+                continue
+            values = self._values.setdefault(name, {})
+            values[text] = values.get(text, 0) + 1
+            if len(values) > MOST_GROUPS:
+                del self._values[name]
+                self._dropped.add(name)
+
+    @property
+    def names(self) -> list[str]:
+        """Fields of two or more groups, which hold two records each on average; the one that says most first.
+
+        Of two fields the one with fewer records left out goes first, then the one with more groups.
+        """
+        told = {
+            name: (-sum(values.values()), -len(values))
+            for name, values in self._values.items()
+            if len(values) >= 2 and 2 * len(values) <= sum(values.values())
+        }
+        return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
+
+
+def block_of(rows: Sequence[Row], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
+    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1."""
+    none = (None, -1)
+    return {
+        "position": [row.position for row in rows],
+        "id": [row.id for row in rows],
+        "question": [row.question for row in rows],
+        "response": [row.response for row in rows],
+        "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
+        "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
+        "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
+        "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
+    }
+
+
+def _beginning(text: str | None, most: int = BEGINNING) -> str:
+    found = " ".join((text or "")[: 4 * most].split())
+    return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found

@@ -1,0 +1,116 @@
+"""The run in one sentence, made by rule from its numbers, with what each number stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ragstone import metrics
+from ragstone.report.html.rows import Row
+from ragstone.report.terminal.columns import ADHERENCE, LEADING
+from ragstone.report.terminal.text import between, number, percent, plural
+from ragstone.stats import mean
+from ragstone.store import ScoreRow
+
+DASH: Final = "\u2013"
+FEWEST: Final = 5
+"""Records that a group has at least to be named the worst."""
+
+_SAID: Final[Mapping[str, tuple[str, str]]] = {
+    "grounding": ("of what a response claims is supported by its contexts", "{hold} at least one claim that is not"),
+    "groundedness": (
+        "is how far the contexts support a response, sentence by sentence",
+        "{hold} at least one sentence that they do not fully support",
+    ),
+    "response_groundedness": ("is how far the contexts support a response as a whole", "{are} not fully supported"),
+    "nugget_groundedness": (
+        "of what a response states is supported by its contexts, nugget by nugget",
+        "{hold} at least one nugget that is not fully supported",
+    ),
+    ADHERENCE: (
+        "of the responses are supported in every sentence",
+        "{hold} at least one sentence that is not fully supported",
+    ),
+    LEADING[0]: ("of the vital nuggets of its topic are in a response", "{lack} at least one of them"),
+    LEADING[1]: ("of the nuggets of its topic are in a response", "{lack} at least one of them"),
+}
+"""What a mean says of these metrics, and what is said of the responses that fall short of all."""
+
+_VERBS: Final = ({"hold": "hold", "are": "are", "lack": "lack"}, {"hold": "holds", "are": "is", "lack": "lacks"})
+"""Of several responses, and of one or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some words of a sentence; ``to`` is the filter that shows the records they are about, if they are a number."""
+
+    text: str
+    to: Mapping[str, str] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"text": self.text, **({"to": dict(self.to)} if self.to else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records with one value of a field, and the mean of a metric over those that have a value."""
+
+    field: str
+    value: str
+    mean: float
+    count: int
+
+
+def worst_group(rows: Iterable[Row], field: str, metric: str, whole: Mapping[str, Any]) -> Group | None:
+    """The group with the lowest mean of a metric; None where it is not below the interval of the whole."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        value = row.scores.get(metric, (None, 0))[0]
+        if value is not None and field in row.fields:
+            found.setdefault(row.fields[field], []).append(value)
+    groups = [Group(field, name, mean(values), len(values)) for name, values in found.items() if len(values) >= FEWEST]
+    if len(groups) < 2 or not whole["interval"]:
+        return None
+    worst = min(groups, key=lambda group: group.mean)
+    return worst if worst.mean < whole["interval"][0] else None
+
+
+def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
+    """How many records, what of them is supported, how many fall short, and the worst group if one stands out.
+
+    ``name`` is the metric that the run is told by, empty where nothing could be scored.
+    """
+    records = plural(summary["records"], "record")
+    if not summary["records"]:
+        return [Part("The run has no records.")]
+    if not name:
+        return [Part(f"Nothing could be scored in {records}.")]
+    metric = summary["metrics"][name]
+    interval = ""
+    if metric["interval"]:
+        low, high = metric["interval"]
+        interval = f" ({between(low, high, metric['scored'], DASH)})"
+    said, short = _SAID.get(name, ("", "{are} below the highest value"))
+    title = getattr(metrics.catalogue().get(name.partition(".")[0]), "title", "")
+    lower = sum(row.value is not None and row.value < 1 for row in scores)
+    parts = [
+        Part("On "),
+        Part(records, {"sort": "position"}),
+        Part(", "),
+        Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
+        Part(f" {said}; " if said else f" is the mean of {name}, {title}; "),
+    ]
+    told = short.format(**_VERBS[lower < 2])
+    if lower:
+        parts += [Part(plural(lower, "response"), {"below": name, "sort": name}), Part(f" {told}")]
+    else:
+        parts.append(Part(f"none of {plural(metric['scored'], 'response')} {told}"))
+    if group is not None:
+        parts += [
+            Part(f"; worst {group.field}: "),
+            Part(group.value, {"field": group.field, "value": group.value, "sort": name}),
+            Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
+        ]
+    return [*parts, Part(".")]

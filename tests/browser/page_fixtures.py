@@ -1,0 +1,51 @@
+"""Runs to look at, their pages, and a browser to look with; one of each for all tests of a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from chromium import Chromium, installed
+from page_material import Shown, contrary, rows
+
+from ragstone import evaluate
+from ragstone.api import write_report
+from ragstone.judges.base import Judge
+from ragstone.questions import Task
+from ragstone.testing import ScriptedJudge
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Chromium]:
+    """A browser without a network; its absence is an error where CI says that it should be there."""
+    program = installed()
+    if program is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no Chromium is installed; .ci/run installs it")
+        pytest.skip("no Chromium is installed: apt-get install chromium")
+    with Chromium(program) as running:
+        running.size(1280, 900)
+        running.prefers("light")
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """A run with all metrics, of which a panel judged support; and its page."""
+    folder = tmp_path_factory.mktemp("shown")
+    tasks: tuple[Task, ...] = ("support",)
+    second = ScriptedJudge(contrary, name="second", tasks=tasks)
+    judges: list[str | Judge] = ["embedded", "support=[embedded,second]", second]
+    run = evaluate(rows(), "all", judges, store=folder / "store.db", name="twenty-two traces")
+    yield Shown(run, write_report(run, folder / "report.html"))
+    run.store.close()
+
+
+@pytest.fixture
+def page(browser: Chromium, shown: Shown) -> Chromium:
+    """The browser with the page of that run open, wide and light, and nothing filtered."""
+    browser.size(1280, 900)
+    browser.prefers("light")
+    browser.open(shown.address)
+    return browser

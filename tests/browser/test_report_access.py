@@ -1,0 +1,46 @@
+"""Whoever reads with a screen reader or by keyboard alone: axe finds nothing serious on any view."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Chromium
+from page_material import Shown
+
+pytest_plugins = ["page_fixtures"]
+
+TABS = ("claims", "sentences", "nuggets", "bank", "trace", "methods", "panel", "scores", "calls")
+VIEWS = ("", "q=nowhere", "below=grounding", *(f"record=1&tab={tab}" for tab in TABS), "record=999")
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The source of axe-core, which comes with a package of the development environment."""
+    spec = find_spec("axe_core_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("axe_core_python is not installed: pip install axe-core-python")
+    return (Path(spec.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_serious(page: Chromium, shown: Shown, axe: str, view: str, look: str) -> None:
+    """Names, roles, contrast: on every view, in both looks."""
+    page.prefers(look)
+    page.open(shown.at(view))
+    page.evaluate(f"{axe}; 0")
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then((told) => told.violations)")
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []
+
+
+def test_everything_can_be_reached_by_tab(page: Chromium) -> None:
+    """From the top through look, signature, figures, choices and search to the first line of the table."""
+    reached = []
+    for _ in range(60):
+        page.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+    assert {"look", "search", "choose-field", "choose-status", "SUMMARY", "TR"} <= set(reached)

@@ -1,0 +1,151 @@
+"""Texts of records, models and users are texts on the page: they execute nothing, load nothing and lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from chromium import Chromium
+from page_material import Shown
+
+from ragstone import evaluate
+from ragstone.api import write_report
+from ragstone.questions import Question, Rate, Rated, Write
+from ragstone.testing import ScriptedJudge
+from ragstone.types import Quote, Span, Verdict
+
+pytest_plugins = ["page_fixtures"]
+
+PAYLOADS: Final = (
+    "<script>window.hit = 1</script>",
+    "</script><script>window.hit = 2</script>",
+    "<img src=x onerror='window.hit = 3'>",
+    "<svg onload=window.hit=4>",
+    "javascript:window.hit=5",
+    "'\"><iframe srcdoc='<script>top.hit = 6</script>'></iframe>",
+    "<!--<script>window.hit = 7//",
+    "{{constructor.constructor('window.hit = 8')()}} ${window.hit = 8}",
+    "../../x",
+    '=HYPERLINK("http://127.0.0.1:9/?"&A1,"open")',
+    "\u202egnp.exe \u2066abc \u200f\u05d0",
+    "</style><style>*{display:none}</style><base href=http://127.0.0.1:9/>",
+    '<a href="javascript:window.hit=9" id=first>x</a><form id=rows-0 action=http://127.0.0.1:9/>',
+    "\x00\x1b[31m\u2028\u2029\ud7ff\ufffe",
+    "__proto__",
+)  # fmt: skip
+ALL: Final = " ".join(PAYLOADS)
+WORD: Final = "w" * 1_000_000
+
+
+def answer(question: Question[Any]) -> Any:
+    """Verdicts whose reasons and quotes are payloads too."""
+    if isinstance(question, Write):
+        return [f"{ALL} {sentence.text[:200]}" for sentence in question.sentences] or [ALL]
+    assert isinstance(question, Rate)
+    first = question.passages[0] if question.passages else None
+    quotes = [Quote(PAYLOADS[1], None, ALL, verbatim=False)]
+    if first is not None:
+        quotes.append(Quote(first.id, Span(0, min(40, len(first.text))), first.text[:40], verbatim=True))
+    return Rated(
+        tuple(
+            Verdict(unit, question.scale.labels[0], 0.0, "scripted", raw=0, evidence=tuple(quotes), reason=ALL)
+            for unit in question.units
+        )
+    )
+
+
+def row(number: int, text: str) -> dict[str, Any]:
+    short = text[:2000]
+    return {
+        "id": f"{short[:400]} {number}", "question": short, "response": f"{text}. {ALL}",
+        "contexts": [text, f"\U0001d504\U0001d505 {short}"], "reference": short,
+        text[:60]: text[:300], "group": PAYLOADS[number % 3], "<b>": {text[:40]: "<i>"},
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """A run of nothing but payloads, and one word of a megabyte."""
+    folder = tmp_path_factory.mktemp("hostile")
+    source = [row(number, text) for number, text in enumerate((*PAYLOADS, ALL, WORD))]
+    metrics = ["triad", "grounding", "claim_relevance", "response_groundedness"]
+    run = evaluate(source, metrics, ScriptedJudge(answer), store=folder / "store.db", name=ALL)
+    yield Shown(run, write_report(run, folder / "report.html"))
+    run.store.close()
+
+
+def harmless(browser: Chromium) -> None:
+    """Nothing ran, nothing was asked for, and there is no element that a payload would have made."""
+    assert browser.evaluate("window.hit ?? null") is None
+    assert browser.troubles() == []
+    assert [address for address in browser.requests() if not address.startswith(("file:", "data:"))] == []
+    assert browser.all("img, iframe, object, embed, form, base, style:not(head > style)") == []
+    scripts = browser.evaluate("[...document.scripts].filter((one) => !one.type).length")
+    assert scripts == 1
+    assert [address for address in browser.all("a", "href.baseVal ?? ''") if address] == []
+    assert [address for address in browser.all("a", "getAttribute('href')") if not str(address).startswith("#")] == []
+
+
+def test_the_overview_shows_them_as_text(browser: Chromium, hostile: Shown) -> None:
+    """Name, groups, ids, questions."""
+    browser.open(hostile.address)
+    harmless(browser)
+    assert browser.evaluate("document.querySelector('h1').textContent") == hostile.run.name
+    assert "<script>window.hit = 1</script>" in browser.evaluate("document.querySelector('.lines').textContent")
+    assert len(browser.all(".rows .name")) >= 3
+    for number in range(3):
+        browser.open(hostile.address)
+        browser.click(f".rows li:nth-child({number + 1}) a")
+        browser.until("document.querySelector('.chips')")
+        harmless(browser)
+
+
+@pytest.mark.parametrize("tab", ["claims", "sentences", "scores", "calls"])
+def test_records_show_them_as_text(browser: Chromium, hostile: Shown, tab: str) -> None:
+    """Every record with every field, reason, quote and raw call."""
+    for result in hostile.run.results():
+        browser.open(hostile.at(f"record={result['position']}&tab={tab}"))
+        assert browser.evaluate("document.querySelector('h1').textContent") == result["id"]
+        response = browser.evaluate(
+            "(() => { const text = document.querySelectorAll('.left .prose')[1].cloneNode(true);"
+            " text.querySelectorAll('.unseen').forEach((one) => one.remove()); return text.textContent; })()"
+        )
+        assert response == result["response"]
+        if tab == "calls":
+            browser.click(".calls summary")
+            browser.until("document.querySelector('.calls details[open] pre')")
+        else:
+            browser.hover(".left .mark")
+        harmless(browser)
+
+
+def test_a_text_that_turns_direction_turns_itself_alone(browser: Chromium, hostile: Shown) -> None:
+    """Whatever came from outside stands apart from what is around it."""
+    browser.open(hostile.address)
+    places = browser.evaluate("[...document.querySelectorAll('bdi')].map((one) => getComputedStyle(one).unicodeBidi)")
+    assert places
+    assert set(places) == {"isolate"}
+    browser.open(hostile.at("record=11"))
+    apart = browser.evaluate(
+        "[...document.querySelectorAll('.prose, .mark')].map((one) => getComputedStyle(one).unicodeBidi)"
+    )
+    assert set(apart) == {"isolate"}
+
+
+def test_a_word_of_a_megabyte_is_broken(browser: Chromium, hostile: Shown) -> None:
+    """It makes nothing wider than the screen, also on a narrow one."""
+    last = len(hostile.run)
+    for width in (1280, 360):
+        browser.size(width, 900)
+        for address in (hostile.address, hostile.at(f"record={last}")):
+            browser.open(address)
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    browser.size(1280, 900)
+
+
+def test_places_are_counted_in_characters(browser: Chromium, hostile: Shown) -> None:
+    """A quote after letters beyond the basic plane still lights its own words."""
+    browser.open(hostile.at("record=9"))
+    quoted = browser.all(".right .evidence", "firstChild.textContent")
+    assert quoted[0] == hostile.run.find("#9")["contexts"][0]["text"][:40]  # type: ignore[index]

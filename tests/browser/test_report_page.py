@@ -1,0 +1,320 @@
+"""The report in a browser: it opens without a network, and every part of it does what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from chromium import Chromium
+from page_material import KINDS, Shown
+
+from ragstone.report.html.case import case_of
+
+pytest_plugins = ["page_fixtures"]
+
+ROWS = ".lines tbody tr"
+TABS = ("claims", "sentences", "nuggets", "bank", "trace", "methods", "panel", "scores", "calls")
+
+
+def places(browser: Chromium) -> list[int]:
+    """The records of the table, by their places in the input."""
+    return [int(place) for place in browser.all(ROWS, "dataset.record")]
+
+
+def values(shown: Shown, metric: str) -> dict[int, float | None]:
+    return {row.position: row.value for row in shown.run.scores if row.metric == metric}
+
+
+def score(result: dict[str, Any], metric: str) -> dict[str, Any]:
+    (found,) = [one for one in result["scores"] if one["metric"] == metric]
+    return dict(found)
+
+
+def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
+    """Nothing is asked for but the file, the console stays empty, and the first screen is there."""
+    browser.offline()
+    browser.open(shown.address)
+    assert [address for address in browser.requests() if not address.startswith("data:")] == [shown.address]
+    assert browser.troubles() == []
+    assert browser.text("h1") == "twenty-two traces"
+    assert browser.text(".sentence").startswith("On 22\u00a0records, ")
+    cards = browser.all(".card h2")
+    assert cards[:2] == ["Grounding", "Groundedness"]
+    assert len(cards) == 6
+    mean = shown.run.summary()["metrics"]["grounding"]["mean"]
+    assert browser.text(".card .mean a") == f"{mean * 100:.0f}\u00a0%"
+    assert len(browser.all(ROWS)) == 22
+
+
+def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown: Shown) -> None:
+    """The responses that fall short are those below the highest value, lowest first."""
+    short = {place: value for place, value in values(shown, "grounding").items() if value is not None and value < 1}
+    assert page.text(".sentence .wrong").startswith(str(len(short)))
+    page.click(".sentence .wrong")
+    page.until("location.hash.includes('below=grounding')")
+    page.until("document.querySelector('.chips')")
+    assert sorted(places(page)) == sorted(short)
+    found = [short[place] for place in places(page)]
+    assert found == sorted(found)
+
+
+def test_words_are_searched_and_stand_in_the_address(page: Chromium, shown: Shown) -> None:
+    """The search keeps what is typed, narrows the table, and its address opens the same view again."""
+    page.click("#search")
+    page.type("kettle")
+    page.until("document.querySelector('.shown').textContent.startsWith('1 of 22')")
+    assert page.evaluate("document.activeElement.id") == "search"
+    assert page.all(f"{ROWS} .id") == ["kettle-descale"]
+    address = page.evaluate("location.href")
+    assert address.endswith("#q=kettle")
+    page.open(address)
+    assert page.all(f"{ROWS} .id") == ["kettle-descale"]
+    page.click(".chips a")
+    page.until("document.querySelectorAll('.lines tbody tr').length === 22")
+
+
+def test_nothing_left_by_the_filters_is_said(page: Chromium, shown: Shown) -> None:
+    """With a way back."""
+    page.open(shown.at("q=nowhere-at-all"))
+    assert "No record is left by these filters" in page.text(".records .empty")
+    page.click(".records .empty a")
+    page.until("document.querySelectorAll('.lines tbody tr').length === 22")
+
+
+def test_a_status_filters(page: Chromium, shown: Shown) -> None:
+    """The record whose response is blank is the one with nothing to judge."""
+    page.open(shown.at("status=empty"))
+    empty = {row.position for row in shown.run.scores if row.status == "empty"}
+    assert set(places(page)) == empty
+
+
+def test_scores_filter_by_form_and_by_box(page: Chromium, shown: Shown) -> None:
+    """The fields keep what lies between two values; a box in the scatter does so for two metrics."""
+    page.click(".range button")
+    page.until("location.hash.includes('in=grounding')")
+    low = {place for place, value in values(shown, "grounding").items() if value is not None and value <= 0.5}
+    assert set(places(page)) == low
+    page.open(shown.address)
+    page.evaluate("document.querySelector('.scatter svg').scrollIntoView({block: 'center'})")
+    left, top, width, height = page.evaluate(
+        "(() => { const box = document.querySelector('.scatter svg').getBoundingClientRect();"
+        " return [box.left, box.top, box.width, box.height]; })()"
+    )
+    page.drag((left + 4, top + height - 4), (left + width * 0.6, top + 4))
+    page.until("location.hash.includes('in=groundedness')")
+    page.until("document.querySelector('.chips')")
+    metrics = ("grounding", "groundedness")
+    assert all(f"in={metric}" in page.evaluate("location.hash").replace("%3A", ":") for metric in metrics)
+    assert 0 < len(places(page)) < 21
+    assert page.evaluate("document.querySelectorAll('.dot.out').length") > 0
+
+
+def test_groups_stand_worst_first_and_filter(page: Chromium, shown: Shown) -> None:
+    """The default field makes three groups, whose means are those of their records."""
+    names = page.all(".rows .name bdi")
+    assert sorted(names) == sorted(KINDS)
+    means = [float(text.split("\u00a0")[0]) for text in page.all(".rows li a > .number:not(.size)")]
+    assert means == sorted(means)
+    page.click(".rows li a")
+    page.until("document.querySelector('.chips')")
+    kinds = {result["position"]: result["meta"]["kind"] for result in shown.run.results()}
+    assert {kinds[place] for place in places(page)} == {names[0]}
+    grounding = [values(shown, "grounding")[place] for place in places(page)]
+    found = [value for value in grounding if value is not None]
+    assert means[0] == pytest.approx(100 * sum(found) / len(found), abs=0.51)
+
+
+def test_headings_sort_both_ways(page: Chromium, shown: Shown) -> None:
+    """The first click sorts by a metric, the second turns it round; records without a value come last."""
+    heading = ".lines thead th:nth-child(4) a"
+    known = values(shown, "groundedness")
+    for turn, order in (("ascending", 1), ("descending", -1)):
+        page.click(heading)
+        page.until(f"document.querySelector('.lines thead th:nth-child(4)').ariaSort === '{turn}'")
+        found = [value for place in places(page) if (value := known[place]) is not None]
+        assert found == sorted(found, key=lambda value: order * value)
+        assert known[places(page)[-1]] is None
+
+
+def test_keys_move_open_and_return(page: Chromium, shown: Shown) -> None:
+    """Down goes to the next line, Enter opens it, j and k go on, Escape returns to the line."""
+    order = places(page)
+    page.evaluate("document.querySelector('.lines tbody tr').focus()")
+    page.press("ArrowDown")
+    page.press("Enter")
+    page.until("document.querySelector('.case-head')")
+    assert page.evaluate("location.hash") == f"#record={order[1]}"
+    page.press("j")
+    page.until(f"location.hash === '#record={order[2]}'")
+    page.press("k")
+    page.until(f"location.hash === '#record={order[1]}'")
+    page.until(f"document.querySelector('h1').textContent === '{shown.run.result(f'#{order[1]}')['id']}'")
+    page.press("Escape")
+    page.until("document.querySelector('.lines')")
+    assert page.evaluate("document.activeElement.dataset.record") == str(order[1])
+
+
+def test_a_claim_lights_its_evidence(page: Chromium, shown: Shown) -> None:
+    """Pointing at words of the response lights the quotes of their claims, no others, and their rows below."""
+    result = shown.run["stone-bridge"]
+    page.open(shown.at(f"record={result['position']}"))
+    verdicts = {verdict["unit"]: verdict for verdict in score(result, "grounding")["verdicts"]}
+    claims = [unit for unit in result["units"] if unit["id"] in verdicts]
+    place = claims[0]["start"], claims[0]["end"]
+    same = [unit["id"] for unit in claims if (unit["start"], unit["end"]) == place]
+    quoted = {(quote["passage"], quote["start"], quote["end"]) for unit in same for quote in verdicts[unit]["evidence"]}
+    contexts = {context["id"]: context["text"] for context in result["contexts"]}
+    page.hover(".left .mark")
+    assert page.all(".left .mark.lit", "firstChild.textContent") == [result["response"][slice(*place)]]
+    lit = "".join(page.all(".right .evidence.lit"))
+    assert lit
+    assert all(contexts[passage][start:end] in lit for passage, start, end in quoted)
+    assert len(lit) <= sum(end - start for _, start, end in quoted)
+    assert len(page.all(".units tr.lit")) == len(same)
+    page.hover("h1")
+    assert page.all(".lit") == []
+
+
+def test_a_quote_lights_what_leans_on_it(page: Chromium, shown: Shown) -> None:
+    """And back: pointing at evidence lights the words that it was named for."""
+    page.open(shown.at(f"record={shown.run['stone-bridge']['position']}"))
+    page.hover(".right .evidence")
+    assert page.all(".left .mark.lit")
+    assert page.all(".right .evidence.lit")
+
+
+def test_focus_lights_as_pointing_does(page: Chromium, shown: Shown) -> None:
+    """Whoever has no pointer sees the same."""
+    page.open(shown.at(f"record={shown.run['stone-bridge']['position']}"))
+    page.evaluate("document.querySelector('.left .mark').focus()")
+    assert page.all(".right .evidence.lit")
+
+
+def test_verdicts_are_underlined_and_worded(page: Chromium, shown: Shown) -> None:
+    """Each stretch has the kind of its worst verdict, in a line and in words that are read aloud."""
+    result = shown.run["stone-bridge"]
+    page.open(shown.at(f"record={result['position']}&tab=trace"))
+    kinds = ["yes" if verdict["value"] == 1 else "no" for verdict in score(result, "trace.adherence")["verdicts"]]
+    assert page.all(".left .prose .mark", "classList[1]") == kinds
+    assert "[not fully supported]" in page.evaluate("document.querySelector('.left').textContent")
+    styles = "getComputedStyle(document.querySelector('.left .prose .mark.no')).textDecorationStyle"
+    assert page.evaluate(styles) == "solid"
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_is_filled(page: Chromium, shown: Shown, tab: str) -> None:
+    """Each can be opened by its button, says what it is for, and troubles nobody."""
+    page.open(shown.at("record=1"))
+    page.click(f"#tab-{tab}")
+    page.until(f"document.querySelector('#tab-{tab}').ariaSelected === 'true'")
+    assert len(page.text("#panel")) > 60
+    assert page.troubles() == []
+
+
+def test_the_map_ties_a_sentence_to_what_it_rests_on(page: Chromium, shown: Shown) -> None:
+    """A square for each sentence; pointing at one of the response draws a line to each that supports it."""
+    result = shown.run["kettle-descale"]
+    detail = score(result, "trace.adherence")["detail"]
+    page.open(shown.at(f"record={result['position']}&tab=trace"))
+    assert len(page.all("button.sentence")) == len(detail["contexts"]) + len(detail["response"])
+    for row in detail["response"]:
+        page.hover(f"button.sentence[data-key='{row['key']}']")
+        assert len(page.all(".ties path")) == len(row["support"])
+        assert len(page.all("button.sentence.tied")) == 1 + len(row["support"])
+    page.press("Tab")
+
+
+def test_vital_nuggets_come_first(page: Chromium, shown: Shown) -> None:
+    """Of every response and of the bank."""
+    told = {
+        result["position"]: [unit["importance"] for unit in result["units"] if unit["id"].split("/")[1] == "nugget"]
+        for result in shown.run.results()
+    }
+    mixed = next(place for place, found in told.items() if found != sorted(found, key=("vital", "okay").index))
+    for tab in (f"record={mixed}&tab=nuggets", "record=1&tab=bank"):
+        page.open(shown.at(tab))
+        found = page.all(".units tbody .importance")
+        assert found == sorted(found, key=["vital", "okay", "not known"].index)
+        assert "vital" in found
+
+
+def test_disagreements_of_a_panel_are_marked_and_first(page: Chromium, shown: Shown) -> None:
+    """A column for each judge, and the word, not only a colour."""
+    page.open(shown.at("record=1&tab=panel"))
+    heads = page.all(".panel:first-child thead th")
+    assert heads == ["Unit", "embedded", "second", "Panel"]
+    apart = page.evaluate("[...document.querySelectorAll('.panel tbody tr')].map((row) => row.className === 'apart')")
+    assert any(apart)
+    assert [row.startswith("disagree") for row in page.all(".panel tbody tr")] == apart
+
+
+def test_raw_calls_are_a_click_away(page: Chromium, shown: Shown) -> None:
+    """What was asked and what came back, as the store has it."""
+    result = shown.run["kettle-descale"]
+    page.open(shown.at(f"record={result['position']}&tab=calls"))
+    assert len(page.all(".calls details")) == len(result["calls"])
+    page.click(".calls summary")
+    page.until("document.querySelector('.calls details[open] pre')")
+    stored = shown.run.store.call(bytes.fromhex(result["calls"][0]["key"]))
+    assert stored is not None
+    asked = page.evaluate("JSON.parse(document.querySelector('.calls details[open] pre').textContent)")
+    assert asked == json.loads(stored.request)
+
+
+def test_the_look_follows_the_system_and_the_reader(page: Chromium) -> None:
+    """Dark where the system is dark; the button turns it round."""
+
+    def brightness() -> int:
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return int(colour.removeprefix("rgb(").split(",")[0])
+
+    assert brightness() > 200
+    page.prefers("dark")
+    assert brightness() < 60
+    page.click("#look")
+    assert brightness() > 200
+    page.prefers("light")
+    page.click("#look")
+    assert brightness() < 60
+    assert page.text("#look") == "Light"
+
+
+def test_it_prints(page: Chromium) -> None:
+    """On paper: first screen, groups, and the worst records, which are not on the screen; light in any case."""
+    page.prefers("dark")
+    page.send("Emulation.setEmulatedMedia", media="print")
+    seen = {name: page.evaluate(f"document.querySelector('{name}').getBoundingClientRect().height > 0")
+            for name in (".first", ".groups", ".paper", ".records", ".scatter", ".top")}  # fmt: skip
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.send("Emulation.setEmulatedMedia", media="")
+    assert seen == {
+        ".first": True, ".groups": True, ".paper": True, ".records": False, ".scatter": False, ".top": False,
+    }  # fmt: skip
+    assert paper == "rgb(255, 255, 255)"
+    assert len(page.all(".paper tr")) == 10
+    assert page.pdf().startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize("fragment", ["", *(f"record=1&tab={tab}" for tab in TABS)])
+def test_it_fits_a_narrow_screen(page: Chromium, shown: Shown, fragment: str) -> None:
+    """At 360 points nothing has to be scrolled sideways but what says so."""
+    page.size(360, 740)
+    page.open(shown.at(fragment))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_what_the_page_knows_of_a_record_is_its_result(shown: Shown) -> None:
+    """Texts, values, labels and places are those of results.jsonl; nothing was invented on the way."""
+    for result in shown.run.results():
+        case = case_of(result, shown.run.spec["signatures"])
+        assert [case[key] for key in ("id", "question", "response", "contexts", "reference")] == [
+            result[key] for key in ("id", "question", "response", "contexts", "reference")
+        ]
+        for mine, its in zip(case["scores"], result["scores"], strict=True):
+            assert (mine["metric"], mine["value"], mine["status"]) == (its["metric"], its["value"], its["status"])
+            for verdict, told in zip(mine["verdicts"], its["verdicts"], strict=True):
+                assert (verdict["label"], verdict.get("value")) == (told["label"], told["value"])
+                assert [quote.get("start") for quote in verdict.get("evidence", ())] == [
+                    quote["start"] for quote in told["evidence"]
+                ]

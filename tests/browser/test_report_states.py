@@ -1,0 +1,135 @@
+"""Runs that are empty, partial or failed have pages that say so and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Chromium
+from page_material import Shown
+
+from ragstone import Run, evaluate
+from ragstone.api import write_report
+from ragstone.judges.base import Failed
+from ragstone.questions import Question
+from ragstone.report.run import find_run
+from ragstone.testing import ScriptedJudge
+
+pytest_plugins = ["page_fixtures"]
+
+
+def record(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": f"r{number}", "question": "How long?", "response": "Two years.", "contexts": ["Two years."], **more}
+
+
+def opened(browser: Chromium, run: Run, folder: Path) -> Chromium:
+    browser.open(write_report(run, folder / "report.html").as_uri())
+    assert browser.troubles() == []
+    return browser
+
+
+def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
+    """Words in the place of cards, and the cause with its records."""
+
+    def answer(question: Question[Any]) -> Failed:
+        return Failed("the judge is out")
+
+    run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge(answer), store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert page.text(".sentence") == "Nothing could be scored in 2\u00a0records."
+    assert "There is no value to show" in page.text(".first")
+    assert "the judge failed: the judge is out" in page.text(".missing")
+    assert page.all(".card") == []
+    page.click(".causes a")
+    page.until("document.querySelector('.chips')")
+    assert len(page.all(".lines tbody tr")) == 2
+    run.store.close()
+
+
+def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
+    """A card without full coverage says so in words, and what the mean could be."""
+    half = {"Two years.": "3", "Or three.": None}
+    run = evaluate([record(1), record(2, response="Two years. Or three.")], "groundedness",
+                   ScriptedJudge({"support": half}), store=tmp_path / "s.db")  # fmt: skip
+    page = opened(browser, run, tmp_path)
+    coverage = page.text(".coverage").replace("\u00a0", " ")
+    assert coverage.startswith("2 of 2 scored · 1 judged in part · could be 75–100 %")
+    page.click(".lines tbody tr:last-child")
+    page.until("document.querySelector('.left .mark.unjudged, #step-k')")
+    run.store.close()
+
+
+def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> None:
+    """It has its line and its page, which say why."""
+    source = tmp_path / "bad.jsonl"
+    source.write_text('{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}\n[]\n', "utf-8")
+    run = evaluate(source, "groundedness", on_error="skip", store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert "could not be read" in page.text(".missing")
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
+    assert "This record could not be read" in page.text("main")
+    run.store.close()
+
+
+def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
+    """The first thing that is said; the figures are of what there is."""
+
+    run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    number = run.store.start_run("cut off", dict(run.spec))
+    run.store.begin()
+    rows = [(number, row, run.store.scores_of(run.id, row.position)) for row in run.store.results(run.id, 0, 1)]
+    run.store.insert([], rows)
+    run.store.commit()
+    page = opened(browser, find_run(run.store, number), tmp_path)
+    assert page.text(".notice").startswith("This run has not ended")
+    assert page.text(".sentence").startswith("On 1\u00a0record")
+    assert len(page.all(".lines tbody tr")) == 1
+    run.store.close()
+
+
+def test_a_run_without_records(browser: Chromium, tmp_path: Path) -> None:
+    """As when it ended before the first: nothing is drawn, and that is said."""
+    run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
+    number = run.store.start_run("empty", dict(run.spec))
+    page = opened(browser, find_run(run.store, number), tmp_path)
+    assert page.text(".sentence") == "The run has no records."
+    assert "The run has no records" in page.text(".records .empty")
+    run.store.close()
+
+
+def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
+    """What cannot be drawn says what it would need."""
+    run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert "No further field puts the records into groups" in page.text(".groups")
+    assert "one metric with values" in page.text(".scatter")
+    run.store.close()
+
+
+def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
+    """An address may come from anywhere."""
+    browser.open(shown.at("record=999"))
+    assert "There is no record #999" in browser.text("main")
+    for fragment in ("sort=nothing&page=99&in=x:0-1&by=nowhere&tab=none", "%ff%00=%&record=-1&in=grounding:9-", "in=a"):
+        browser.open(shown.at(fragment))
+        assert browser.troubles() == []
+        assert len(browser.all(".lines tbody tr")) == 22
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Path, calls: bool) -> None:
+    """A file without raw calls says where they are; one that is too small holds the lowest records alone."""
+    path = write_report(shown.run, tmp_path / "small.html", calls=False)
+    if calls:
+        from ragstone.report.html.build import report
+
+        path.write_bytes(b"".join(report(shown.run, largest=len(b"".join(report(shown.run, calls=False))) - 20_000)))
+    browser.open(f"{path.as_uri()}#record=1&tab=calls")
+    if calls:
+        assert "Not all records fit into this file" in browser.text("main")
+        assert f"ragstone view {shown.run.id}" in browser.text("main")
+    else:
+        browser.click(".calls summary")
+        browser.until("document.querySelector('.calls details[open] .empty')")
+        assert "without raw calls" in browser.text(".calls details[open]")

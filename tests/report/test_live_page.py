@@ -1,0 +1,132 @@
+"""The served page: on this machine alone, by its own name, for reading, piece by piece."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import api, evaluate
+from ragstone.errors import ConfigError
+from ragstone.report.html.build import ROWS
+from ragstone.report.html.live import Live
+from ragstone.testing import ScriptedJudge
+
+RECORDS = 5
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A server of a small run."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(RECORDS)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path_factory.mktemp("l") / "s.db")
+    with api.serving(run) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+    run.store.close()
+
+
+def ask(live: Live, path: str, method: str = "GET", host: str | None = None) -> tuple[int, dict[str, str], bytes]:
+    """One request, with any Host."""
+    connection = http.client.HTTPConnection("127.0.0.1", live.server_address[1], timeout=30)
+    connection.request(method, path, headers={"Host": host} if host is not None else {})
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def test_it_listens_on_this_machine_alone(live: Live) -> None:
+    """Bound to the loopback address, at a port of its own."""
+    assert live.server_address[0] == "127.0.0.1"
+    assert live.address == f"http://127.0.0.1:{live.server_address[1]}/"
+
+
+def test_the_page_may_ask_its_own_server_and_nobody_else(live: Live) -> None:
+    """No other site may frame it, read it or be told of it."""
+    status, headers, content = ask(live, "/")
+    assert status == 200
+    assert b"connect-src &#x27;self&#x27;" in content
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "", "127.0.0.1.evil.example"])
+def test_another_name_is_turned_away(live: Live, host: str) -> None:
+    """A name that was pointed here by somebody else gets nothing, also not the data."""
+    for path in ("/", "/data/record-1"):
+        status, _, content = ask(live, path, host=host)
+        assert status == 421
+        assert b"r0" not in content
+
+
+def test_its_own_names_are_answered(live: Live) -> None:
+    """The number and localhost, with the port."""
+    for host in (f"127.0.0.1:{live.server_address[1]}", f"LOCALHOST:{live.server_address[1]}"):
+        assert ask(live, "/", host=host)[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
+def test_nothing_but_reading(live: Live, method: str) -> None:
+    """There is no other method."""
+    assert ask(live, "/", method)[0] == 501
+
+
+@pytest.mark.parametrize("path", [
+    "/data/record-6", "/data/record-0", "/data/record-01", "/data/calls-99999999999", "/data/rows--1", "/x",
+    "/../../etc/passwd", "/data/record-1/../../..", "/data/record-%31", "/data/", "/report.html",
+])  # fmt: skip
+def test_there_is_nothing_else(live: Live, path: str) -> None:
+    """No file is read: paths name pieces of the run, and anything else is not there."""
+    assert ask(live, path)[0] == 404
+
+
+def test_pieces_are_the_runs(live: Live) -> None:
+    """Rows, a record, its calls; a block beyond the last is empty."""
+
+    def piece(name: str) -> Any:
+        status, headers, content = ask(live, f"/data/{name}")
+        assert (status, headers["Content-Type"]) == (200, "application/json")
+        return json.loads(content)
+
+    assert piece("rows-0")["position"] == [1, 2, 3, 4, 5]
+    assert piece("rows-1")["position"] == []
+    assert piece("record-2")["id"] == "r1"
+    assert [call["request"]["task"] for call in piece("calls-2")] == ["support"]
+
+
+def test_rows_come_by_place(tmp_path: Path) -> None:
+    """A run whose places have gaps, as one that was cut off, has every record in one block."""
+    run = evaluate([{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}], "groundedness",
+                   ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")  # fmt: skip
+    number = run.store.start_run("gaps", dict(run.spec))
+    (row,) = run.store.results(run.id)
+    run.store.begin()
+    run.store.insert([], [(number, row._replace(position=at, record=f"r{at}"), []) for at in (1, ROWS, ROWS + 1)])
+    run.store.commit()
+    assert run.store.last_place(number) == ROWS + 1
+    assert [found.position for found in run.store.results(number, ROWS, 2 * ROWS)] == [ROWS + 1]
+    run.store.close()
+
+
+def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
+    """In one line, with what to do."""
+    run = evaluate([{"id": "a", "response": "It is.", "contexts": ["It is."]}], "groundedness",
+                   ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")  # fmt: skip
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ConfigError, match="choose another with --port"), api.serving(run, taken.getsockname()[1]):
+            pass
+    run.store.close()

@@ -1,0 +1,285 @@
+"""What a page is made of: rows, groups, the sentence, blocks, and a file that keeps its size and its promises."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import Run, api, evaluate
+from ragstone.errors import ConfigError
+from ragstone.report.html import build, document
+from ragstone.report.html.build import report
+from ragstone.report.html.document import SCRIPTS, in_markup, page
+from ragstone.report.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of
+from ragstone.report.html.sentence import FEWEST, sentence, worst_group
+from ragstone.report.run import find_run
+from ragstone.store import ResultRow, ScoreRow, Store
+from ragstone.testing import ScriptedJudge
+
+TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
+FOLDER = Path(document.__file__).parent
+WHOLE = {"interval": [0.4, 0.6], "mean": 0.5}
+
+
+def line(position: int, value: float | None = 1.0, **fields: str) -> Row:
+    return Row(position, f"r{position}", "q", "a", {"m": (value, 0)}, fields)
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The blocks of a page by name, and what is there first."""
+    found = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
+    blocks = {name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in found}
+    first = re.search(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
+    assert first is not None
+    return {**blocks, "first": json.loads(first[1])}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """The example traces, weighed."""
+    found = evaluate(TRACES, "all", store=tmp_path_factory.mktemp("page") / "store.db")
+    yield found
+    found.store.close()
+
+
+# ---- rows and groups
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> None:
+    """One line of each text, cut where it is long."""
+    row = row_of({"id": identity, "position": 1, "question": question, "response": None, "scores": [], "meta": {}})
+    assert len(row.question) <= BEGINNING
+    assert len(row.id) <= 200
+    assert row.question.removesuffix("…") in " ".join(question.split())
+
+
+def test_fields_are_offered_where_they_make_groups() -> None:
+    """Not one that has a value of its own for every record, or one value for all; the fullest goes first."""
+    fields = Fields()
+    for number in range(60):
+        values = {"topic": str(number % 4), "unique": str(number), "same": "x"}
+        if number % 2:
+            values["half"] = str(number % 3)
+        fields.add(Row(number, "r", "", "", {}, values))
+    assert fields.names == ["topic", "half"]
+
+
+def test_a_field_with_too_many_values_is_dropped() -> None:
+    """Also where each value comes often."""
+    fields = Fields()
+    for number in range(10 * (MOST_GROUPS + 1)):
+        fields.add(line(number, user=str(number % (MOST_GROUPS + 1)), kind=str(number % MOST_GROUPS)))
+    assert fields.names == ["kind"]
+
+
+def test_what_groups_a_record() -> None:
+    """Short texts, whole numbers, yes and no, one level deep; no long text, list or fraction."""
+    meta = {"a": "x", "b": 3, "c": True, "d": {"e": "y", "f": {"g": "z"}}, "h": "w" * 81, "i": [1], "j": 0.5, "k": ""}
+    row = row_of({"id": "r", "position": 1, "scores": [], "meta": meta})
+    assert row.fields == {"a": "x", "b": "3", "c": "true", "d.e": "y"}
+
+
+def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
+    """A record that could not be read has no score, and says that it was set aside."""
+    lost = row_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []})
+    block = block_of([line(1, 0.25, kind="x"), lost], ["m"], ["kind"])
+    assert block["values"] == {"m": [0.25, None]}
+    assert block["statuses"] == {"m": [0, -1]}
+    assert block["fields"] == {"kind": ["x", None]}
+    assert block["set_aside"] == [1]
+    assert block["response"][1] == "no JSON"
+
+
+# ---- the sentence
+
+
+def test_the_worst_group_stands_out_or_is_not_named() -> None:
+    """It needs five records, and a mean below the interval of the whole."""
+    few = [line(n, 0.0, kind="few") for n in range(FEWEST - 1)]
+    low = [line(n, 0.1, kind="low") for n in range(FEWEST)]
+    high = [line(n, 0.9, kind="high") for n in range(FEWEST)]
+    group = worst_group([*few, *low, *high], "kind", "m", WHOLE)
+    assert group is not None
+    assert (group.value, group.count) == ("low", FEWEST)
+    assert worst_group([*few, *high], "kind", "m", WHOLE) is None
+    assert worst_group([line(n, 0.5, kind=str(n % 2)) for n in range(20)], "kind", "m", WHOLE) is None
+    assert worst_group([*low, *high], "kind", "m", {**WHOLE, "interval": None}) is None
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ([1.0, 1.0], "none of 2 responses holds at least one claim that is not."),
+    ([1.0, 0.5], "1 response holds at least one claim that is not."),
+    ([0.0, 0.5], "2 responses hold at least one claim that is not."),
+])  # fmt: skip
+def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
+    """Every number is that of its records, and the verb follows it."""
+    metric = {"mean": sum(values) / 2, "interval": None, "scored": 2}
+    rows = [ScoreRow("grounding", n, value, "scored", 1, 0, 1, 1, None, 0, 0, 0, 0.0) for n, value in enumerate(values)]
+    parts = sentence({"records": 2, "metrics": {"grounding": metric}}, "grounding", rows, None)
+    text = "".join(part.text for part in parts).replace("\u00a0", " ")
+    assert text.startswith("On 2 records, ")
+    assert text.endswith(said)
+
+
+# ---- the file
+
+
+def test_a_page_holds_the_whole_run(run: Run) -> None:
+    """Every record with its line, its texts and its calls, and the overview that the summary gives."""
+    data = b"".join(report(run))
+    found = unpacked(data)
+    first = found["first"]
+    results = {result["position"]: result for result in run.results()}
+    assert sorted(found["rows-0"]["position"]) == sorted(results)
+    assert first["records"] == len(results)
+    shown = {metric["name"]: metric for metric in first["metrics"]}
+    for name, metric in run.summary()["metrics"].items():
+        assert shown[name]["mean"] == metric["mean"]
+        assert sum(shown[name]["bins"]) == metric["scored"]
+    cases = {
+        position: found[f"cases-{number}"][place]
+        for number, positions in enumerate(first["cases"])
+        for place, position in enumerate(positions)
+    }
+    assert {position: case["response"] for position, case in cases.items()} == {
+        position: result["response"] for position, result in results.items()
+    }
+    calls = [
+        call for number, positions in enumerate(first["calls"]) for place in range(len(positions))
+        for call in found[f"calls-{number}"][place]
+    ]  # fmt: skip
+    assert len(calls) == sum(len(result["calls"]) for result in results.values())
+    assert None not in calls
+
+
+def test_the_lowest_records_come_first(run: Run) -> None:
+    """So that they are what is kept where not all fit."""
+    first = unpacked(b"".join(report(run)))["first"]
+    order = [position for positions in first["cases"] for position in positions]
+    values = {row.position: row.value for row in run.store.scores(run.id, first["ranked"])}
+    found = [value for position in order if (value := values[position]) is not None]
+    assert found == sorted(found)
+    assert values[order[-1]] is None
+
+
+def test_a_file_keeps_its_size(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raw calls go first, then the records that did best; the table stays whole."""
+    monkeypatch.setattr(build, "CHUNK", 20_000)
+    whole = len(b"".join(report(run)))
+    without = len(b"".join(report(run, calls=False)))
+    assert without < whole
+    for largest in (whole - 10_000, without - 10_000):
+        data = b"".join(report(run, largest=largest))
+        assert len(data) <= largest
+        found = unpacked(data)
+        kept = [position for positions in found["first"]["cases"] for position in positions]
+        assert len(found["rows-0"]["position"]) == 22
+        assert (len(kept) == 22) == (largest > without)
+        assert kept
+
+
+def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:
+    """As many as a report is made for, each with texts and verdicts of its own."""
+    few = evaluate(TRACES, "groundedness", store=tmp_path / "store.db")
+    results = list(few.results())
+    number = few.store.start_run("many", dict(few.spec))
+    rows = []
+    for place in range(1, 10_001):
+        result = {**results[place % len(results)], "id": f"r{place}", "position": place}
+        result["response"] = f"{result['response']} {hashlib.sha512(str(place).encode()).hexdigest() * 4}"
+        scores = [score._replace(position=place) for score in few.store.scores_of(few.id, place % len(results) + 1)]
+        rows.append((number, ResultRow(place, f"r{place}", orjson.dumps(result)), scores))
+    few.store.begin()
+    few.store.insert([], rows)
+    few.store.commit()
+    parts = report(find_run(few.store, number))
+    assert sum(map(len, parts)) < 50_000_000
+    first = unpacked(b"".join(parts))["first"]
+    assert sum(map(len, first["cases"])) == 10_000
+    few.store.close()
+
+
+@given(st.recursive(st.text() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_data_cannot_end_their_element(value: Any) -> None:
+    """No ``<`` stands in them, and they are what they were."""
+    try:
+        data = orjson.dumps(value)
+    except TypeError:  # half of a character, which no stored result holds
+        return
+    written = in_markup(data)
+    assert b"<" not in written
+    assert json.loads(written) == value
+
+
+def test_a_page_allows_its_own_script_and_nothing_else(run: Run) -> None:
+    """The policy names the hashes of the one script and the one style, and no source."""
+    for live in (False, True):
+        text = b"".join(page("run", "</title><script>", {}, (), live=live)).decode()
+        policy = html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0])
+        scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+        (script,) = scripts
+        hashes = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in (script, style)]
+        assert policy.split("; ")[:3] == [
+            "default-src 'none'", f"script-src 'sha256-{hashes[0]}'", f"style-src 'sha256-{hashes[1]}'",
+        ]  # fmt: skip
+        assert ("connect-src 'self'" in policy) == live
+        assert "unsafe" not in policy
+        assert "http" not in re.sub(r"http-equiv|http://www\.w3\.org/2000/svg", "", text)
+
+
+def test_every_script_is_part_of_a_page() -> None:
+    """No file is forgotten, none is named that is not there, and none reads data as markup."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / "js").glob("*.js")}
+    assert {name for names in SCRIPTS.values() for name in names} == set(files)
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc")
+    assert [(name, word) for name, text in files.items() for word in forbidden if word in text] == []
+    assert [name for name, text in files.items() if not text.startswith("// ")] == []
+    assert [name for name, text in files.items() if len(text.splitlines()) > 600] == []
+
+
+def test_the_script_is_valid(tmp_path: Path) -> None:
+    """As Node reads it, where there is one; the parts are put together as in a page."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    text = b"".join(page("run", "x", {}, ())).decode()
+    path = tmp_path / "page.js"
+    path.write_text(re.findall(r"<script>(.*?)</script>", text, re.DOTALL)[0], encoding="utf-8")
+    done = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
+    """What cannot be written is one line, and leaves nothing."""
+    with pytest.raises(ConfigError, match="cannot be written"):
+        api.write_report(run, tmp_path / "nowhere" / "report.html")
+    target = api.write_report(run, tmp_path / "report.html")
+    assert target.read_bytes().endswith(b"</html>\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_run_writes_its_report(tmp_path: Path) -> None:
+    """By default beside the other files; not where it is not wanted."""
+    rows = [{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}]
+    for wanted in (True, False):
+        folder = tmp_path / str(wanted)
+        store = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=":memory:", out=folder,
+                         report=wanted).store  # fmt: skip
+        assert isinstance(store, Store)
+        assert (folder / "report.html").exists() == wanted
