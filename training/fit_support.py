@@ -89,6 +89,12 @@ CHANGED = {
 }  # fmt: skip
 """The chance that a supported row is varied so."""
 
+DOUBT = 4
+"""One in so many claims is supported where the middle band begins ..."""
+
+NEAR = 0.05
+"""... counted among those within so much of the cut."""
+
 Numbers = NDArray[np.float64]
 
 
@@ -266,6 +272,16 @@ def true_rate_cut(chances: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> 
     return min((k / 100 for k in range(30, 81)), key=lambda cut: (round(error(cut), 6), cut))
 
 
+def half_way(chances: Numbers, labels: Numbers, yes: float) -> float:
+    """The probability from which on support is in part: where one claim in ``DOUBT`` is supported."""
+
+    def share(cut: float) -> float:
+        near = np.abs(chances - cut) < NEAR
+        return float(labels[near].mean()) if near.any() else 0.0
+
+    return next((k / 100 for k in range(10, round(100 * yes)) if share(k / 100) >= 1 / DOUBT), round(yes / 2, 2))
+
+
 def fit_support(rows: list[dict[str, Any]], features: Numbers) -> dict[str, Any]:
     """Trees on nine tenths of the contexts, calibration and cut on the unvaried rest; no partial support."""
     known = table(rows)
@@ -276,11 +292,13 @@ def fit_support(rows: list[dict[str, Any]], features: Numbers) -> dict[str, Any]
     calibration = platt(scores, labels, equal_sets(sets))
     chances = 1 / (1 + np.exp(-(calibration[0] * scores + calibration[1])))
     cut = true_rate_cut(chances, labels, sets)
+    maybe = half_way(chances, labels, cut)
     print(
         f"support: {int((learn & ~varied).sum())} rows and {int((learn & varied).sum())} variations to learn from, "
-        f"{int(test.sum())} rows kept back; calibration {calibration}, cut {cut}"
+        f"{int(test.sum())} rows kept back; calibration {calibration}, "
+        f"cuts {maybe} and {cut}"
     )
-    return {**found, "calibration": calibration, "yes": cut}
+    return {**found, "calibration": calibration, "yes": cut, "maybe": maybe}
 
 
 # ---- relevance

@@ -49,7 +49,10 @@ def tree(raw: Mapping[str, Sequence[Any]]) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cut."""
+    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cuts.
+
+    From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
+    """
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
@@ -58,6 +61,7 @@ class Logistic:
     trees: tuple[Node, ...]
     calibration: tuple[float, float]
     yes: float
+    maybe: float | None = None
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
@@ -98,6 +102,7 @@ def logistic(raw: Mapping[str, Any]) -> Logistic:
         trees=tuple(map(tree, raw["trees"])),
         calibration=(slope, shift),
         yes=raw["yes"],
+        maybe=raw.get("maybe"),
     )
 
 
@@ -157,21 +162,23 @@ def probability(log_odds: float, calibration: tuple[float, float]) -> float:
     return round(1 / (1 + math.exp(-x)), DIGITS) if x > -700 else 0.0
 
 
-def cuts_of(scale: Scale, yes: float) -> tuple[float, ...]:
-    """The probabilities at which the second, third, ... label of a scale begins, all from one: where ``yes`` does.
+def cuts_of(scale: Scale, yes: float, maybe: float | None = None) -> tuple[float, ...]:
+    """The probabilities at which the second, third, ... label of a scale begins, all from two.
 
-    The best label begins there, and the lower ones in equal steps below. On a scale of five, ``yes`` is where 4
-    begins (a claim is accepted on both scales or on neither), and 5 halfway from there to 1.
+    Below ``maybe`` (half of ``yes`` where none was calibrated) is the worst label, from ``yes`` on the best, and what
+    lies between is parted evenly. On a scale of five, ``yes`` is where 4 begins (a claim is accepted on both scales or
+    on neither), and 5 halfway from there to 1.
     """
+    low = yes / 2 if maybe is None else maybe
     steps = len(scale.labels) - 1
     if steps == 4:
-        return (yes / 3, 2 * yes / 3, yes, (1 + yes) / 2)
-    return tuple(yes * step / steps for step in range(1, steps + 1))
+        return (low, (low + yes) / 2, yes, (1 + yes) / 2)
+    return (*(low + (yes - low) * step / (steps - 1) for step in range(steps - 1)), yes)
 
 
-def label_of(scale: Scale, chance: float, yes: float) -> str:
+def label_of(scale: Scale, chance: float, yes: float, maybe: float | None = None) -> str:
     """The label that a probability earns."""
-    return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes))]
+    return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes, maybe))]
 
 
 def assignment_cuts() -> tuple[float, float]:
