@@ -173,7 +173,9 @@ def _context(kind: str, claim: str, context: list[str], rng: random.Random) -> l
     number, start, end = found
     text = context[number]
     new = _put(kind, text[start:end], rng)
-    return new and [text[:start] + new + text[end:] if i == number else t for i, t in enumerate(context)]
+    if not new:
+        return None
+    return [text[:start] + new + text[end:] if i == number else t for i, t in enumerate(context)]
 
 
 def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """How the embedded judge bears cases made to mislead it; ``pytest -s`` prints the accuracy of each kind.
 
 ``lower``: the wrong claim is weighed below the right one. ``refused``: it is below where ``yes`` begins. The floors are
-what it does reach, a little lowered: they hold later models to it, and say plainly where a reader of words is blind.
+what it does reach, a little lowered: they hold later models to it, and say plainly where a reader of words is blind (swapped roles are all accepted).
 """
 
 from __future__ import annotations
@@ -180,15 +180,52 @@ FACTS = (
 )
 """Written for this test; names, places and figures are made up."""
 
+LANGUAGES = {
+    # language: passage, claim that it supports, the claim with another number, the claim denied
+    "de": (
+        "Die Brücke wurde 1931 eröffnet. Sie ist 620 Meter lang und verbindet zwei Stadtteile.",
+        "Die Brücke ist 620 Meter lang.", "Die Brücke ist 820 Meter lang.", "Die Brücke ist nicht 620 Meter lang.",
+    ),
+    "fr": (
+        "Le pont a été ouvert en 1931. Il mesure 620 mètres et relie deux quartiers de la ville.",
+        "Le pont mesure 620 mètres.", "Le pont mesure 820 mètres.", "Le pont ne mesure pas 620 mètres.",
+    ),
+    "es": (
+        "El puente fue abierto en 1931. Mide 620 metros y une dos barrios de la ciudad.",
+        "El puente mide 620 metros.", "El puente mide 820 metros.", "El puente no mide 620 metros.",
+    ),
+    "it": (
+        "Il ponte fu aperto nel 1931. È lungo 620 metri e unisce due quartieri della città.",
+        "Il ponte è lungo 620 metri.", "Il ponte è lungo 820 metri.", "Il ponte non è lungo 620 metri.",
+    ),
+    "pt": (
+        "A ponte foi aberta em 1931. Tem 620 metros e une dois bairros da cidade.",
+        "A ponte tem 620 metros.", "A ponte tem 820 metros.", "A ponte não tem 620 metros.",
+    ),
+    "ru": (
+        "Мост открыли в 1931 году. Его длина составляет 620 метров, он соединяет два района.",
+        "Длина моста составляет 620 метров.", "Длина моста составляет 820 метров.",
+        "Длина моста не составляет 620 метров.",
+    ),
+    "tr": (
+        "Köprü 1931 yılında açıldı. Köprünün uzunluğu 620 metredir ve iki semti birleştirir.",
+        "Köprünün uzunluğu 620 metredir.", "Köprünün uzunluğu 820 metredir.", "Köprünün uzunluğu 620 metre değildir.",
+    ),
+    "zh": (
+        "这座桥于1931年通车。桥长620米，连接两个城区。",
+        "桥长620米。", "桥长820米。", "桥长不是620米。",
+    ),
+}  # fmt: skip
+
 FLOORS = {
     # kind: (share weighed lower, share refused)
-    "number": (0.85, 0.5),
-    "unit": (0.85, 0.4),
-    "date": (0.75, 0.4),
-    "name": (0.85, 0.4),
-    "negation": (0.85, 0.7),
-    "roles": (0.5, 0.0),
-    "quantifier": (0.75, 0.3),
+    "number": (0.9, 0.85),
+    "unit": (0.9, 0.3),
+    "date": (0.9, 0.5),
+    "name": (0.9, 0.25),
+    "negation": (0.9, 0.9),
+    "roles": (0.75, 0.0),
+    "quantifier": (0.9, 0.4),
 }
 
 
@@ -253,7 +290,7 @@ def test_a_question_in_the_context_is_no_support() -> None:
         (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, asked, strict=True)
     ]
     assert told("context asks: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context asks: refused", [one < model().support.yes for one, _ in pairs]) >= 0.5
+    assert told("context asks: refused", [one < model().support.yes for one, _ in pairs]) >= 0.7
 
 
 def test_a_denial_in_the_context_is_no_support() -> None:
@@ -263,13 +300,21 @@ def test_a_denial_in_the_context_is_no_support() -> None:
         (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, denied, strict=True)
     ]
     assert told("context denies: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context denies: refused", [one < model().support.yes for one, _ in pairs]) >= 0.5
+    assert told("context denies: refused", [one < model().support.yes for one, _ in pairs]) >= 0.2
 
 
 def test_a_claim_that_is_the_question_is_weighed_below_its_answer() -> None:
     """To ask is not to state, though all words are there."""
     pairs = [(chance(fact.question, fact.context), chance(fact.right, fact.context)) for fact in FACTS]
     assert told("claim is the question: lower", [one < other for one, other in pairs]) >= 0.9
+
+
+def test_other_languages_are_told_by_numbers_and_negations() -> None:
+    """Fitted to English alone, it orders them all the same; where ``yes`` begins is an English cut."""
+    cases = [[chance(claim, context) for claim in claims] for context, *claims in LANGUAGES.values()]
+    assert told("other languages: number lower", [number < right for right, number, _ in cases]) >= 0.85
+    assert told("other languages: negation lower", [denied < right for right, _, denied in cases]) >= 0.75
+    told("other languages: accepted", [right >= model().support.yes for right, _, _ in cases])
 
 
 @pytest.mark.parametrize("claim", ["It is the one of them.", "And so it was, for all of that.", "This is what it is."])
