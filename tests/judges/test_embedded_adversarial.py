@@ -1,7 +1,8 @@
 """How the embedded judge bears cases made to mislead it; ``pytest -s`` prints the accuracy of each kind.
 
 ``lower``: the wrong claim is weighed below the right one. ``refused``: it is below where ``yes`` begins. The floors are
-what it does reach, a little lowered: they hold later models to it, and say plainly where a reader of words is blind (swapped roles are all accepted).
+what it does reach, a little lowered: they hold later models to it, and say plainly where a reader of words is blind
+(swapped roles are all accepted).
 """
 
 from __future__ import annotations
