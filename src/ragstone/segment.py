@@ -77,8 +77,8 @@ FUNCTION_WORDS: Final = {
     "vi": "và là của có không được cho một trong người những".split(),
 }
 ENGLISH_TOO: Final = frozenset(
-    "a an is in on as at by or be do no so me we he she i you was die van del all am are has have had his her its but if "
-    "up one use par con sin ten pro per most more than then man art for it of to the".split()
+    "a an is in on as at by or be do no so me we he she i you was die van del all am are has have had his her its but "
+    "if up one use par con sin ten pro per most more than then man art for it of to the".split()
 )
 """Words of other languages that English has, too: they name no language alone."""
 
