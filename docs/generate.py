@@ -65,10 +65,15 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
-    "steps": "A step to its judge, or to a list of judges, which is a panel.",
+    "steps": "A step to its judge, to a list of judges, which is a panel, or to `A>B`, which is a cascade.",
     "panel.aggregate": "How a panel's verdicts become one: `mean`, `median`, `majority`, `min` or `max`.",
+    "cascade.error": "How often a judge of a cascade, not the last, may err on either side where its word stands.",
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
+    "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
+    "check.min_coverage": "A metric to the least share of the records that has to have a value.",
+    "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
+    "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
 }  # fmt: skip
 """What each setting means."""

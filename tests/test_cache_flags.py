@@ -277,6 +277,15 @@ def test_a_run_that_was_made_otherwise_is_refused() -> None:
         assert judge.asked == []
 
 
+def test_a_run_that_would_do_is_named() -> None:
+    """Where the last one was made otherwise, and an earlier one was not."""
+    weigh(failing("number 2"))
+    weigh(failing(), repeat=3)
+    with pytest.raises(ConfigError, match=r"it asked 3 times\); run 1 was made as this one: --only-failed 1, or leave"):
+        weigh(failing(), only_failed=True)
+    assert weigh(failing(), only_failed=1).summary()["taken_over"] == 2
+
+
 def test_the_run_can_be_named() -> None:
     """By its number or its name; where there is none the message says so, and no run is entered."""
     weigh(failing("number 2"))

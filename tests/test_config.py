@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from ragstone import config
-from ragstone.config import Flags, RunSpec, assignments, choose, resolve
+from ragstone.config import Flags, assignments, choose, resolve
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Limited
 from ragstone.judges.catalogue import build
 from ragstone.metrics import catalogue
+from said import refusal, spec
 
 EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
 
@@ -26,18 +27,6 @@ def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("RAGSTONE_STORE", raising=False)
     monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
     return tmp_path
-
-
-def spec(text: str = "", **flags: Any) -> RunSpec:
-    if text:
-        Path("ragstone.toml").write_text(text, encoding="utf-8")
-    return resolve(Flags(**flags))
-
-
-def refusal(text: str = "", **flags: Any) -> str:
-    with pytest.raises(ConfigError) as caught:
-        spec(text, **flags)
-    return str(caught.value)
 
 
 # ---- defaults and precedence

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from ragstone import settings
-from ragstone.config import Flags, RunSpec, resolve
-from ragstone.errors import ConfigError
 from ragstone.judges.spec import Spec
 from ragstone.prompts import FORMS
 from ragstone.prompts.check import SCALES
 from ragstone.prompts.choice import Choice
 from ragstone.questions import TASKS
+from said import refusal, spec
 
 
 @pytest.fixture(autouse=True)
@@ -26,18 +25,6 @@ def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGSTONE_STORE", raising=False)
     monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-
-
-def spec(text: str = "", **flags: Any) -> RunSpec:
-    if text:
-        Path("ragstone.toml").write_text(text, encoding="utf-8")
-    return resolve(Flags(**flags))
-
-
-def refusal(text: str = "", **flags: Any) -> str:
-    with pytest.raises(ConfigError) as caught:
-        spec(text, **flags)
-    return str(caught.value)
 
 
 def written() -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone import segment
 from ragstone.segment import language_of, parts, sentences
 from ragstone.types import Span
 
@@ -141,3 +143,11 @@ def test_short_sentences_share_a_part() -> None:
     text = "One two three four five six seven. " * 20
     sizes = [len(group) for group in parts(text, sentences(text), 100)]
     assert sizes == [10, 10]
+
+
+def test_a_line_ends_where_splitlines_says() -> None:
+    """The quick look for a second line must know every line's end that the slow one knows, and no other."""
+    for code in range(sys.maxunicode + 1):
+        text = f"a{chr(code)}b"
+        assert segment._is_one_line(text) == (segment._NEWLINE.search(text) is None), hex(code)
+    assert not segment._is_one_line("a\n")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.stats import LARGE, agreement, mean, mean_interval, median
+from ragstone.stats import LARGE, agreement, binomial, mean, mean_interval, median
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 HAIR = 1e-12
@@ -129,3 +129,33 @@ def test_agreement_is_the_share_of_equal_pairs(raws: list[float], share: float, 
 @pytest.mark.parametrize("raws", [[], [1]])
 def test_one_rater_agrees_with_nobody(raws: list[float]) -> None:
     assert agreement(raws) == (None, None)
+
+
+@given(st.integers(0, 200), st.integers(1, 50), st.integers(1, 50), st.integers())
+def test_successes_are_never_more_than_trials(trials: int, part: int, more: int, seed: int) -> None:
+    assert 0 <= binomial(random.Random(seed), trials, part, part + more) <= trials
+
+
+def test_successes_come_as_often_as_their_chance_says() -> None:
+    chooser = random.Random(1)
+    for trials, part, whole in ((10, 1, 3), (300, 7, 300), (50, 49, 50), (8, 1, 2)):
+        drawn = [binomial(chooser, trials, part, whole) for _ in range(5000)]
+        chance = part / whole
+        spread = math.sqrt(trials * chance * (1 - chance))
+        assert math.isclose(mean(drawn), trials * chance, abs_tol=4 * spread / math.sqrt(5000))
+        assert math.isclose(statistics.stdev(drawn), spread, rel_tol=0.06)
+        counts = [math.comb(trials, n) * chance**n * (1 - chance) ** (trials - n) for n in range(trials + 1)]
+        for number in (0, 1, trials // 2, trials):
+            share = drawn.count(number) / 5000
+            assert math.isclose(share, counts[number], abs_tol=0.005 + 4 * math.sqrt(counts[number] / 5000))
+
+
+def test_many_values_of_few_kinds_have_the_interval_that_drawing_each_would_give() -> None:
+    chooser = random.Random(2)
+    values = [chooser.choice((0.0, 0.25, 0.5, 1.0)) for _ in range(400)]
+    nearly = [value + chooser.uniform(-1e-9, 1e-9) for value in values]  # all different, so that each is drawn
+    few, each = mean_interval(values), mean_interval(nearly)
+    assert few.method == each.method == "bootstrap"
+    assert math.isclose(few.low, each.low, abs_tol=0.01)
+    assert math.isclose(few.high, each.high, abs_tol=0.01)
+    assert mean_interval(list(reversed(values))) == few, "the order of the records does not matter"

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,11 @@ def score(metric: str, position: int, value: float | None, status: str = "scored
     return ScoreRow(metric, position, value, status, 1, 0, value, value, None, 1, 10, 5, None)
 
 
-def put(store: Store, *calls: CallRow, results: Any = ()) -> None:
+def put(store: Store, *calls: CallRow, results: Any = (), since: float = 0.0) -> dict[bytes, bytes]:
     store.begin()
-    store.insert(calls, results)
+    others = store.insert(calls, results, since=since)
     store.commit()
+    return others
 
 
 def result(run: int, position: int, *scores: ScoreRow, record: str = "", document: bytes = b"{}") -> Any:
@@ -65,11 +67,29 @@ def test_an_unknown_call_is_none(store: Store) -> None:
 
 
 def test_the_first_reply_stays(store: Store) -> None:
-    """Two processes that paid for one call keep the first answer: replays do not change."""
-    put(store, call(1, b"first"))
-    put(store, call(1, b"second"))
+    """Two processes that paid for one call keep the first answer, and the second is told it: replays do not change."""
+    assert put(store, call(1, b"first")) == {}
+    assert put(store, call(2), call(1, b"second"), call(3)) == {call(1).key: b"first"}
     assert store.reply(call(1).key) == b"first"
+    assert store.call_keys() == [call(1).key, call(2).key, call(3).key]
+
+
+def test_what_is_too_old_makes_way(store: Store) -> None:
+    """A refresh replaces what was stored before it began, and keeps what another one has stored since."""
+    put(store, call(1, b"old"))
+    assert put(store, call(1, b"new"), since=time.time()) == {}
+    assert put(store, call(1, b"newer"), since=time.time() - 60) == {call(1).key: b"new"}
+    assert store.reply(call(1).key) == b"new"
+
+
+def test_a_stored_reply_that_does_not_unpack_ends_the_group(store: Store, path: Path) -> None:
+    put(store, call(1, b"first"))
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE calls SET reply = x'00'")
+    with pytest.raises(StoreError, match="the store is damaged"):
+        put(store, call(2), call(1, b"second"))
     assert store.call_keys() == [call(1).key]
+    put(store, call(3))
 
 
 def test_a_thousand_calls(store: Store) -> None:

@@ -21,7 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ragstone"
 TRACES = ROOT / "examples" / "traces.jsonl"
-NEEDED = ("schema.sql", "py.typed", "__init__.pyi", "prompts/LOCK", "judges/embedded/model.json")
+NEEDED = (
+    "schema.sql",
+    "py.typed",
+    "__init__.pyi",
+    "prompts/LOCK",
+    "judges/embedded/model.json",
+    "judges/embedded/band.json",
+)
 
 
 class WrongError(Exception):
@@ -88,7 +95,7 @@ def install(wheel: Path, place: Path) -> Path:
 
 
 def check_use(commands: Path, place: Path) -> int:
-    """From an empty folder: where it is imported from, its version, and a run of the example traces."""
+    """From an empty folder: where it is imported from, its version, what pytest finds, a run of the example traces."""
     where = command(commands / "python", "-c", "import ragstone; print(ragstone.__file__)", cwd=place)
     if not Path(where).is_relative_to(commands.parent):
         raise WrongError(f"imported from {where}, not from the wheel")
@@ -98,6 +105,8 @@ def check_use(commands: Path, place: Path) -> int:
     said = command(commands / "ragstone", "--version", cwd=place)
     if declared not in said.split():
         raise WrongError(f"--version says {said!r}, the wheel {declared!r}")
+    if "@pytest.mark.ragstone(" not in command(commands / "python", "-m", "pytest", "--markers", cwd=place):
+        raise WrongError("pytest does not find the plugin")
     command(commands / "ragstone", "run", TRACES, "-o", "out", cwd=place)
     summary = json.loads((place / "out" / "summary.json").read_bytes())
     expected = len(TRACES.read_text("utf-8").splitlines())

@@ -25,7 +25,7 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
-from ragstone.settings import DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
+from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
 from ragstone.types import NOTHING
 
 STORE: Final = Path(".ragstone/ragstone.db")
@@ -38,11 +38,12 @@ ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The judges of one step by name: one, or a panel with how its verdicts are put together."""
+    """The judges of one step by name: one, a panel with how its verdicts are put together, or a cascade."""
 
     judges: tuple[str, ...]
     aggregate: Aggregate = "mean"
     weights: Mapping[str, float] = field(default_factory=lambda: NOTHING, hash=False)
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class RunSpec:
     """Everything a run is made from, and nothing that changes while it runs.
 
     ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
+    ``cascade_error`` is how often a judge of a cascade, not the last, may err where its word stands.
     """
 
     metrics: tuple[str, ...] = ("auto",)
@@ -57,6 +59,7 @@ class RunSpec:
     judges: Mapping[str, Spec] = field(default_factory=lambda: NOTHING, hash=False)
     default: Step = Step((DEFAULT_JUDGE,))
     steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
+    cascade_error: float = CASCADE_ERROR
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = STORE
@@ -86,6 +89,7 @@ class Flags:
     metrics: Sequence[str] | None = None
     judges: Sequence[str] | None = None
     aggregate: str | None = None
+    cascade_error: float | None = None
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: str | None = None
@@ -115,11 +119,11 @@ def resolve(flags: Flags) -> RunSpec:
     file, origin = read(flags.config)
     judges = [*_listed(file.run.judge), *(f"{step}={_joined(who)}" for step, who in file.steps.items())]
     default, steps = _routing(judges, f"{origin}: ")
-    more: dict[Task, tuple[str, ...]] = {}
+    more: dict[Task, Step] = {}
     if flags.judges:
         first, more = _routing(flags.judges, "")
         default, steps = first or default, {**steps, **more}
-    default = default or (DEFAULT_JUDGE,)
+    default = default or Step((DEFAULT_JUDGE,))
     aggregate = flags.aggregate or file.panel.aggregate
     if aggregate not in AGGREGATES:
         raise ConfigError(f"panel aggregate '{aggregate}'; expected {', '.join(AGGREGATES)}")
@@ -127,17 +131,17 @@ def resolve(flags: Flags) -> RunSpec:
     panel = parameters.get("response_groundedness", {})
     by_flag = "judges" in flags.parameters.get("response_groundedness", {})
     if panel.get("judges") and (by_flag or "response_support" not in more):
-        steps["response_support"] = _distinct(tuple(panel["judges"]), "response_groundedness.judges")
-    if panel.get("aggregate"):
+        steps["response_support"] = Step(_distinct(tuple(panel["judges"]), "response_groundedness.judges"))
+    if panel.get("aggregate") and not default.cascade:
         steps.setdefault("response_support", default)
     weights = {name: float(weight) for name, weight in file.panel.weights.items()}
     own = panel.get("aggregate")
 
-    def step(task: str | None, names: tuple[str, ...]) -> Step:
+    def put_together(task: str | None, step: Step) -> Step:
         how = own if own and task == "response_support" else aggregate
-        return Step(names, cast("Aggregate", how), weights)
+        return replace(step, aggregate=cast("Aggregate", how), weights=weights)
 
-    used = dict.fromkeys([*default, *(name for names in steps.values() for name in names)])
+    used = dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges)
     for name in weights:
         if name not in used:
             raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
@@ -167,8 +171,9 @@ def resolve(flags: Flags) -> RunSpec:
         metrics=chosen,
         parameters=parameters,
         judges=specs,
-        default=step(None, default),
-        steps={task: step(task, names) for task, names in steps.items()},
+        default=put_together(None, default),
+        steps={task: put_together(task, step) for task, step in steps.items()},
+        cascade_error=_error(file.cascade.error if flags.cascade_error is None else flags.cascade_error),
         fields={**file.fields, **flags.fields},
         on_error=_one_of("on_error", flags.on_error or file.run.on_error),
         nuggets=flags.nuggets or file.run.nuggets,
@@ -300,26 +305,34 @@ def _unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
 # ---- judges
 
 
-def _routing(given: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[Task, tuple[str, ...]]]:
-    """The judges of all steps that are not named (none: nobody said), and those of the named ones."""
-    default: tuple[str, ...] = ()
-    steps: dict[Task, tuple[str, ...]] = {}
+def _routing(given: Sequence[str], where: str) -> tuple[Step | None, dict[Task, Step]]:
+    """The judges of all steps that are not named (None: nobody said), and those of the named ones."""
+    default: Step | None = None
+    steps: dict[Task, Step] = {}
     for text in given:
         match = re.fullmatch(r"([A-Za-z_]+)\s*=\s*(.+)", text.strip())
-        names = _panel(match[2] if match else text)
-        if not names:
-            raise ConfigError(f"{where}judge {text!r} names nobody")
-        _distinct(names, f"{where}judge {text!r}")
+        step = _step(match[2] if match else text, f"{where}judge {text!r}")
         if match is None and default:
-            both = f"[{','.join(dict.fromkeys((*default, *names)))}]"
+            both = f"[{','.join(dict.fromkeys((*default.judges, *step.judges)))}]"
             raise ConfigError(f"{where}two judges for everything; name one, or a panel of them as {both}")
         if match is None:
-            default = names
+            default = step
         elif match[1] in TASKS:
-            steps[cast("Task", match[1])] = names
+            steps[cast("Task", match[1])] = step
         else:
             raise ConfigError(f"{where}no step '{match[1]}'; steps are {', '.join(TASKS)}")
     return default, steps
+
+
+def _step(text: str, where: str) -> Step:
+    """Who judges a step: ``NAME``, a panel ``[A,B]``, or a cascade ``A>B``."""
+    cascade = ">" in text
+    if cascade and any(mark in text for mark in "[],"):
+        raise ConfigError(f"{where}: a cascade goes from one judge to the next, and a panel is no part of it")
+    names = tuple(name.strip() for name in text.split(">")) if cascade else _panel(text)
+    if not all(names) or not names:
+        raise ConfigError(f"{where} names nobody" + (" on one side of '>'" if cascade else ""))
+    return Step(_distinct(names, where), cascade=cascade)
 
 
 def _distinct(names: tuple[str, ...], where: str) -> tuple[str, ...]:
@@ -412,6 +425,12 @@ def _limits(run: RunTable, flags: Flags) -> Limits:
     return Limits(None if cost is None else float(cost), calls, tokens)
 
 
+def _error(rate: float) -> float:
+    if not 0 < rate < 0.5:
+        raise ConfigError(f"cascade error {rate}; expected a number above 0 and below 0.5, as in 0.05")
+    return float(rate)
+
+
 def _listed(value: list[str] | str) -> list[str]:
     return [value] if isinstance(value, str) else value
 
@@ -446,4 +465,5 @@ def _times(repeat: int | None) -> int:
 
 
 def _step_as_json(step: Step) -> dict[str, Any]:
-    return {"judges": list(step.judges), "aggregate": step.aggregate, "weights": dict(step.weights)}
+    how = {"cascade": True} if step.cascade else {"aggregate": step.aggregate, "weights": dict(step.weights)}
+    return {"judges": list(step.judges), **how}

@@ -15,6 +15,8 @@ from ragstone.errors import ConfigError
 
 FILE: Final = "ragstone.toml"
 DEFAULT_JUDGE: Final = "embedded"
+CASCADE_ERROR: Final = 0.05
+"""How often a judge of a cascade may err where it is sure."""
 
 OnError = Literal["stop", "skip"]
 
@@ -109,6 +111,24 @@ class PanelTable(Table):
     weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
 
 
+class CascadeTable(Table):
+    """``[cascade]``."""
+
+    error: float | int = Field(default=CASCADE_ERROR, gt=0, lt=0.5)
+
+
+Share = Annotated[float | int, Field(ge=0, le=1)]
+
+
+class CheckTable(Table):
+    """``[check]``: what ``ragstone check`` holds a run against."""
+
+    min: dict[str, Share] = Field(default_factory=dict)
+    min_coverage: dict[str, Share] = Field(default_factory=dict)
+    max_drop: dict[str, Share] = Field(default_factory=dict)
+    baseline: str | None = None
+
+
 class FileTable(Table):
     """The whole file."""
 
@@ -117,8 +137,10 @@ class FileTable(Table):
     judges: dict[str, JudgeTable] = Field(default_factory=dict)
     steps: dict[str, list[str] | str] = Field(default_factory=dict)
     panel: PanelTable = Field(default_factory=PanelTable)
+    cascade: CascadeTable = Field(default_factory=CascadeTable)
     prompts: PromptsTable = Field(default_factory=PromptsTable)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    check: CheckTable = Field(default_factory=CheckTable)
 
 
 def read(path: Path | str | None) -> tuple[FileTable, str]:
@@ -175,9 +197,11 @@ def _known(parent: tuple[int | str, ...]) -> list[str]:
     tables: dict[str, type[BaseModel]] = {
         "run": RunTable,
         "panel": PanelTable,
+        "cascade": CascadeTable,
         "judges": JudgeTable,
         "price": PriceTable,
         "prompts": PromptsTable,
+        "check": CheckTable,
     }
     model: type[BaseModel] = FileTable
     for part in parent:

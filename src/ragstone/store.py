@@ -14,20 +14,25 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import orjson
 
 from ragstone.errors import StoreError
+from ragstone.rows import CallGroup, CallRow, ResultRow, RunRow, ScoreRow, Which
+from ragstone.salvage import move_aside, save
+from ragstone.sieve import MOST as SIFTED
+from ragstone.sieve import Sieve
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+__all__ = ["PATIENCE", "VERSION", "CallGroup", "CallRow", "ResultRow", "RunRow", "ScoreRow", "Store", "Which"]
 
 VERSION: Final = 2
 PATIENCE: Final = 30.0
@@ -35,12 +40,15 @@ PATIENCE: Final = 30.0
 LEVEL: Final = 1
 """Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
 
+_PACKED: Final[dict[int, int]] = {
+    zstd.CompressionParameter.compression_level: LEVEL,
+    zstd.CompressionParameter.checksum_flag: 1,  # so that damage which SQLite does not see is seen
+}
 _BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 _CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 _INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_REPLACE_CALL = _INSERT_CALL.replace("IGNORE", "REPLACE")
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
 _INSERT_SCORE = (
     "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
@@ -50,82 +58,6 @@ _SELECT_SCORE = (
     "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
     " calls, input_tokens, output_tokens, dollars, repeats FROM scores WHERE run = ?"
 )
-
-
-class ScoreRow(NamedTuple):
-    """One score as the store keeps it for means and lists; its verdicts are in the result's document.
-
-    ``repeats`` is JSON with the ``values`` of every time and the counts of ``units``, ``flips`` and ``unmatched``;
-    None where all was asked once.
-    """
-
-    metric: str
-    position: int
-    value: float | None
-    status: str
-    asked: int
-    unjudged: int
-    low: float | None
-    high: float | None
-    outcome: str | None
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    dollars: float | None
-    repeats: str | None = None
-
-
-class ResultRow(NamedTuple):
-    """One record's result: its place in the input (from 1), its id, and its line of results.jsonl."""
-
-    position: int
-    record: str
-    document: bytes
-
-
-class CallRow(NamedTuple):
-    """One paid call; ``request`` and ``reply`` are JSON."""
-
-    key: bytes
-    judge: str
-    task: str
-    maker: str
-    request: bytes
-    reply: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """One run; ``summary`` is None while it has not ended."""
-
-    id: int
-    name: str
-    started: float
-    finished: float | None
-    status: str
-    spec: dict[str, Any]
-    summary: dict[str, Any] | None
-
-
-class CallGroup(NamedTuple):
-    """Stored calls that are alike: how many, the bytes that they take, and the times of the oldest and newest."""
-
-    judge: str
-    task: str
-    maker: str
-    calls: int
-    bytes: int
-    oldest: float
-    newest: float
-
-
-@dataclass(frozen=True, slots=True)
-class Which:
-    """Stored calls: those from ``before`` a time, of one ``judge``, ``unused`` ones; what is not said picks all."""
-
-    before: float | None = None
-    judge: str = ""
-    unused: bool = False
 
 
 class Store:
@@ -140,7 +72,10 @@ class Store:
         self._renew = renew
         self.path = str(path)
         self.notes: list[str] = []
-        self._packer = zstd.ZstdCompressor(level=LEVEL)
+        self._packer = zstd.ZstdCompressor(options=_PACKED)
+        self._sieve: Sieve | None = None
+        self._alone = False
+        self._known: tuple[int] | None = None
         if self.path == ":memory:":
             self._reader = self._writer = self._open()
         else:
@@ -173,7 +108,12 @@ class Store:
     # ---- calls
 
     def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
-        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC)."""
+        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC).
+
+        Once groups were begun, what another process stores is found from the next one on.
+        """
+        if self._alone and self._sifted().lacks(key):
+            return None
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
@@ -188,6 +128,12 @@ class Store:
     def call_keys(self) -> list[bytes]:
         """The keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
+
+    def _sifted(self) -> Sieve:
+        """The keys of all calls, while this process alone adds to them; a look is dear, for commits empty its cache."""
+        if self._sieve is None:
+            self._sieve = Sieve(key for (key,) in self._rows("SELECT key FROM calls LIMIT ?", (SIFTED + 1,)))
+        return self._sieve
 
     # ---- upkeep
 
@@ -241,27 +187,48 @@ class Store:
     def begin(self) -> None:
         """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
         self._write("BEGIN IMMEDIATE")
+        version = self._writer.execute("PRAGMA data_version").fetchone()
+        if self._known is None:
+            self._known, self._alone = version, self.path != ":memory:"
+        elif version != self._known:  # another connection has changed the file
+            self._alone = False
 
     def insert(
         self,
         calls: Sequence[CallRow],
         results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]],
         *,
-        replace: bool = False,
-    ) -> None:
+        since: float = 0.0,
+    ) -> dict[bytes, bytes]:
         """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group.
 
-        Of two replies to the same call the first stays, unless the later is to ``replace`` it.
+        Of two replies to the same call the first stays, if it was stored ``since`` then (seconds, UTC). Returned are
+        the replies that stay in the place of given ones, by their keys.
         """
+        if self._alone:
+            self._sifted().add(call.key for call in calls)
         now = time.time()
-        self._write_many(
-            _REPLACE_CALL if replace else _INSERT_CALL,
+        if since:
+            self._write_many("DELETE FROM calls WHERE key = ? AND at < ?", [(call.key, since) for call in calls])
+        added = self._write_many(
+            _INSERT_CALL,
             [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls],
         )
+        stay = {} if added == len(calls) else self._others(calls)
         self._write_many(
             _INSERT_RESULT, [(run, row.position, row.record, self._frame(row.document)) for run, row, _ in results]
         )
         self._write_many(_INSERT_SCORE, [(run, *score) for run, _, scores in results for score in scores])
+        return stay
+
+    def _others(self, calls: Sequence[CallRow]) -> dict[bytes, bytes]:
+        """The stored replies of those calls that have another one than was given."""
+        try:
+            query = "SELECT reply FROM calls WHERE key = ?"
+            rows = ((call, next(self._rows(query, (call.key,), writer=True))) for call in calls)
+            return {call.key: reply for call, (blob,) in rows if (reply := self._unpacked(blob)) != call.reply}
+        except StoreError as error:
+            raise self._undone(error) from error
 
     def commit(self) -> None:
         """Return once the group is on disk; StoreError when it is not, and nothing of it is kept."""
@@ -276,16 +243,17 @@ class Store:
         except sqlite3.Error as error:
             raise self._undone(error) from error
 
-    def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Write so many rows; how many were."""
         try:
-            self._writer.executemany(statement, rows)
+            return self._writer.executemany(statement, rows).rowcount
         except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
             raise self._undone(error) from error
 
     def _undone(self, error: Exception) -> StoreError:
         with contextlib.suppress(sqlite3.Error):
             self._writer.execute("ROLLBACK")
-        return self._trouble(error, "cannot write")
+        return error if isinstance(error, StoreError) else self._trouble(error, "cannot write")
 
     # ---- runs
 
@@ -411,22 +379,35 @@ class Store:
             trouble = self._trouble(error, "cannot open the store")
             if not (trouble.damaged and self._renew):
                 raise trouble from error
-        if self._file() == found:  # else another process was faster, and it is a new file
-            aside = self._move_aside()
-            self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun")
+        # Where another process was faster it is a new file.
+        aside = move_aside(self.path) if self._file() == found else ""
         self._make_private(Path(self.path))
         try:
-            return self._connect_current()
+            connection = self._connect_current()
+            if aside:
+                saved = f" with what could be read of it: {said}" if (said := self._saved(aside, connection)) else ""
+                self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun{saved}")
         except sqlite3.Error as error:
             raise self._trouble(error, "cannot open the store") from error
+        return connection
 
     def put_aside(self) -> str:
-        """Close a store that turned out to be damaged and give its file another name, which is returned.
+        """Set a store aside that turned out to be damaged, and begin a new one with what can be read of it.
 
-        OSError where the file cannot be renamed; then it is as it was.
+        Returned is what was done, for the user. OSError where the file cannot be renamed; then it is as it was.
         """
         self.close()
-        return self._move_aside()
+        aside = move_aside(self.path)
+        with contextlib.suppress(StoreError, sqlite3.Error), Store(self.path) as fresh:
+            if saved := self._saved(aside, fresh._writer):
+                return (
+                    f"it is set aside as {aside}; {saved} could be read and are in a new one: the same command goes on"
+                )
+        return f"it is set aside as {aside}; the same command begins a new one"
+
+    def _saved(self, aside: str, connection: sqlite3.Connection) -> str:
+        """Save what can be read of a file that was set aside; what that is, in words."""
+        return str(save(aside, connection, self._unpacked))
 
     def _file(self) -> int | None:
         """What tells the file from another of its name."""
@@ -452,17 +433,6 @@ class Store:
         elif code in _FULL:
             hint = f"; free space or {place}"
         return StoreError(f"{self.path}: {what} ({error}){hint}")
-
-    def _move_aside(self) -> str:
-        aside = first = f"{self.path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
-        number = 1
-        while os.path.exists(aside):  # noqa: PTH110 - the path is a string with a suffix, not a Path
-            number += 1
-            aside = f"{first}-{number}"
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(self.path + suffix):  # noqa: PTH110 - as above
-                os.replace(self.path + suffix, aside + suffix)  # noqa: PTH105 - as above
-        return aside
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -571,4 +541,4 @@ def _statements(version: int) -> list[str]:
 
 
 def _pack(data: bytes) -> bytes:
-    return zstd.compress(data, LEVEL)
+    return zstd.compress(data, options=_PACKED)

@@ -140,6 +140,16 @@ def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
         assert process.returncode == 0, arguments
 
 
+def test_a_message_is_broken_between_words_on_a_terminal_and_not_at_all_elsewhere() -> None:
+    """So that a figure is not cut in two, and a log has one line for each message."""
+    came = ragstone("show", columns=60)
+    (line,) = came.err.splitlines()
+    assert len(line) > 60
+    on_screen = re.sub(r"\x1b\[[0-9;]*m", "", ragstone("show", columns=60, env={"FORCE_COLOR": "1"}).err)
+    assert on_screen.split() == line.split()
+    assert max(map(len, on_screen.splitlines())) <= 60
+
+
 def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
     """Exit code 130; the same command ends with what an uninterrupted one gives."""
     write("a.jsonl", *(row(n) for n in range(40)))

@@ -18,7 +18,7 @@ from terminal import WIDTHS, ragstone, row, write
 from ragstone import api
 from ragstone.cli import caching
 from ragstone.errors import ConfigError
-from ragstone.testing import FakeServer
+from ragstone.testing import FakeServer, Scripted
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -243,6 +243,16 @@ def test_what_is_pruned(server: FakeServer) -> None:
     assert server.count == sent
 
 
+def test_the_calls_of_a_judge_of_ones_own_are_pruned_by_its_name(server: FakeServer) -> None:
+    """As on the command line of the run, and not only by the id that the store has it under."""
+    Path("own.toml").write_text(f'[judges.j]\nmodel = "m"\nbase_url = "{server.url}"\n', encoding="utf-8")
+    write("a.jsonl", row(1), row(2))
+    assert ragstone("run", "a.jsonl", *WHOLE, "-j", "j", "--config", "own.toml").code == 0
+    assert ragstone("cache", "prune", "--judge", "j", "--yes").code == 2
+    told = ragstone("cache", "prune", "--judge", "j", "--config", "own.toml", "--yes", "--json").json
+    assert (told["calls"], told["done"]) == (2, True)
+
+
 def test_calls_of_a_run_that_did_not_end_count_as_used() -> None:
     """The same command will need them."""
     write("a.jsonl", *(row(n) for n in range(30)))
@@ -288,6 +298,41 @@ def test_an_interrupt_ends_with_a_summary() -> None:
     assert kept["status"] == "interrupted"
     assert 0 < kept["records"] < 80
     assert ragstone("cache", "info", "--json").json["calls"] == server.count
+
+
+def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
+    """Records that are done wait for no slow one, and are taken over by the command that is named."""
+
+    def answer(request: dict[str, Any]) -> Scripted | None:
+        return Scripted("x", delay=3.0) if "kettle 1 " in json.dumps(request) else None
+
+    with FakeServer(answer=answer, latency=0.02) as server:
+        code, _, told = interrupted(server, 1, "--no-cache")
+        assert code == 130
+        kept = ragstone("runs", "--json").json[0]["records"]
+        assert 10 < kept < 80
+        assert f"{kept} of 80 records are kept as run 1, but no reply (--no-cache); --only-failed 1 takes them" in told
+        sent = server.count
+        options = ("-m", "grounding", "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
+        assert ragstone("run", "a.jsonl", *options, "--only-failed", "1").code == 0
+        assert server.count - sent == 2 * (80 - kept)
+
+
+def test_a_budget_without_a_cache_promises_no_replies(server: FakeServer) -> None:
+    write("a.jsonl", *(row(n) for n in range(5)))
+    options = ("a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
+    came = ragstone("run", *options, "--max-calls", "1")
+    assert "replies are not kept with --no-cache" in came.err
+    assert "kept as run 1 (1 record): --only-failed 1 takes that over and asks for the rest" in came.err
+    assert ragstone("run", *options, "--only-failed", "1").code == 0
+    assert server.count == 5
+
+
+def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None:
+    write("a.jsonl", row(1))
+    came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
+    assert came.code == 4
+    assert "note: no record was done; the replies that came are kept" in came.err
 
 
 def test_an_interrupt_as_a_document() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import orjson
 import pytest
-from stage import GOOD, QUICK, Outcome, metrics, only, prompted, record, records, weigh
+from stage import GOOD, QUICK, Outcome, jobs, metrics, only, prompted, record, records, weigh
 
-from ragstone.engine import Limits
+from ragstone.engine import Limits, Tally
+from ragstone.engine.budget import Amount, Budget
 from ragstone.errors import BackendError, BudgetReached, ConfigError
 from ragstone.judges.base import Call, Dialogue, Reply, Usage
 from ragstone.judges.spec import Spec
@@ -174,11 +175,118 @@ def test_half_a_budget_finishes_half_of_the_records(share: float) -> None:
     assert len(came.weighed) >= 0.85 * share * 60
 
 
+def test_a_budget_that_is_resumed_is_not_spread_either() -> None:
+    """What was paid before says nothing of what the next records take, and neither does the one that was cut."""
+    with FakeServer(latency=0.005) as server, Store(":memory:") as store:
+        done = [0]
+        for _ in range(4):
+            came = weigh(
+                records(90), metrics("grounding"), prompted(server), store=store,
+                settings=replace(QUICK, limits=Limits(calls=39)),
+            )  # fmt: skip
+            assert came.tally.sent == 39
+            done.append(len(came.weighed))
+        assert all(after - before >= 18 for before, after in itertools.pairwise(done)), done
+
+
+def test_a_small_budget_begins_few_records() -> None:
+    """Before one is done, too: sixteen of which none is finished would be sixteen calls for nothing."""
+    with FakeServer(latency=0.005) as server:
+        came = weigh(
+            records(30), metrics("grounding"), prompted(server), settings=replace(QUICK, limits=Limits(calls=7))
+        )
+    assert came.tally.sent == 7
+    assert len(came.weighed) == 3
+
+
+def test_records_that_cost_nothing_are_done_all_the_same() -> None:
+    """Where a budget is reached by the first record, those behind it whose replies are there have their results."""
+    with Store(":memory:") as store:
+        backend = MeteredBackend(random.Random(2), 0.0)
+        spend(Limits(), backend, records(20), store=store)
+        unpaid = [record(f"new{number}") for number in range(40)]
+        came = spend(Limits(calls=2), backend, [*unpaid, *records(20), record("last")], store=store)
+        assert isinstance(came.error, BudgetReached)
+        assert came.ids == ["new0", "new1", *(f"r{number}" for number in range(1, 21))]
+        assert backend.calls == 22
+
+
+def test_how_far_is_looked_for_what_costs_nothing_is_limited() -> None:
+    """As many records as may wait for one that is not done."""
+    backend = MeteredBackend(random.Random(2), 0.0)
+    read = []
+
+    def source() -> Any:
+        for job in jobs(records(500), metrics("answer_relevance")):
+            read.append(job.id)
+            yield job
+
+    came = weigh(
+        source(), (), only(MeteredJudge(backend)), settings=replace(QUICK, limits=Limits(calls=3), ahead=64),
+    )  # fmt: skip
+    assert isinstance(came.error, BudgetReached)
+    assert len(came.weighed) == 3
+    assert len(read) <= 3 + 64
+
+
 def test_a_budget_of_nothing_sends_nothing() -> None:
     backend = MeteredBackend(random.Random(3), 0.0)
     for limits in (Limits(cost=0.0), Limits(calls=0), Limits(tokens=0)):
         assert isinstance(spend(limits, backend, records(3)).error, BudgetReached)
     assert backend.calls == 0
+
+
+@pytest.mark.parametrize("limits", [Limits(cost=0.001), Limits(tokens=200)])
+def test_a_budget_that_no_call_fits_says_so(limits: Limits) -> None:
+    """To give the same command again would change nothing."""
+    came = spend(limits, MeteredBackend(random.Random(3), 0.0), records(3))
+    assert "is less than a single call may take" in str(came.error)
+    assert "smaller max_tokens" in came.error.hint  # type: ignore[union-attr]
+
+
+def test_without_a_cache_nobody_is_told_that_replies_are_kept() -> None:
+    settings = replace(QUICK, limits=Limits(calls=3), cache="off")
+    came = weigh(
+        records(9), metrics("answer_relevance"), only(MeteredJudge(MeteredBackend(random.Random(3), 0.0))),
+        settings=settings,
+    )  # fmt: skip
+    assert "pays for all of it again" in came.error.hint  # type: ignore[union-attr]
+
+
+def test_what_sends_nothing_spends_nothing() -> None:
+    """An offline run needs no price, whatever budget the configuration sets."""
+    with Store(":memory:") as store:
+        backend = MeteredBackend(random.Random(3), 0.0)
+        spend(Limits(), backend, records(3), store=store)
+        settings = replace(QUICK, limits=Limits(cost=1.0), cache="offline")
+        came = weigh(
+            records(3), metrics("answer_relevance"), only(MeteredJudge(backend)), store=store, settings=settings
+        )
+        assert (came.error, len(came.weighed), backend.calls) == (None, 3, 3)
+
+
+def test_a_budget_says_what_it_holds_back() -> None:
+    """Calls that wait for others, and records that are not begun; nothing once all is settled."""
+
+    async def held() -> None:
+        tally = Tally()
+        judge = MeteredJudge(MeteredBackend(random.Random(3), 0.0))
+        budget = Budget(Limits(calls=2), PriceBook(), [judge], tally)
+        call = Call(judge.id, "support", "metered", b'{"max_tokens":5}')
+        assert budget.limit() == ""
+        first, second = [await budget.reserve(judge, call) for _ in range(2)]
+        third = asyncio.ensure_future(budget.reserve(judge, call))
+        await asyncio.sleep(0)
+        assert budget.limit() == "budget, calls wait for others to be settled"
+        budget.settle(first, Amount())
+        budget.settle(second, Amount(calls=1))
+        await third
+        assert budget.limit() == ""
+        assert [budget.room(begun) for begun in (0, 1, 2)] == [True, True, False]
+        assert budget.limit() == "budget, few records at a time"
+        assert (tally.charged, tally.most_calls) == (1, 2)
+
+    asyncio.run(held())
 
 
 def test_an_attempt_without_a_reply_stays_reserved_and_is_told() -> None:
@@ -207,7 +315,7 @@ def test_an_unknown_price_is_refused_before_anything_is_sent() -> None:
     """A limit on money cannot be kept then; one on calls can."""
     backend = MeteredBackend(random.Random(6), 0.0)
     judge = only(MeteredJudge(backend))
-    with pytest.raises(ConfigError, match="--max-cost cannot be kept: the price of metered/m is unknown"):
+    with pytest.raises(ConfigError, match="cannot be kept: the price of metered/m is unknown"):
         weigh_raising(judge, Limits(cost=1.0))
     assert weigh_raising(judge, Limits(calls=5)).error is None
     assert backend.calls == 3

@@ -18,7 +18,7 @@ from ragstone.engine import run as engine_run
 from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Failed
 from ragstone.judges.catalogue import build
-from ragstone.judges.spec import parse
+from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
 from ragstone.store import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
@@ -278,6 +278,19 @@ def test_a_panel_goes_on_without_its_dead_member() -> None:
         assert detail["excluded"] == [{"judge": "bad", "cause": "bad: HTTP 401: no"}]
         assert detail["failed_members"] == {"bad": 1}
     assert outcome.tally.notes["bad is left out from here on: bad: HTTP 401: no"] == 1
+
+
+def test_a_dead_member_takes_nothing_of_the_limits_of_another() -> None:
+    """Two models at one endpoint with one key: calls to the one that there is not wait for no minute to pass."""
+    with FakeServer(known_models=["good"], latency=0.02) as server:
+        good, bad = (
+            build(Spec(name, model=name, base_url=server.url, rpm=20, concurrency=4)) for name in ("good", "bad")
+        )
+        outcome = weigh(records(14), WHOLE, only(good, bad))
+        assert outcome.error is None
+        assert outcome.statuses == ["scored"] * 14
+        assert server.seen[200] == 14
+        assert server.seen[404] <= 6
 
 
 def test_a_panel_with_nobody_left_stops_the_run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from stage import (
     SlowBackend,
     about,
     jobs,
+    limited,
     metrics,
     only,
     prompted,
@@ -378,6 +380,24 @@ def test_leaving_early_cancels_what_is_in_flight() -> None:
     assert judge.backend.closed == 1
 
 
+def test_a_run_that_is_called_off_gives_out_what_is_done() -> None:
+    """Records that are done and wait for a slow one before them are results, and the caller hears the end of it."""
+    judge = slow_judge(lambda text: 2.0 if "r2." in text else 0.0)
+    given: list[str] = []
+    seen = given.append
+
+    async def read() -> None:
+        with Store(":memory:") as store:
+            engine = Engine(only(judge), store, PriceBook(), QUICK)
+            async with contextlib.aclosing(engine.run(jobs(records(6), WHOLE))) as results:
+                async for weighed in results:
+                    seen(weighed.record)
+
+    with limited(9), pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(read(), 1))
+    assert given == ["r1", "r3", "r4", "r5", "r6"]
+
+
 def test_a_store_that_cannot_write_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that cannot be kept is not used: the run stops with the store's words."""
 
@@ -405,14 +425,19 @@ def test_what_was_done_comes_out_before_the_error() -> None:
 
 
 def test_an_error_of_the_source_ends_the_run() -> None:
-    """What reading the records raises is not swallowed."""
+    """What reading the records raises is not swallowed, and what was done until then is not lost."""
+    judge = slow_judge(lambda text: 1.0 if "r1." in text else 0.0)
 
     def broken() -> Iterator[Job]:
-        yield from jobs(records(1), WHOLE)
-        raise RecordError("x.jsonl:2", "not JSON")
+        for job in jobs(records(99), WHOLE):
+            if job.position > 40:
+                raise RecordError("x.jsonl:41", "not JSON")
+            yield job
 
-    outcome = weigh(broken(), WHOLE, ScriptedJudge(GOOD))
+    outcome = weigh(broken(), WHOLE, judge)
     assert isinstance(outcome.error, RecordError)
+    assert len(outcome.ids) > 10
+    assert "r1" not in outcome.ids
 
 
 def test_a_panel_asks_each_of_its_judges() -> None:

@@ -114,6 +114,18 @@ def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[st
         )
 
 
+def test_without_a_cache_equal_calls_are_shared_only_while_they_are_under_way(house: dict[str, Any]) -> None:
+    """Of forty equal records those that are weighed side by side make one call."""
+    with FakeServer(latency=0.02) as server:
+        at(server.url, house)
+        equal = [{**row, "id": f"r{number}"} for number, row in enumerate(traces(1) * 40)]
+        options = {**house, "no_cache": True, "concurrency": 1}
+        told = ragstone.estimate(equal, ["answer_relevance"], "house", **options)
+        bill = bill_of(ragstone.evaluate(equal, ["answer_relevance"], "house", **options))
+        assert told.total.calls.expected == 4
+        assert 3 <= bill["sent"] <= 5
+
+
 def test_judges_on_this_machine_cost_nothing(tmp_path: Path) -> None:
     """And are not among the calls."""
     told = ragstone.estimate(traces(3), ["grounding"], store=tmp_path / "s.db")
@@ -259,6 +271,9 @@ def test_whether_a_budget_is_enough_is_told(house: dict[str, Any]) -> None:
     money = ragstone.estimate(traces(5), ["grounding"], "house", **house).total.dollars
     assert money is not None
     assert fits(max_cost=money.expected) is None
+    longest = 4096 * 0.6 / 1e6  # a reply's, in dollars
+    assert fits(max_cost=money.high + 0.9 * longest) is None
+    assert fits(max_cost=money.high + 1.5 * longest) is True
 
 
 # ---- what is learned

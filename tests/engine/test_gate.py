@@ -59,6 +59,24 @@ def test_turns_come_in_the_order_of_asking() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
+def test_a_reply_that_is_kept_holds_its_place_until_it_is_on_disk() -> None:
+    async def work() -> None:
+        door = gate(2)
+        first, second = await door.enter(CALL), await door.enter(CALL)
+        waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
+        door.answered(first, CALL, Reply(""), keep=True)
+        await asyncio.sleep(1)
+        assert not waiting[0].done()
+        door.answered(second, CALL, Reply(""))
+        await waiting[0]
+        assert not waiting[1].done()
+        door.kept()
+        await waiting[1]
+        assert (door.in_flight, door.unsaved) == (2, 0)
+
+    within(work)
+
+
 def test_what_one_is_asked_to_wait_all_wait() -> None:
     async def work() -> None:
         door = gate()
@@ -113,6 +131,41 @@ def test_places_fall_after_429_and_are_told() -> None:
         for one in waiting:
             door.abandoned(await one)
         assert door.in_flight == 0
+
+    within(work)
+
+
+def test_who_is_dismissed_waits_no_more_and_takes_nothing() -> None:
+    """Calls to a judge that is given up leave the queue at once, and those of others go on as if they never were."""
+    gone = Call("gone", "support", "p", b'{"max_tokens": 10}')
+
+    async def work() -> None:
+        door = gate(8, rpm=2)
+        turns = [await door.enter(CALL), await door.enter(gone)]
+        waiting = [asyncio.ensure_future(door.enter(call)) for call in (gone, CALL, gone, gone)]
+        await asyncio.sleep(1)
+        door.dismiss("gone", BackendError("HTTP 404", fatal=True))
+        heard = await asyncio.gather(waiting[0], waiting[2], waiting[3], return_exceptions=True)
+        assert [str(error) for error in heard] == ["HTTP 404"] * 3
+        assert now() == pytest.approx(1.0)
+        for turn in (*turns, await waiting[1]):
+            door.abandoned(turn)
+        assert now() == pytest.approx(60.5)
+
+    within(work)
+
+
+def test_a_turn_that_comes_as_its_call_is_called_off_takes_nothing() -> None:
+    async def work() -> None:
+        door = gate(1, rpm=2)
+        turn = await door.enter(CALL)
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(0)
+        door.abandoned(turn)  # its place and the last request of the minute go to the one that waits
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await door.enter(CALL)
+        assert now() == pytest.approx(0.0)
 
     within(work)
 

@@ -146,6 +146,20 @@ def test_the_reset_of_a_day_is_not_waited_for() -> None:
     assert pace.wait(0.0, 1) == LONGEST_RESET
 
 
+def test_what_was_never_sent_takes_nothing() -> None:
+    """Its charge is taken back, whichever it is, and only once."""
+    pace = Pace(rpm=2, tpm=100)
+    first, second = pace.send(0.0, 60), pace.send(1.0, 40)
+    assert pace.wait(2.0, 40) == pytest.approx(58.5)
+    pace.take_back(first)
+    pace.take_back(first)
+    assert pace.wait(2.0, 60) == 0.0
+    assert pace.wait(2.0, 61) == pytest.approx(59.5)
+    pace.take_back(second)
+    pace.take_back(Pace().send(0.0))
+    assert pace.wait(2.0, 100) == 0.0
+
+
 def test_a_pause_holds_everything_and_a_shorter_one_does_not_end_it() -> None:
     pace = Pace()
     pace.pause(0.0, 4.0)

@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from ragstone.api.asking import Checked, check_judge, known_judges
 from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
+from ragstone.api.comparing import check, compare
 from ragstone.api.estimating import estimate, forecast
-from ragstone.api.nuggets import Created, Scored, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.api.nuggets import (
+    Created,
+    Scored,
+    assign_nuggets,
+    compare_methods,
+    create_nuggets,
+    forecast_assignments,
+    forecast_banks,
+    forecast_methods,
+    score_nuggets,
+)
 from ragstone.api.options import Options, Progress
 from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
 from ragstone.api.stored import export_run, open_run, open_store, write_config
@@ -26,13 +37,18 @@ __all__ = [
     "aevaluate",
     "assign_nuggets",
     "cache_info",
+    "check",
     "check_judge",
+    "compare",
     "compare_methods",
     "create_nuggets",
     "estimate",
     "evaluate",
     "export_run",
     "forecast",
+    "forecast_assignments",
+    "forecast_banks",
+    "forecast_methods",
     "known_judges",
     "open_run",
     "open_store",

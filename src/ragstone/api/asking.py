@@ -74,7 +74,10 @@ def check_judge(name: str, config: Path | str | None = None) -> Checked:
     Nothing is stored, and a judge that costs money is paid for this one call.
     """
     spec = resolve(Flags(config=config, judges=[name]))
-    return asyncio.run(_asked(build(spec.judges[spec.default.judges[0]])))
+    first, *others = spec.default.judges
+    if others:
+        raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {first}")
+    return asyncio.run(_asked(build(spec.judges[first])))
 
 
 async def _asked(judge: Judge) -> Checked:

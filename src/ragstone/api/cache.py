@@ -7,6 +7,7 @@ counts.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,9 @@ from typing import Any, Final
 import orjson
 
 from ragstone.api.stored import open_store
+from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError, InputError, StoreError
+from ragstone.judges.catalogue import build
 from ragstone.store import CallGroup, RunRow, Store, Which
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -120,19 +123,22 @@ def cache_info(store: Path | str | None = None) -> CacheInfo:
         opened.close()
 
 
-def prune_cache(wanted: Prune, store: Path | str | None = None, *, dry_run: bool = False) -> Pruning:
+def prune_cache(
+    wanted: Prune, store: Path | str | None = None, *, dry_run: bool = False, config: Path | str | None = None
+) -> Pruning:
     """Delete what is to go and shrink the file, or with ``dry_run`` only count it.
 
-    ConfigError where nothing is said to go, InputError for a judge that answered none of the calls.
+    A judge may be named as in ``config``. ConfigError where nothing is said to go, InputError for a judge that answered
+    none of the calls.
     """
     opened = open_store(store)
     try:
-        return _prune(opened, wanted, dry_run=dry_run)
+        return _prune(opened, wanted, dry_run=dry_run, config=config)
     finally:
         opened.close()
 
 
-def _prune(store: Store, wanted: Prune, *, dry_run: bool) -> Pruning:
+def _prune(store: Store, wanted: Prune, *, dry_run: bool, config: Path | str | None) -> Pruning:
     runs = store.runs()
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
@@ -140,7 +146,7 @@ def _prune(store: Store, wanted: Prune, *, dry_run: bool) -> Pruning:
     leaving = [row.id for row in runs] if wanted.runs else []
     if wanted.keep_runs is not None:
         leaving = [row.id for row in runs[: max(0, len(runs) - wanted.keep_runs)]]
-    which = Which(before=_before(wanted.older_than), judge=_judge(store, wanted.judge), unused=wanted.unused)
+    which = Which(before=_before(wanted.older_than), judge=_judge(store, wanted.judge, config), unused=wanted.unused)
     if wanted.unused:
         kept = [row for row in runs if row.id not in set(leaving)]
         _note_used(store, kept)
@@ -171,13 +177,16 @@ def _before(age: str) -> float | None:
     return time.time() - float(found[1]) * UNITS[found[2]]
 
 
-def _judge(store: Store, name: str) -> str:
-    """A judge's id in the store; it may be written as on the command line."""
+def _judge(store: Store, name: str, config: Path | str | None) -> str:
+    """A judge's id in the store; it may be written as on the command line, and be a name of the configuration."""
     if not name:
         return ""
     known = list(dict.fromkeys(group.judge for group in store.calls_by(Which())))
+    wanted = {name}
+    with contextlib.suppress(ConfigError):  # then it is an id, or no judge at all
+        wanted.update(build(spec).id for spec in resolve(Flags(config=config, judges=[name])).judges.values())
     for judge in known:
-        if name in (judge, judge.replace("/", ":", 1)):
+        if judge in wanted:
             return judge
     raise InputError(f"no stored call of a judge '{name}'; there are {', '.join(known) or 'none'}")
 

@@ -19,7 +19,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.report.run import find_run
-from ragstone.store import ScoreRow, Store
+from ragstone.store import RunRow, ScoreRow, Store
 from ragstone.types import Record, Repeats, Score
 
 
@@ -80,6 +80,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
     """
     if which is False or which == "":
         return None
+    alike: RunRow | None = None
     if which is True:
         named = [row for row in store.runs() if row.name == name]
         if not named:
@@ -89,12 +90,16 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
             row = before  # it was taking over itself when it ended; what was asked anew is in the store
         number, spec = row.id, row.spec
+        alike = next((one for one in reversed(named) if not _changed(one.spec, plan)), None)
     else:
         found = find_run(store, which)
         number, spec = found.id, dict(found.spec)
     changed = _changed(spec, plan)
     if changed:
-        raise ConfigError(f"run {number} was made otherwise ({changed}); leave --only-failed out to weigh all records")
+        instead = f"run {alike.id} was made as this one: --only-failed {alike.id}, or " if alike else ""
+        raise ConfigError(
+            f"run {number} was made otherwise ({changed}); {instead}leave --only-failed out to weigh all records"
+        )
     return Earlier(store, number, banked=plan.bank is not None)
 
 

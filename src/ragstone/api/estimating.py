@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,13 +10,14 @@ from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.options import Options
 from ragstone.api.plan import Plan, Takeover, check_overrides, jobs_of, make_plan, opened, prices_of
 from ragstone.config import RunSpec, resolve
-from ragstone.engine import Forecaster
+from ragstone.engine import Forecaster, Job, Routes, Settings
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
 from ragstone.records import Bank, Source, read_bank
 from ragstone.report.estimate import Estimate, JudgePrice
 from ragstone.store import Store
+from ragstone.types import NOTHING
 
 QUICKLY: Final = 200
 """The most records for which a run estimates its cost unasked, if it costs anything: about a second."""
@@ -42,7 +43,7 @@ def forecast(source: Any, options: Options) -> Estimate:
     bank = bank_of(spec, source)
     with opened(source, spec, check_overrides, bank) as records:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
-        with Store(spec.store if Path(spec.store).exists() else ":memory:") as store:
+        with looked_at(spec.store) as store:
             name = options.name or records.name
             plan = settled(plan, store, name, [])
             return _estimate(plan, records, store, earlier_run(store, plan, name, options.only_failed))
@@ -61,14 +62,33 @@ def before_run(
 
 
 def _estimate(plan: Plan, source: Source, store: Store, earlier: Takeover | None = None) -> Estimate:
-    if plan.spec.engine.cache == "offline":
-        raise ConfigError("an offline run sends nothing, so there is nothing to estimate")
     prices = prices_of(plan.spec, plan.judges)
-    forecaster = Forecaster(plan.routes, store, prices, plan.spec.engine)
-    for job in jobs_of(source, plan, earlier):
+    jobs = jobs_of(source, plan, earlier)
+    return dry_run(source.name, jobs, plan.routes, store, prices, plan.spec.engine, plan.left_out)
+
+
+def dry_run(
+    name: str,
+    jobs: Iterable[Job],
+    routes: Routes,
+    store: Store,
+    prices: PriceBook,
+    settings: Settings,
+    left_out: Mapping[str, str] = NOTHING,
+) -> Estimate:
+    """What the jobs would take of an engine that is made of the rest; ConfigError where it would send nothing."""
+    if settings.cache == "offline":
+        raise ConfigError("an offline run sends nothing, so there is nothing to estimate")
+    forecaster = Forecaster(routes, store, prices, settings)
+    for job in jobs:
         forecaster.add(job)
-    priced = tuple(judge_price(judge, prices) for judge in plan.routes.judges() if not judge.backend.free)
-    return Estimate(source.name, forecaster.forecast(), priced, plan.left_out, plan.spec.engine.limits)
+    priced = tuple(judge_price(judge, prices) for judge in routes.judges() if not judge.backend.free)
+    return Estimate(name, forecaster.forecast(), priced, left_out, settings.limits)
+
+
+def looked_at(path: Path) -> Store:
+    """The store, for reading; an empty one in memory where there is none."""
+    return Store(path if path.exists() else ":memory:")
 
 
 def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:

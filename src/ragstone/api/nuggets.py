@@ -16,18 +16,21 @@ from typing import Any, Final, Literal
 import orjson
 
 from ragstone import metrics
+from ragstone.api.estimating import dry_run, forecast, looked_at
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import check_overrides, make_routes, opened, prices_of
 from ragstone.api.running import run, set_aside_if_damaged, wait_for
-from ragstone.config import resolve
-from ragstone.engine import Engine, Job, Tally, signature_of
+from ragstone.config import RunSpec, resolve
+from ragstone.engine import Engine, Job, Routes, Tally, signature_of
 from ragstone.errors import ConfigError, InputError
+from ragstone.judges.base import Judge
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.records import (
     Form,
     SetAside,
     Source,
+    Survey,
     autojudge_line,
     bank_line,
     has,
@@ -36,6 +39,7 @@ from ragstone.records import (
     survey,
 )
 from ragstone.report.assignments import assignment, run_of
+from ragstone.report.estimate import Estimate
 from ragstone.report.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
 from ragstone.report.run import Run
 from ragstone.store import Store
@@ -46,6 +50,8 @@ Write = Callable[[bytes], object]
 
 PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 """The parameters of nugget_recall that creating a bank shares with it."""
+METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
+"""The metrics of both triads."""
 
 
 @dataclass(slots=True)
@@ -78,16 +84,24 @@ def create_nuggets(source: Any, options: Options, write: Write, *, form: str = "
     return wait_for(_create(source, options, write, form))
 
 
-async def _create(source: Any, options: Options, write: Write, form: str) -> Created:
-    lines: Mapping[str, Callable[[str, str, Sequence[Nugget]], bytes]] = {
-        "nuggets": bank_line, "autojudge": autojudge_line,
-    }  # fmt: skip
-    if form not in lines:
-        raise InputError(f"no form '{form}' of banks; there are {', '.join(lines)}")
+@dataclass(frozen=True, slots=True)
+class _Creating:
+    """How banks are created: from these records, with this flow, by these judges."""
+
+    spec: RunSpec
+    records: Source
+    survey: Survey
+    maker: NuggetBank
+    judges: Mapping[str, Judge]
+    routes: Routes
+
+
+@contextlib.contextmanager
+def _creating(source: Any, options: Options) -> Iterator[_Creating]:
+    """All that can be refused is refused here, before a call is made."""
     spec = resolve(options.flags())
     wanted = spec.parameters.get("nugget_recall", {})
     maker = NuggetBank().with_parameters({name: wanted[name] for name in PARAMETERS if name in wanted})
-    done = Created()
     with opened(source, spec, check_overrides) as records:
         judges, routes = make_routes(spec, {judge.name: judge for judge in options.objects()})
         found = survey(records)
@@ -97,50 +111,69 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
                     f"{records.name}: no record has {needed}; name the column with --field {needed}=COLUMN"
                 )
         routes.check(maker)
-        routes = replace(routes, asked=maker.asks)
-        with contextlib.closing(Store(spec.store)) as store, set_aside_if_damaged(store):
-            engine = Engine(routes, store, prices_of(spec, judges), spec.engine)
-            done.tally = engine.tally
-            if options.on_start is not None:
-                total = found.total
-                options.on_start(
-                    Progress(
-                        0,
-                        total,
-                        engine.tally,
-                        (maker.name,),
-                        tuple(judges),
-                        {},
-                        replace(found, renamed=0),
-                        [*store.notes],
-                    )
+        yield _Creating(spec, records, found, maker, judges, replace(routes, asked=maker.asks))
+
+
+async def _create(source: Any, options: Options, write: Write, form: str) -> Created:
+    lines: Mapping[str, Callable[[str, str, Sequence[Nugget]], bytes]] = {
+        "nuggets": bank_line, "autojudge": autojudge_line,
+    }  # fmt: skip
+    if form not in lines:
+        raise InputError(f"no form '{form}' of banks; there are {', '.join(lines)}")
+    done = Created()
+    with (
+        _creating(source, options) as plan,
+        contextlib.closing(Store(plan.spec.store)) as store,
+        set_aside_if_damaged(store),
+    ):
+        engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+        done.tally = engine.tally
+        if options.on_start is not None:
+            options.on_start(
+                Progress(
+                    0,
+                    plan.survey.total,
+                    engine.tally,
+                    (plan.maker.name,),
+                    tuple(plan.judges),
+                    {},
+                    replace(plan.survey, renamed=0),
+                    [*store.notes],
                 )
-            topics: dict[int, tuple[str, str]] = {}
-            jobs = _topics(records, maker, signature_of(maker, routes), topics, done)
-            async with contextlib.aclosing(engine.run(jobs)) as results:
-                async for weighed in results:
-                    topic, question = topics.pop(weighed.position)
-                    (score,) = weighed.scores
-                    nuggets = tuple(Nugget(row["text"], row["importance"]) for row in score.detail.get("nuggets", ()))
-                    if not nuggets:
-                        done.without[score.reason] += 1
-                        continue
-                    write(lines[form](topic, question, nuggets).rstrip(b"\n"))
-                    done.topics += 1
-                    done.nuggets += len(nuggets)
-                    done.vital += sum(nugget.importance == "vital" for nugget in nuggets)
-                    done.unweighed += sum(nugget.importance is None for nugget in nuggets)
-                    done.partial += score.status == "partial"
+            )
+        topics: dict[int, tuple[str, str]] = {}
+        jobs = _topics(plan, topics, done)
+        async with contextlib.aclosing(engine.run(jobs)) as results:
+            async for weighed in results:
+                topic, question = topics.pop(weighed.position)
+                (score,) = weighed.scores
+                nuggets = tuple(Nugget(row["text"], row["importance"]) for row in score.detail.get("nuggets", ()))
+                if not nuggets:
+                    done.without[score.reason] += 1
+                    continue
+                write(lines[form](topic, question, nuggets).rstrip(b"\n"))
+                done.topics += 1
+                done.nuggets += len(nuggets)
+                done.vital += sum(nugget.importance == "vital" for nugget in nuggets)
+                done.unweighed += sum(nugget.importance is None for nugget in nuggets)
+                done.partial += score.status == "partial"
     return done
 
 
-def _topics(
-    records: Source, maker: NuggetBank, signature: str, topics: dict[int, tuple[str, str]], done: Created
-) -> Iterator[Job]:
+def forecast_banks(source: Any, options: Options) -> Estimate:
+    """What ``create_nuggets`` would take; nobody is asked."""
+    with _creating(source, options) as plan, looked_at(plan.spec.store) as store:
+        jobs = _topics(plan, {}, Created())
+        prices = prices_of(plan.spec, plan.judges)
+        return dry_run(plan.records.name, jobs, plan.routes, store, prices, plan.spec.engine)
+
+
+def _topics(plan: _Creating, topics: dict[int, tuple[str, str]], done: Created) -> Iterator[Job]:
     """A job for the first record of each topic; ``topics`` gets its topic and question by the job's position."""
+    maker, signature = plan.maker, signature_of(plan.maker, plan.routes)
     seen: set[str] = set()
     lacking: dict[str, str] = {}
-    for position, record in enumerate(records, 1):
+    for position, record in enumerate(plan.records, 1):
         if isinstance(record, SetAside):
             done.set_aside += 1
             continue
@@ -170,11 +203,20 @@ def assign_nuggets(source: Any, options: Options, write: Write) -> Run:
         if found is not None:
             write(orjson.dumps(found))
 
+    return run(source, replace(_assigning(options), on_result=line))
+
+
+def forecast_assignments(source: Any, options: Options) -> Estimate:
+    """What ``assign_nuggets`` would take; nobody is asked."""
+    return forecast(source, _assigning(options))
+
+
+def _assigning(options: Options) -> Options:
     parameters = {
         **options.parameters,
         "nugget_recall": {"create": False, **options.parameters.get("nugget_recall", {})},
     }
-    return run(source, replace(options, metrics=("nugget_recall",), parameters=parameters, on_result=line))
+    return replace(options, metrics=("nugget_recall",), parameters=parameters)
 
 
 @dataclass(slots=True)
@@ -241,5 +283,9 @@ def _is_board(path: Path | str, form: str) -> bool:
 
 def compare_methods(source: Any, options: Options) -> Run:
     """Weigh by the plain triad and the nuggetized one; each result and the summary hold them side by side."""
-    names = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
-    return run(source, replace(options, metrics=names))
+    return run(source, replace(options, metrics=METHODS))
+
+
+def forecast_methods(source: Any, options: Options) -> Estimate:
+    """What ``compare_methods`` would take; nobody is asked."""
+    return forecast(source, replace(options, metrics=METHODS))

@@ -36,7 +36,8 @@ class Options:
     """How a run is started.
 
     ``metrics`` are names, suites or ``auto``; ``judges`` are ``NAME``, or ``STEP=NAME`` for one step, and
-    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``. A judge may also be an object;
+    ``[A,B,C]`` in the place of a name is a panel put together by ``aggregate``, ``A>B`` a cascade: A answers where it
+    is sure to err at most as often as ``cascade_error``, B the rest. A judge may also be an object;
     alone it answers every step, and its name may stand wherever a name may. ``parameters`` maps a metric
     to changed parameters, ``fields`` a canonical field to a column. ``out`` is a folder for the files,
     ``cases`` adds a file a record. ``generator`` is the model that wrote the responses, where the records do
@@ -61,6 +62,7 @@ class Options:
     metrics: Sequence[str] | None = None
     judges: Sequence[str | Judge] | None = None
     aggregate: str | None = None
+    cascade_error: float | None = None
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     on_error: Literal["stop", "skip"] | None = None
@@ -140,6 +142,7 @@ class Options:
             judges=judges,
             given=frozenset(objects),
             aggregate=self.aggregate,
+            cascade_error=self.cascade_error,
             parameters=self.parameters,
             fields=self.fields,
             on_error=self.on_error,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from ragstone import __version__, metrics
@@ -13,11 +13,12 @@ from ragstone.config import RunSpec, Step, choose
 from ragstone.engine import Job, Route, Routes, Weighed, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
+from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
-from ragstone.questions import Task
+from ragstone.questions import TASKS, Task
 from ragstone.records import Bank, SetAside, Source, Survey, open_records, open_runs, survey
 from ragstone.types import NOTHING, Record
 
@@ -47,12 +48,26 @@ class Plan:
         """The signature of each score by its name."""
         return {name: self.signature(metric) for metric in self.metrics for name in metric.score_names()}
 
+    def cascades(self) -> dict[str, Any]:
+        """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""
+        found = {task: self.routes.of(task) for task in self.routes.asked}
+        return {
+            task: {
+                "judges": [judge.id for judge in route.judges],
+                "error": route.error,
+                "bands": [asdict(band) for band in route.bands(task)],
+            }
+            for task, route in found.items()
+            if route.error is not None
+        }
+
     def as_json(self, source: str) -> dict[str, Any]:
         """For the store and run.json."""
         return {
             **self.spec.as_json(),
             **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
             "input": source,
+            **({"cascade": self.cascades()} if self.cascades() else {}),
             "chosen": [metric.name for metric in self.metrics],
             "left_out": dict(self.left_out),
             "signatures": self.signatures,
@@ -77,6 +92,9 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
+    if spec.default.cascade:  # not every step has one, so that each is told by name
+        tasks = dict.fromkeys(task for metric in chosen for task in metric.asks if task not in spec.steps)
+        spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
 
 
@@ -87,8 +105,11 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     for judge in judges.values():
         if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
             judge.backend.bounded = limits.cost is not None or limits.tokens is not None
-    routes = Routes(_route(spec.default, judges), {task: _route(step, judges) for task, step in spec.steps.items()})
-    return judges, routes
+    steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
+    default = _route(spec.default, judges, spec.cascade_error)
+    if default.error is not None:
+        steps = {**{task: default.able(task) for task in TASKS}, **steps}
+    return judges, Routes(default, steps)
 
 
 class Brought:
@@ -137,8 +158,20 @@ def _token(bank: Bank | None) -> str:
     return f"gold#{bank.digest}" if bank else "record"
 
 
-def _route(step: Step, judges: Mapping[str, Judge]) -> Route:
-    return Route(tuple(judges[name] for name in step.judges), step.aggregate, dict(step.weights))
+def _step(route: Route) -> Step:
+    return Step(tuple(judge.name for judge in route.judges), cascade=route.error is not None)
+
+
+def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
+    found = tuple(judges[name] for name in step.judges)
+    if step.cascade:
+        for judge in found[:-1]:
+            if not isinstance(judge, Calibrated):
+                raise ConfigError(
+                    f"cascade {'>'.join(step.judges)}: '{judge.name}' cannot say how sure it is, so nobody can stand "
+                    "behind it; the embedded judge can"
+                )
+    return Route(found, step.aggregate, dict(step.weights), error if step.cascade else None)
 
 
 def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:

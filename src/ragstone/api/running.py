@@ -24,7 +24,10 @@ from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
+from ragstone.prices import PriceBook
+from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, survey
+from ragstone.report.cascades import Cascades
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
 from ragstone.report.files import Folder
@@ -87,7 +90,12 @@ async def weigh(source: Any, options: Options) -> Run:
         store = Store(spec.store)
         try:
             with set_aside_if_damaged(store):
-                notes = [*judging_itself(plan.judges.values(), generators), *_odd(bank), *_unread(plan, options)]
+                notes = [
+                    *judging_itself(plan.judges.values(), generators),
+                    *_odd(bank),
+                    *_unread(plan, options),
+                    *_uncascaded(plan, options),
+                ]
                 return await _run(plan, records, store, options, notes)
         except BaseException:
             store.close()
@@ -120,7 +128,7 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
     except StoreError as error:
         if error.damaged:
             try:
-                error.add_note(f"it is set aside as {store.put_aside()}; the same command begins a new one")
+                error.add_note(store.put_aside())
             except OSError as refused:
                 error.add_note(f"it cannot be renamed ({refused.strerror}); move it away, or name another with --store")
         raise
@@ -134,7 +142,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
     if earlier is not None:
         notes.append(earlier.told())
     estimated = before_run(plan, source, store, options, earlier)
-    engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+    prices = prices_of(plan.spec, plan.judges)
+    engine = Engine(plan.routes, store, prices, plan.spec.engine)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = plan.as_json(source.name)
@@ -152,7 +161,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         plan.survey,
         [*store.notes, *notes],
     )
-    causes, quotes = Causes(), Quotes()
+    causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
     status = "interrupted"
     try:
         if options.on_start is not None:
@@ -163,6 +172,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
                     quotes.add_weighed(weighed)
+                    cascades.add_weighed(weighed)
                     if folder is not None:
                         folder.add(weighed.record, weighed.document)
                     if options.on_result is not None:
@@ -173,7 +183,7 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         if engine.tally.anything and not getattr(error, "damaged", False):
             if isinstance(error, BudgetReached):
                 error.run = number
-            error.add_note(f"what was done is kept as run {number} ({store.count(number)} records)")
+            error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))
         raise
     finally:
         if status != "done" and not engine.tally.anything:
@@ -182,8 +192,17 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
+                counted |= _cascaded(cascades, plan, prices, estimated)
                 _close(store, plan, status, progress, folder, counted, estimated)
     return find_run(store, number)
+
+
+def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
+    """What a run leaves that did not end, for the user."""
+    if not records:
+        return "no record was done; the replies that came are kept" if replies else "no record was done"
+    kept = f"what was done is kept as run {run} ({records} record{'' if records == 1 else 's'})"
+    return kept if replies else f"{kept}: --only-failed {run} takes that over and asks for the rest"
 
 
 def _unread(plan: Plan, options: Options) -> list[str]:
@@ -195,6 +214,18 @@ def _unread(plan: Plan, options: Options) -> list[str]:
     return [
         f"{' and '.join(named)} changed nothing: no judge of this run is a language model that is asked with prompts"
     ]
+
+
+def _uncascaded(plan: Plan, options: Options) -> list[str]:
+    """Where a cascade was named and no step of the run can have one; an error rate without a cascade."""
+    if plan.cascades():
+        return []
+    if plan.spec.default.cascade:
+        named = plan.spec.default.judges
+        sure = [task for task in TASKS if plan.routes.default.able(task).error is not None]
+        return [f"no step of this run has the cascade {'>'.join(named)}: it is for {' and '.join(sure)} alone"]
+    changed = options.cascade_error is not None
+    return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
 
 
 def _odd(bank: Bank | None) -> list[str]:
@@ -234,6 +265,14 @@ def _close(
             **({"estimate": held} if held is not None else {}),
         }
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
+
+
+def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:
+    """What cascades came to; nothing where there is none."""
+    judges = {judge.id: judge for judge in plan.judges.values()}
+    alone = estimated.forecast.alone if estimated is not None else {}
+    told = cascades.as_json(prices, judges, {step: found.dollars for step, found in alone.items()})
+    return {"cascade": told} if told else {}
 
 
 def _keep(engine: Engine, run: int, weighed: Weighed) -> None:

@@ -7,15 +7,17 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import cache_commands, nugget_commands, prompt_commands
+from ragstone.cli import cache_commands, nugget_commands, prompt_commands, release_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
     AsJson,
     Bank,
+    CascadeError,
     Cases,
     Concurrency,
     Configuration,
+    DryRun,
     Estimated,
     Fields,
     File,
@@ -59,6 +61,7 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+release_commands.add_to(app)
 
 
 def _version(wanted: bool) -> None:
@@ -104,6 +107,7 @@ def run(
     nuggets: Bank = None,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -147,6 +151,7 @@ def run(
         metrics=metrics,
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,
@@ -186,6 +191,7 @@ def estimate(
     nuggets: Bank = None,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -222,6 +228,7 @@ def estimate(
         metrics=metrics,
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,
@@ -251,6 +258,7 @@ def compare_methods(
     *,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -263,6 +271,7 @@ def compare_methods(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     estimated: Estimated = None,
+    dry_run: DryRun = False,
     rpm: Rpm = None,
     tpm: Tpm = None,
     out: OutFolder = None,
@@ -288,11 +297,14 @@ def compare_methods(
 
     weighing.compare_methods(
         file,
-        weighing.Wanted(out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json),
+        weighing.Wanted(
+            out=out, cases=cases, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run
+        ),
         sets=sets or [],
         fields=fields or [],
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from ragstone.cli.options import HELP, AsJson, StorePath, examples
+from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples
 
 cache = typer.Typer(
     help="Look at the stored calls, and delete what is no longer wanted.",
@@ -48,13 +48,16 @@ def prune(
         str, typer.Option("--older-than", metavar="AGE", help="Calls from longer ago, as in 12h, 30d or 8w.")
     ] = "",
     unused: Annotated[bool, typer.Option("--unused", help="Calls that no result of a kept run stands on.")] = False,
-    judge: Annotated[str, typer.Option("--judge", "-j", metavar="NAME", help="Calls of this judge.")] = "",
+    judge: Annotated[
+        str, typer.Option("--judge", "-j", metavar="NAME", help="Calls of this judge, by name or id.")
+    ] = "",
     keep_runs: Annotated[
         int | None, typer.Option("--keep-runs", metavar="N", min=0, help="The results of all but the latest N runs.")
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     store: StorePath = None,
+    config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete stored calls, or results of old runs.
@@ -65,7 +68,7 @@ def prune(
     from ragstone.cli import caching  # noqa: PLC0415 - see the module
 
     caching.prune(
-        store, dry_run=dry_run, yes=yes, as_json=as_json,
+        store, dry_run=dry_run, yes=yes, as_json=as_json, config=config,
         older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs,
     )  # fmt: skip
 

@@ -24,16 +24,18 @@ def info(store: Path | None, *, as_json: bool) -> None:
         show(lambda look: cache_page(told, look))
 
 
-def prune(store: Path | None, *, dry_run: bool, yes: bool, as_json: bool, **wanted: Any) -> None:
+def prune(
+    store: Path | None, *, dry_run: bool, yes: bool, as_json: bool, config: Path | None = None, **wanted: Any
+) -> None:
     """Count what would go, ask, delete."""
     prune = api.Prune(**wanted)
-    planned = api.prune_cache(prune, store, dry_run=True)
+    planned = api.prune_cache(prune, store, dry_run=True, config=config)
     told = planned.as_json()
     if not dry_run and (planned.calls or planned.runs):
         if not yes and not _agreed(went(told)):
             say("note", "nothing was deleted")
             return
-        told = api.prune_cache(prune, store).as_json()
+        told = api.prune_cache(prune, store, config=config).as_json()
     if as_json:
         show_json(told)
     else:

@@ -28,10 +28,14 @@ MOST_WARNINGS: Final = 4
 
 @dataclass(slots=True)
 class Drawn:
-    """What is seen of a run on standard error; of ``quiet`` nothing, but it knows how far the run came."""
+    """What is seen of a run on standard error; of ``quiet`` nothing, but it knows how far the run came.
+
+    ``forgets``: no reply is kept.
+    """
 
     name: str
     quiet: bool = False
+    forgets: bool = False
     console: Screen = field(default_factory=lambda: screen(stderr=True))
     progress: api.Progress | None = None
     _live: Live | None = None
@@ -67,13 +71,21 @@ class Drawn:
             return
         done_so_far = progress.tally.kept if progress.run else progress.tally.records
         if not done_so_far:
-            kept = "the replies that came are kept, the same command goes on"
-            say("note", f"interrupted before a record was done; {kept}")
+            left = (
+                "no reply is kept (--no-cache)"
+                if self.forgets
+                else "the replies that came are kept, the same command goes on"
+            )
+            say("note", f"interrupted before a record was done; {left}")
             return
         done = f"{done_so_far:,} of {progress.total:,} records are "
         done += f"kept as run {progress.run}" if progress.run else "done"
         where = f"; the lines so far are in {kept}" if kept else ""
-        say("note", f"interrupted: {done}, and every reply is kept; the same command goes on from there{where}")
+        on = "and every reply is kept; the same command goes on from there"
+        if self.forgets:
+            on = "but no reply (--no-cache)"
+            on += f"; --only-failed {progress.run} takes them over and asks for the rest" if progress.run else ""
+        say("note", f"interrupted: {done}, {on}{where}")
 
     @contextmanager
     def _live_view(self) -> Iterator[None]:

@@ -9,8 +9,10 @@ import typer
 from ragstone.cli.options import (
     HELP,
     AsJson,
+    CascadeError,
     Concurrency,
     Configuration,
+    DryRun,
     Fields,
     File,
     Judges,
@@ -28,6 +30,7 @@ from ragstone.cli.options import (
     Prompts,
     Quiet,
     Refresh,
+    Repeat,
     Rpm,
     Sets,
     StorePath,
@@ -98,6 +101,7 @@ def create(
     max_tokens: MaxTokens = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
+    dry_run: DryRun = False,
     store: StorePath = None,
     config: Configuration = None,
     quiet: Quiet = False,
@@ -115,7 +119,7 @@ def create(
     sets = [f"nugget_recall.{parameter}={value}" for parameter, value in given.items() if value is not None]
     steps.create(
         file,
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
         form=form,
         sets=sets,
         judges=judge,
@@ -161,6 +165,7 @@ def assign(
     ] = True,
     judge: Judges = None,
     panel: Panel = None,
+    cascade_error: CascadeError = None,
     prompt: Prompts = None,
     label_format: LabelFormat = None,
     structured: StructuredAnswers = None,
@@ -173,7 +178,9 @@ def assign(
     max_tokens: MaxTokens = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
+    dry_run: DryRun = False,
     name: Name = "",
+    repeat: Repeat = None,
     only_failed: OnlyFailed = None,
     refresh: Refresh = False,
     no_cache: NoCache = False,
@@ -192,7 +199,7 @@ def assign(
 
     steps.assign(
         tuple(files),
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json),
+        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
         bank=bank,
         sets=[
             *(sets or []),
@@ -201,6 +208,7 @@ def assign(
         ],
         judges=judge,
         aggregate=panel,
+        cascade_error=cascade_error,
         prompts=prompt,
         format=label_format,
         structured=structured,
@@ -213,6 +221,7 @@ def assign(
         rpm=rpm,
         tpm=tpm,
         name=name,
+        repeat=repeat,
         only_failed=run_of(only_failed),
         refresh=refresh,
         no_cache=no_cache,

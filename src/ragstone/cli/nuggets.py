@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 import typer
 
 from ragstone import api
-from ragstone.cli import weighing
+from ragstone.cli import estimating, weighing
 from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
+from ragstone.config import assignments
 from ragstone.errors import InputError
 from ragstone.report.assignments import UNASSIGNED
 from ragstone.report.export import SCORES, write_board, write_board_to
@@ -35,14 +37,38 @@ class Wanted:
     config: Path | None
     quiet: bool
     as_json: bool
+    dry_run: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those of them that say where lines go, as they are written."""
+        return ("-o", self.out) if self.out else ()
 
 
 # ---- create
 
+_FLAGS: Final = {
+    "nugget_recall.window": "--window",
+    "nugget_recall.max_nuggets": "--max",
+    "nugget_recall.keep": "--keep",
+    "nugget_recall.min_judgment": "--min-judgment",
+}
+"""The options of ``create`` that are parameters of the metric."""
+
 
 def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
     """Create banks, then tell how many; leave with 3 when there is none."""
-    drawn = Drawn(flat(file), wanted.quiet)
+    if wanted.dry_run:
+        sets = [pair.partition("=") for pair in options["sets"]]
+        own = [word for name, _, value in sets for word in (_FLAGS[name], value)]
+        own += [*(("--format", form) if form != "nuggets" else ()), *wanted.words]
+        estimating.tell(
+            ("nuggets", "create", file),
+            lambda tried: api.forecast_banks(file, replace(tried, parameters=assignments(options["sets"]))),
+            as_json=wanted.as_json, own=own, store=wanted.store, config=wanted.config, **{**options, "sets": ()},
+        )  # fmt: skip
+        return
+    drawn = Drawn(flat(file), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(store=wanted.store, config=wanted.config, on_start=drawn.start, **options)
     with lines(wanted.out, [file], as_json=wanted.as_json) as written:
         try:
@@ -101,6 +127,12 @@ class _Counting:
 
 def assign(files: tuple[str, ...], wanted: Wanted, *, bank: str | None, **options: Any) -> None:
     """Assign, then tell how much; leave with 3 when nothing could be assigned."""
+    if wanted.dry_run:
+        estimating.tell(
+            ("nuggets", "assign", *files), partial(api.forecast_assignments, files), as_json=wanted.as_json,
+            own=wanted.words, store=wanted.store, config=wanted.config, nuggets=bank, **options,
+        )  # fmt: skip
+        return
     of_run = weighing.Wanted(store=wanted.store, config=wanted.config, quiet=wanted.quiet, as_json=wanted.as_json)
     with lines(wanted.out, [*files, bank], as_json=wanted.as_json) as written:
         counting = _Counting(written)

@@ -24,11 +24,17 @@ Which: TypeAlias = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's 
 Judges: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B] is a panel. Repeatable."
+        "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B]: a panel, 'A>B': a cascade."
     ),
 ]
 Panel: TypeAlias = Annotated[
     str | None, typer.Option("--panel", metavar="HOW", help="A panel's verdict: mean, median, majority, min, max.")
+]
+CascadeError: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--cascade-error", metavar="RATE", help="How often a cascade's first judge may err where it is sure; else 0.05."
+    ),
 ]
 Sets: TypeAlias = Annotated[
     list[str] | None,
@@ -79,6 +85,9 @@ Estimated: TypeAlias = Annotated[
     typer.Option(
         "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
     ),
+]
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Say what it would take, as ragstone estimate does, and ask nobody.")
 ]
 Rpm: TypeAlias = Annotated[
     int | None, typer.Option("--rpm", metavar="N", min=0, help="The most requests a minute to each endpoint and key.")

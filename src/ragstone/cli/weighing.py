@@ -14,6 +14,7 @@ import typer
 from ragstone import api
 from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.estimating import tell
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
 from ragstone.errors import BudgetReached
@@ -35,6 +36,12 @@ class Wanted:
     config: Path | None = None
     quiet: bool = False
     as_json: bool = False
+    dry_run: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those of them that say where results go, as they are written."""
+        return (*(("-o", str(self.out)) if self.out else ()), *(("--cases",) if self.cases else ()))
 
 
 def run(file: str, wanted: Wanted, **options: Any) -> None:
@@ -58,6 +65,12 @@ def _show(finished: Run, wanted: Wanted) -> None:
 
 def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
+    if wanted.dry_run:
+        tell(
+            ("compare-methods", file), partial(api.forecast_methods, file), as_json=wanted.as_json, own=wanted.words,
+            store=wanted.store, config=wanted.config, **options,
+        )  # fmt: skip
+        return
     try:
         finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
     except BudgetReached as reached:
@@ -89,7 +102,7 @@ def weighed(
     work: Callable[[api.Options], Run], source: str, wanted: Wanted, kept: Callable[[], str] = str, **options: Any
 ) -> Run:
     """Do the work while it is drawn; an interrupt says what is kept (``kept`` where lines are), and leaves with 130."""
-    drawn = Drawn(flat(source), wanted.quiet)
+    drawn = Drawn(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(
         out=wanted.out, cases=wanted.cases, store=wanted.store, config=wanted.config, on_start=drawn.start, **options
     )

@@ -14,6 +14,7 @@ from itertools import cycle
 from typing import Any, Final, Literal, cast
 
 from ragstone.engine.past import DRIFT, WRITES, Kind, Past, Spread
+from ragstone.engine.route import Route
 from ragstone.judges.base import Call, Judge
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.tokens import measure, size_of
@@ -32,6 +33,8 @@ AGAIN: Final = (0.0, 0.25, 0.6)
 """How likely it is that a further list of a response's nuggets still holds a new one."""
 REPAIRS: Final = (0.0, 0.0, 0.05)
 """The share of calls whose reply cannot be read and that are made again."""
+LEFT: Final = (0.1, 0.7, 1.0)
+"""The share of a cascade's units that is left to the last judge."""
 QUOTES: Final = 40
 WORDS: Final = 14
 REASON: Final = 33
@@ -169,6 +172,16 @@ class Assumptions:
             each += WORDS if question.task == "assign" else QUOTES
         return 5 + each * units + (REASON if question.reasons else 0)
 
+    def left(self, route: Route, task: Task) -> tuple[float, float, float]:
+        """The share of a cascade's units that is left to its last judge, where the others cannot be asked."""
+        assert route.error is not None
+        found = self._past.left(task, [judge.id for judge in route.judges], route.error)
+        share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
+        last = route.judges[-1].id.partition("@")[0]
+        low, mean, high = (f"{100 * end:.0f} %" for end in (share.low, share.value, share.high))
+        self.told[f"units of {task} left to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
+        return share.low, share.value, share.high
+
     def repairs(self, judge: Judge, task: Task) -> Spread:
         """The share of calls that are made again because the reply cannot be read."""
         habits = self._past.habits(judge, task)
@@ -177,6 +190,11 @@ class Assumptions:
         share = habits.repaired / habits.asked
         margin = 2 * (max(share, 1 / habits.asked) / habits.asked) ** 0.5
         return Spread(share, max(0.0, share - margin), min(1.0, share + margin), habits.asked)
+
+
+def drawn(text: str) -> float:
+    """A number in [0, 1) that is the same whenever it is drawn for this text."""
+    return zlib.crc32(text.encode("utf-8", "replace")) / 2**32
 
 
 def _kind(question: Write) -> Kind:

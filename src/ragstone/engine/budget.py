@@ -2,13 +2,15 @@
 
 Promises: what was charged and what calls in flight may be charged at most never exceed a limit. A call that does not
 fit waits for others to settle; only when none is in flight and it still does not fit is the limit reached. An attempt
-that no reply came to may have been charged for, so what was reserved for it stays reserved.
+that no reply came to may have been charged for, so what was reserved for it stays reserved. Records are begun as the
+finished ones say that they can be finished.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -21,10 +23,10 @@ from ragstone.tokens import at_most, reply_limit
 
 _ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
-
-
-FIRST: Final = 16
+FIRST: Final = 2
 """Records that are begun under a budget before one has shown what it takes."""
+CAUTION: Final = 3.0
+"""How many times more a record may take than the only one that is done; of so many that are done a share of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +55,55 @@ class Amount:
         self.calls += sign * other.calls
         self.tokens += sign * other.tokens
 
+    def most(self, other: Amount) -> Amount:
+        """The larger of both in everything."""
+        return Amount(max(self.dollars, other.dollars), max(self.calls, other.calls), max(self.tokens, other.tokens))
+
+
+@dataclass(slots=True)
+class Account(Amount):
+    """What was taken for one record; ``open`` once anything was set aside for it."""
+
+    open: bool = False
+
+
+_ACCOUNT: Final[ContextVar[Account | None]] = ContextVar("account", default=None)
+"""That of the record which the task is about, or the task that began it."""
+
 
 class Budget:
     """The limits of one run, in its event loop. Calls that no endpoint answers (embedded, replay) are not limited."""
 
-    def __init__(self, limits: Limits, prices: PriceBook, judges: Iterable[Judge], tally: Tally) -> None:
-        """ConfigError where a limit on money cannot be kept, because a judge's price is unknown."""
+    def __init__(
+        self, limits: Limits, prices: PriceBook, judges: Iterable[Judge], tally: Tally, *, kept: bool = True
+    ) -> None:
+        """ConfigError where a limit on money cannot be kept, because a judge's price is unknown.
+
+        ``kept`` says whether replies are stored, which is what whoever reaches a limit wants to know.
+        """
         self.limits = limits
+        self.over: BudgetReached | None = None
+        """What ended it; from then on nothing is set aside for a record that nothing was set aside for yet."""
+        self._kept = kept
         self._prices = prices
         self._tally = tally
         self._spent = Amount()
         self._held = Amount()
         self._longest: dict[str, int] = {}
         self._waiting: list[asyncio.Future[None]] = []
-        tally.budget = limits.cost
+        self._records = 0
+        self._taken = Amount()
+        self._worst = Amount()
+        self._scarce = False
+        judges = list(judges)
+        self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
+        tally.budget, tally.most_calls, tally.most_tokens = limits.cost, limits.calls, limits.tokens
         if limits.cost is None:
             return
         for judge in judges:
             if self._price(judge, 0, 0) is None:
                 raise ConfigError(
-                    f"--max-cost cannot be kept: the price of {judge.id} is unknown; "
+                    f"--max-cost (max_cost of [run]) cannot be kept: the price of {judge.id} is unknown; "
                     "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
                 )
 
@@ -80,27 +111,57 @@ class Budget:
         """Room for one attempt of a call: entered when there is, settled with what it took."""
         return Place(self, judge, call)
 
-    def room(self, finished: int, begun: int) -> bool:
-        """Whether another record may be begun and still be finished, as far as the finished ones tell.
+    def room(self, begun: int) -> bool:
+        """Whether another record may be begun beside so many, and all be finished, as far as the finished ones tell.
 
-        A budget that is spread over many records finishes none of them. ``begun`` ones may still need all they take.
+        A budget that is spread over many records finishes none of them. Records that took nothing tell nothing.
         """
-        if not (self.limits and begun):
+        self._scarce = False
+        if not (self._binds and begun) or self.over is not None:
             return True
-        if not finished:
-            return begun < FIRST
-        used = self._used()
-        return used + used / finished * (begun + 1) <= 1
+        self._scarce = not self._lasts(begun) if self._records else begun >= FIRST
+        return not self._scarce
 
-    def _used(self) -> float:
-        """The share that is spent of the limit that is nearest."""
-        spent, limits = self._spent, self.limits
-        pairs = ((spent.dollars, limits.cost), (spent.calls, limits.calls), (spent.tokens, limits.tokens))
-        return max(used / most if most else 1.0 for used, most in pairs if most is not None)
+    def _lasts(self, begun: int) -> bool:
+        likely = (1 + CAUTION / self._records) / self._records
+        limits, spent, taken, worst = self.limits, self._spent, self._taken, self._worst
+        # A record's last call is sent only where it fits at its worst.
+        return all(
+            most is None or max(now, done + begun * likely * done) + likely * done + last <= most
+            for most, now, done, last in (
+                (limits.cost, spent.dollars, taken.dollars, worst.dollars),
+                (limits.calls, spent.calls, taken.calls, worst.calls),
+                (limits.tokens, spent.tokens, taken.tokens, worst.tokens),
+            )
+        )
+
+    def begin(self) -> None:
+        """A record is begun: what this task, and those that it begins, take is taken for it."""
+        if self._binds:
+            _ACCOUNT.set(Account())
+
+    def finish(self) -> None:
+        """The record of this task is done."""
+        account = _ACCOUNT.get()
+        if account is not None and account.calls:
+            self._records += 1
+            self._taken.add(account)
+
+    def limit(self) -> str:
+        """What the budget holds back at this moment, for the user; empty when nothing."""
+        if self.over is not None:
+            return ""
+        if self._waiting:
+            return "budget, calls wait for others to be settled"
+        return "budget, few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
         """Wait until the call fits at its worst, and set that aside; BudgetReached when it never will."""
+        account = _ACCOUNT.get()
+        if self.over is not None and account is not None and not account.open:
+            raise self.over  # the record would be begun and not be finished
         worst = self.worst(judge, call)
+        self._worst = self._worst.most(worst)
         while not self._fits(worst):
             if not self._held.calls:
                 raise self._reached(worst)
@@ -108,12 +169,17 @@ class Budget:
             self._waiting.append(settled)
             await settled
         self._held.add(worst)
+        if account is not None:
+            account.open = True
         return worst
 
     def settle(self, reserved: Amount, taken: Amount) -> None:
         """Put what the attempt took in the place of what was reserved for it."""
         self._held.add(reserved, -1)
         self._spent.add(taken)
+        if (account := _ACCOUNT.get()) is not None:
+            account.add(taken)
+        self._tally.charged = self._spent.calls
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             if not each.done():
@@ -147,6 +213,14 @@ class Budget:
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
         return reserved
 
+    def cost(self, judge: Judge, usage: Usage) -> float | None:
+        """What a reply cost in dollars; None where that is unknown."""
+        if judge.backend.free or self._prices.costs_nothing(judge.id):
+            return 0.0
+        if usage.input is None or usage.output is None:
+            return None
+        return self._price(judge, usage.input, usage.output, usage.cached or 0)
+
     def _price(self, judge: Judge, given: int, written: int, cached: int = 0) -> float | None:
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
@@ -163,22 +237,33 @@ class Budget:
         )
 
     def _reached(self, more: Amount) -> BudgetReached:
+        """What is reached, and how one goes on; ``more`` is the call that does not fit."""
         spent, limits = self._spent, self.limits
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
-            what = f"--max-calls {limits.calls:,} is reached"
-        elif limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
-            what = (
-                f"--max-tokens {limits.tokens:,} is reached: {spent.tokens:,} are used, "
-                f"and the next call may take {more.tokens:,}"
+            return BudgetReached(f"--max-calls {limits.calls:,} is reached", hint=self._hint())
+        if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
+            limit, needed, alone = (
+                f"--max-tokens {limits.tokens:,}",
+                f"{more.tokens:,}",
+                more.tokens > limits.tokens > 0,
             )
+            so_far = f"{spent.tokens:,} are used, and the next call may take {needed}"
         else:
             assert limits.cost is not None
-            what = (
-                f"--max-cost {limits.cost:g} is reached: ${_money(spent.dollars)} is or may be spent, "
-                f"and the next call may cost ${_money(more.dollars)}"
+            limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
+            alone = more.dollars - _ROUNDING > limits.cost > 0
+            so_far = f"${_money(spent.dollars)} is or may be spent, and the next call may cost {needed}"
+        if alone:
+            return BudgetReached(
+                f"{limit} is less than a single call may take: {needed}, with the longest reply that it allows",
+                hint="give more, or set a smaller max_tokens in the judge's table",
             )
-        hint = "the same command goes on from here, with a new budget; what was asked is kept and free"
-        return BudgetReached(what, hint=hint)
+        return BudgetReached(f"{limit} is reached: {so_far}", hint=self._hint())
+
+    def _hint(self) -> str:
+        if not self._kept:
+            return "replies are not kept with --no-cache: the same command pays for all of it again"
+        return "the same command goes on from here, with a new budget; what was asked is kept and free"
 
 
 class Place:

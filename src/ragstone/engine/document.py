@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -52,6 +52,40 @@ class CallNote:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class CascadeNote:
+    """What a cascade made of one question; ``error`` is how often a judge may err where it is sure.
+
+    ``answered`` has for each judge's id the units that stand by its word, ``unjudged`` those that nobody judged; both
+    are of the first asking, and none where it is asked again. Of the last judge's calls, without turns that mend a
+    reply, ``asked`` is what it was sent, ``alone`` what it would have been sent if it had been asked everything.
+    """
+
+    key: str
+    step: str
+    error: float
+    answered: Mapping[str, int]
+    unjudged: int
+    asked: Sent
+    alone: Sent
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Calls that are sent at a time: how many, the bytes of their requests, the units that they ask about."""
+
+    calls: int = 0
+    bytes: int = 0
+    units: int = 0
+
+    def __add__(self, other: Sent) -> Sent:
+        return Sent(self.calls + other.calls, self.bytes + other.bytes, self.units + other.units)
+
+
+Note = CallNote | CascadeNote
+"""What is to be told of an answer besides its verdicts, each under a key of its own."""
+
+
 def _reading(readout: Readout) -> dict[str, Any]:
     """How the reply was read; what is as it should be is left out."""
     found: dict[str, Any] = {
@@ -82,11 +116,13 @@ class Weighed:
     taken: bool = False
 
 
-def result_document(record: Record, position: int, scored: Sequence[tuple[Score, Sequence[CallNote]]]) -> Weighed:
+def result_document(record: Record, position: int, noted: Sequence[tuple[Score, Sequence[Note]]]) -> Weighed:
     """A weighed record; each score comes with the calls that it stands on."""
     units: dict[str, Unit] = {}
     calls: dict[str, CallNote] = {}
     shares: list[Mapping[str, Any]] = []
+    scored = [(score, [note for note in notes if isinstance(note, CallNote)]) for score, notes in noted]
+    cascades = {note.key: note for _, notes in noted for note in notes if isinstance(note, CascadeNote)}
     for score, notes in scored:
         for verdict in score.verdicts:
             units.setdefault(verdict.unit.id, verdict.unit)
@@ -102,6 +138,7 @@ def result_document(record: Record, position: int, scored: Sequence[tuple[Score,
             **({"methods": methods} if (methods := compare_methods(values)) else {}),
             "units": [_unit(unit, record) for unit in units.values()],
             "cost": _cost(ordered),
+            **({"cascade": _cascade(cascades.values())} if cascades else {}),
             "calls": [note.as_json() for note in ordered],
             "meta": record.meta if isinstance(record.meta, dict) else dict(record.meta),
             "notes": record.notes,
@@ -232,6 +269,23 @@ def _cost(notes: Sequence[CallNote]) -> dict[str, Any]:
         "input_tokens": sum(note.usage.input or 0 for note in notes),
         "output_tokens": sum(note.usage.output or 0 for note in notes),
         "dollars": _money(dollars),
+    }
+
+
+def _cascade(notes: Iterable[CascadeNote]) -> dict[str, Any]:
+    """By step who answered how many units, and what the last judge was asked and would have been."""
+    steps: dict[str, list[CascadeNote]] = {}
+    for note in notes:
+        steps.setdefault(note.step, []).append(note)
+    return {
+        step: {
+            "error": found[0].error,
+            "answered": {judge: sum(note.answered[judge] for note in found) for judge in found[0].answered},
+            "unjudged": sum(note.unjudged for note in found),
+            "asked": asdict(sum((note.asked for note in found), Sent())),
+            "alone": asdict(sum((note.alone for note in found), Sent())),
+        }
+        for step, found in sorted(steps.items())
     }
 
 

@@ -1,8 +1,9 @@
 """What a run will take, before it is made: the same flows and dialogues on the same records, and nobody is asked.
 
 Promises: no network, no key; prompts are rendered as a run renders them; what is in the store is free and its answers
-are used; what is not is assumed (see ``assumed``). Where no question depends on an assumed answer the number of calls
-is exact, but for replies that cannot be read. An unknown price stays unknown.
+are used; what is not is assumed (see ``assumed``). The first judge of a cascade is asked for real where it computes in
+this process, since what is left to the next hangs on its every word. Where no question depends on an assumed answer
+the number of calls is exact, but for replies that cannot be read. An unknown price stays unknown.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ragstone.engine.assumed import Assumptions, Length, World, source
+from ragstone.engine.assumed import Assumptions, Length, World, drawn, source
+from ragstone.engine.budget import Amount
+from ragstone.engine.cascading import first_calls
 from ragstone.engine.past import Past
-from ragstone.engine.route import Routes
+from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job, Settings
-from ragstone.judges.base import Call, Failed, Judge, Reply, is_steady, reply_from_json
+from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
+from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store import Store
-from ragstone.tokens import SURE, Counter
-from ragstone.types import Record
+from ragstone.tokens import SURE, Counter, at_most, reply_limit
+from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
 ROUNDS: Final = 4
@@ -101,12 +105,29 @@ class Sum:
         }
 
 
+@dataclass(slots=True)
+class Alone:
+    """The calls of one judge, each once, and their expected price: None where it is unknown."""
+
+    judge: str
+    calls: int = 0
+    dollars: float | None = 0.0
+    seen: set[bytes] = field(default_factory=set)
+
+    def add(self, dollars: float | None) -> None:
+        """Count a call."""
+        self.calls += 1
+        self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """What a run will take.
 
-    ``exact`` says that the calls do not depend on answers. ``assumed`` maps what had to be assumed to how it was,
-    ``counted`` a judge to how its tokens were counted.
+    ``exact`` says that the calls do not depend on answers. ``worst`` is the most that a single call may take, which a
+    budget has to have room for up to the last one; its dollars are 0 where a price is unknown. ``assumed`` maps what
+    had to be assumed to how it was, ``counted`` a judge to how its tokens were counted. ``alone`` has, by step with a
+    cascade, what asking its last judge everything would take, were nothing in the store.
     """
 
     rows: Sequence[Row]
@@ -116,6 +137,8 @@ class Forecast:
     exact: bool
     assumed: Mapping[str, str]
     counted: Mapping[str, str]
+    worst: Amount
+    alone: Mapping[str, Alone] = field(default_factory=lambda: NOTHING)
 
     @property
     def total(self) -> Sum:
@@ -140,11 +163,19 @@ class _New:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question, as far as the store answers it; without an ``answer`` it has to be assumed."""
+    """A question, as far as the store answers it; without an ``answer`` it has to be assumed.
+
+    ``worlds`` are calls that depend on an answer which has to be assumed, by world.
+    """
 
     new: tuple[_New, ...]
     stored: tuple[Judge, ...]
     answer: Answer | None
+    worlds: tuple[tuple[_New, ...], ...] = ((), (), ())
+
+    def calls(self, world: World) -> tuple[_New, ...]:
+        """What a run would make in a world."""
+        return self.new + self.worlds[world]
 
 
 class Forecaster:
@@ -157,17 +188,23 @@ class Forecaster:
         self._times = settings.repeat
         self._repeat = 0
         self._reads = settings.cache != "off"
-        self._since = settings.since
+        # A refresh takes nothing from the store, but what was stored since it began.
+        self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._past = Past(store)
         self._assumed = Assumptions(self._past)
         self._counters: dict[tuple[str, Task], Counter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
+        self._longest: dict[Judge, bytes] = {}
+        self._abreast = routes.abreast()
         self._records = self._set_aside = 0
         self._exact = True
+        self._alone: dict[str, Alone] = {}
 
     def add(self, job: Job) -> None:
         """Take in what one record needs."""
+        if not self._reads and self._records % self._abreast == 0:
+            self._seen.clear()  # equal calls are one only while they are under way together
         self._records += 1
         if job.record is None:
             self._set_aside += 1
@@ -190,6 +227,8 @@ class Forecaster:
                     if question not in paid[world]:
                         paid[world].add(question)
                         self._count(metric.name, question.task, known[question], world)
+                        if world == 1:
+                            self._reckon_alone(question)
 
     def forecast(self) -> Forecast:
         """What all of it will take."""
@@ -203,7 +242,9 @@ class Forecaster:
             counted.setdefault(judge, []).append(counter.how)
         told = {judge: _leading(hows) for judge, hows in counted.items()}
         assumed = {**self._assumed.told, **self._lengths(rows)}
-        return Forecast(rows, self._records, self._set_aside, self._seconds(rows), self._exact, assumed, told)
+        seconds = self._seconds(rows)
+        worst = self._worst()
+        return Forecast(rows, self._records, self._set_aside, seconds, self._exact, assumed, told, worst, self._alone)
 
     # ---- one record
 
@@ -220,7 +261,7 @@ class Forecaster:
                 answers = []
                 for question in questions:
                     if question not in known:
-                        known[question] = self._ask(question)
+                        known[question] = self._ask(question, guessed=assumed)
                     answer = known[question].answer
                     if answer is None:
                         assumed = assumed or isinstance(question, Write)
@@ -232,8 +273,12 @@ class Forecaster:
         except StopIteration:
             return asked, assumed
 
-    def _ask(self, question: Question[Any]) -> _Asked:
+    def _ask(self, question: Question[Any], *, guessed: bool = False) -> _Asked:
+        """Ask the store; ``guessed`` says that the question's units are assumed themselves."""
         route = self._routes.of(question.task)
+        if route.error is not None:
+            assert isinstance(question, Rate), "a cascade rates; the routes are checked before"
+            return self._cascade(route, question, guessed=guessed)
         parts = [self._consult(judge, question) for judge in route.judges]
         new = tuple(call for part in parts for call in part.new)
         stored = tuple(judge for part in parts for judge in part.stored)
@@ -247,8 +292,57 @@ class Forecaster:
             answer = combine(question, named, route.aggregate, route.weights)
         return _Asked(new, stored, answer)
 
-    def _consult(self, judge: Judge, question: Question[Any]) -> _Asked:
-        """Talk with a judge as far as the store has its replies."""
+    def _cascade(self, route: Route, question: Rate, *, guessed: bool) -> _Asked:
+        """Judge by judge, as far as answers are known; then the last is asked about as much as may be left to it."""
+        new: list[_New] = []
+        stored: list[Judge] = []
+        going = cascade(question, route.bands(question.task))
+        try:
+            part = next(going)
+            for judge in route.judges[:-1]:
+                asked = self._consult(judge, part, really=not guessed)
+                new += asked.new
+                stored += asked.stored
+                if guessed or not isinstance(asked.answer, Rated):
+                    worlds = self._left_over(route, part)
+                    return _Asked(tuple(new), tuple(stored), None, worlds)
+                part = going.send(asked.answer)
+            asked = self._consult(route.judges[-1], part)
+            new += asked.new
+            stored += asked.stored
+            if isinstance(asked.answer, Rated):
+                going.send(asked.answer)
+        except StopIteration as stop:
+            return _Asked(tuple(new), tuple(stored), stop.value)
+        return _Asked(tuple(new), tuple(stored), None)
+
+    def _left_over(self, route: Route, question: Rate) -> tuple[tuple[_New, ...], ...]:
+        """What the last judge may be asked, by world: the same units in all where as many are left."""
+        self._exact = False
+        last = route.judges[-1]
+        found: dict[tuple[Unit, ...], tuple[_New, ...]] = {(): ()}
+        worlds = []
+        for share in self._assumed.left(route, question.task):
+            units = tuple(unit for unit in question.units if drawn(unit.text) < share)
+            if units not in found:
+                found[units] = self._consult(last, replace(question, units=units)).new
+            worlds.append(found[units])
+        return tuple(worlds)
+
+    def _reckon_alone(self, question: Question[Any]) -> None:
+        """What the last judge of a cascade would take for all of the question, were nothing in the store."""
+        route = self._routes.of(question.task)
+        if route.error is None or not isinstance(question, Rate):
+            return
+        judge = route.judges[-1]
+        alone = self._alone.setdefault(question.task, Alone(judge.id))
+        for call in first_calls(judge, question, self._repeat):
+            if call.key not in alone.seen:
+                alone.seen.add(call.key)
+                alone.add(self._new(judge, question, call).dollars)
+
+    def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
+        """Talk with a judge as far as the store has its replies; ``really``: and as it answers in this process."""
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else self._repeat)
         new: list[_New] = []
         stored: list[Judge] = []
@@ -263,11 +357,16 @@ class Forecaster:
                         replies.append(reply_from_json(reply))
                         stored.append(judge)
                         continue
-                    missing = True
-                    replies.append(NOT_ASKED)
+                    if really and isinstance(judge.backend, Immediate):
+                        replies.append(judge.backend.reply(call))
+                    else:
+                        missing = True
+                        replies.append(NOT_ASKED)
                     if call.key not in self._seen:
                         self._seen.add(call.key)
                         new.append(self._new(judge, question, call))
+                        if not judge.backend.free and len(call.body) > len(self._longest.get(judge, b"")):
+                            self._longest[judge] = call.body
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             return _Asked(tuple(new), tuple(stored), None if missing else stop.value)
@@ -298,6 +397,16 @@ class Forecaster:
             self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
 
+    def _worst(self) -> Amount:
+        worst = Amount()
+        for judge, body in self._longest.items():
+            given, written = at_most(body), reply_limit(body) or 0
+            dollars = self._prices.cost(
+                judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written
+            )
+            worst = worst.most(Amount(dollars or 0.0, 1, given + written))
+        return worst
+
     # ---- sums
 
     def _lengths(self, rows: Sequence[Row]) -> dict[str, str]:
@@ -317,7 +426,7 @@ class Forecaster:
         return told
 
     def _count(self, metric: str, task: Task, asked: _Asked, world: World) -> None:
-        for call in asked.new:
+        for call in asked.calls(world):
             row = self._row(metric, task, call.judge)
             row.calls[world] += 1
             row.input[world] += call.given[1]

@@ -37,7 +37,9 @@ class Turn:
 class Gate:
     """Lets calls through to one endpoint: so many at a time, so many a minute, and none while it asks for quiet.
 
-    ``shown`` is whether its limits are of interest: those of a judge on this machine are not.
+    ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply that is going
+    to be kept holds its call's place until it is on disk: what a kill can lose is never more than the calls that
+    may be under way together.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Gate:
         self.weight = Weight()
         self.breaker = breaker
         self.in_flight = 0
+        self.unsaved = 0
         self._loop = asyncio.get_running_loop()
         self._clock = self._loop.time
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
@@ -67,9 +70,10 @@ class Gate:
         self._word: BackendError | None = None
 
     async def enter(self, call: Call) -> Turn:
-        """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
+        """Wait for a turn; give it back with one of ``answered``, ``refused``, ``abandoned`` and ``unsent``.
 
-        Raises the endpoint's own BackendError where it asked for more patience than a call has.
+        Raises the endpoint's own BackendError where it asked for more patience than a call has, and the word with
+        which a judge was dismissed.
         """
         if self._reopens and self._clock() < self._reopens:
             assert self._word is not None
@@ -86,18 +90,25 @@ class Gate:
         except asyncio.CancelledError:
             # The turn came as the call was called off.
             if place.done() and not place.cancelled() and place.exception() is None:
-                self.abandoned(place.result())
+                self.unsent(place.result())
             raise
 
-    def answered(self, turn: Turn, call: Call, reply: Reply) -> None:
-        """A reply came."""
+    def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
+        """A reply came; with ``keep`` its place is free only when ``kept`` is called."""
         self._left(turn)
+        self.unsaved += keep
         self.width.grow()
         self.breaker.answered()
         tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
+        if self._waiting and not keep:
+            self._let_in()
+
+    def kept(self) -> None:
+        """A reply is on disk, or will never be."""
+        self.unsaved -= 1
         if self._waiting:
             self._let_in()
 
@@ -126,10 +137,21 @@ class Gate:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """The call was called off, or never sent; that says nothing about the endpoint."""
+        """The call was called off; that says nothing about the endpoint."""
         self._left(turn)
         if self._waiting:
             self._let_in()
+
+    def unsent(self, turn: Turn) -> None:
+        """The call was not sent after all, and takes nothing of the limits."""
+        self.pace.take_back(turn.charge)
+        self.abandoned(turn)
+
+    def dismiss(self, judge: str, word: BackendError) -> None:
+        """Have the judge's calls wait no more: none will be sent."""
+        for place, call in self._waiting:
+            if call.judge == judge and not place.done():
+                place.set_exception(word)
 
     def quiet(self) -> float:
         """Seconds for which nothing is sent, because the endpoint asked for that."""
@@ -158,7 +180,7 @@ class Gate:
 
     def _turn(self, call: Call) -> Turn | None:
         """A turn if there is one now."""
-        if self.in_flight >= (1 if self.breaker.alone else int(self.width.now)):
+        if self.in_flight + self.unsaved >= (1 if self.breaker.alone else int(self.width.now)):
             self._held = "concurrency"
             return None
         now = self._clock()

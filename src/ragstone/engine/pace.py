@@ -58,6 +58,15 @@ class Window:
             self.sum += amount - int(entry[1])
             entry[1] = float(amount)
 
+    def take_back(self, entry: list[float]) -> None:
+        """Forget a charge for what was never sent."""
+        log = self._log
+        for at in reversed(range(len(log))):
+            if log[at] is entry:
+                self.sum -= int(entry[1])
+                del log[at]
+                return
+
 
 class Account:
     """What the endpoint says is left, less what was sent since the request whose reply said so.
@@ -160,6 +169,13 @@ class Pace:
             self.requests.correct(charge.requests, requests)
         if tokens is not None and self.tokens is not None and charge.tokens is not None:
             self.tokens.correct(charge.tokens, tokens)
+
+    def take_back(self, charge: Charge) -> None:
+        """The call was never sent. What the endpoint says is left is put right by its next word."""
+        if self.requests is not None and charge.requests is not None:
+            self.requests.take_back(charge.requests)
+        if self.tokens is not None and charge.tokens is not None:
+            self.tokens.take_back(charge.tokens)
 
     def hear(self, now: float, charge: Charge, said: Allowance) -> None:
         """What the endpoint said is left, in its reply to the call of this charge."""

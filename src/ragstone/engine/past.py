@@ -140,6 +140,19 @@ class Past:
         later = calls / count - 1
         return Lists(1 - 1 / later if later > 1 else 0.0, tokens / nuggets, count)
 
+    def left(self, task: Task, judges: Sequence[str], error: float) -> Spread | None:
+        """The share of units that the same cascade left to its last judge."""
+        pairs = []
+        for document in self._documents():
+            told = document.get("cascade", {}).get(task)
+            if told and list(told["answered"]) == list(judges) and told["error"] == error:
+                units = sum(told["answered"].values()) + told["unjudged"]
+                pairs.append((float(units), float(told["answered"][judges[-1]] + told["unjudged"])))
+        if len(pairs) < LEAST or not any(units for units, _ in pairs):
+            return None
+        found = _share(pairs)
+        return Spread(min(1.0, found.value), found.low, min(1.0, found.high), found.samples)
+
     def speed(self, judge: Judge) -> Spread | None:
         """Calls a second that a judge answered in earlier runs, the median of the latest."""
         rates = []

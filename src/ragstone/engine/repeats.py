@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.engine.document import CallNote
+from ragstone.engine.document import Note
 from ragstone.types import Repeats, Score, Verdict
 
-Scored = tuple[Score, tuple[CallNote, ...]]
+Scored = tuple[Score, tuple[Note, ...]]
 
 
 def repeated(rounds: Sequence[Sequence[Scored]]) -> list[Scored]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Judge
+from ragstone.judges.base import Backend, Judge
+from ragstone.judges.cascade import Band, Calibrated
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
 from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Trace, Write
@@ -21,11 +22,32 @@ ALONE: Final[Mapping[Task, str]] = MappingProxyType({"claims": "write", "nuggeti
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The judges of one step: one, or a panel with how its verdicts are put together."""
+    """The judges of one step: one, a panel with how its verdicts are put together, or a cascade.
+
+    In a cascade each is asked what those before it are not sure of; ``error`` is how often they may err where they are,
+    None where this is no cascade.
+    """
 
     judges: tuple[Judge, ...]
     aggregate: Aggregate = "mean"
     weights: Mapping[str, float] | None = None
+    error: float | None = None
+
+    def bands(self, task: Task) -> list[Band]:
+        """Where in a cascade each judge but the last is sure of such questions."""
+        return [band for judge in self.judges[:-1] if (band := self._band(judge, task)) is not None]
+
+    def able(self, task: Task) -> Route:
+        """The same for a step that it was not named for, without judges that cannot say how sure they are of it."""
+        if self.error is None:
+            return self
+        sure = tuple(judge for judge in self.judges[:-1] if self._band(judge, task) is not None)
+        return replace(self, judges=(*sure, self.judges[-1]), error=self.error if sure else None)
+
+    def _band(self, judge: Judge, task: Task) -> Band | None:
+        if self.error is None or task in ALONE or not isinstance(judge, Calibrated):
+            return None
+        return judge.band(task, self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +71,14 @@ class Routes:
         """Every judge that may be asked, each once."""
         return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
 
+    def backends(self) -> tuple[Backend, ...]:
+        """What these judges ask, each once."""
+        return tuple({id(judge.backend): judge.backend for judge in self.judges()}.values())
+
+    def abreast(self) -> int:
+        """Records that are weighed at a time: one for every place at every backend, and one to take it over."""
+        return 2 * sum(backend.concurrency for backend in self.backends()) + 8
+
     def lacking(self, metric: type[Metric] | Metric, given: Collection[Task] = ()) -> str:
         """Why a step of the metric has no judge that can answer it; empty if each has."""
         for task in metric.asks:
@@ -58,6 +88,13 @@ class Routes:
             for judge in route.judges:
                 if not judge.can(task):
                     return f"the judge '{judge.name}' cannot answer the step '{task}'"
+            if route.error is not None:
+                if len(route.able(task).judges) < len(route.judges):
+                    sure = ", ".join(repr(judge.name) for judge in route.judges[:-1])
+                    return (
+                        f"no cascade for the step '{task}': {sure} cannot say how sure it is there; give it one judge"
+                    )
+                continue
             if task in ALONE and len(route.judges) > 1:
                 return f"a panel can rate but not {ALONE[task]}: give the step '{task}' one judge"
         return ""
@@ -85,6 +122,10 @@ def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | Non
         route = routes.of(task)
         samples = _samples(task, metric)
         who = [f"{judge.id}+{'+'.join(judge.maker(sample) for sample in samples)}" for judge in route.judges]
+        if route.error is not None:
+            sure = [f"{one}@{route.error:g}[{band}]" for one, band in zip(who, route.bands(task), strict=False)]
+            steps.append((task, ">".join([*sure, who[-1]])))
+            continue
         steps.append((task, who[0] if len(who) == 1 else f"[{','.join(who)}]{route.aggregate}{_weights(route)}"))
     return signature(metric.name, changed, steps)
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.document import CallNote, Weighed, result_document, set_aside_document
+from ragstone.engine.cascading import in_cascade
+from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
@@ -57,7 +58,8 @@ class Settings:
 
     ``tries`` is the most attempts of one call, ``deadline`` the most seconds from its first attempt to the
     end of its last, ``dead_after`` how many calls in a row must fail for an endpoint to be called dead.
-    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input.
+    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input; so many are
+    looked at behind one that a budget did not reach.
     ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
     1970) are not used: a refresh begins then.
     ``limits`` is the budget of the run.
@@ -91,7 +93,7 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class _Answered:
     answer: Answer
-    calls: tuple[CallNote, ...]
+    notes: tuple[Note, ...]
 
 
 class Engine:
@@ -100,11 +102,11 @@ class Engine:
     def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
         self.routes = routes
         self.store = store
-        self.prices = prices
         self.settings = settings
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self.tally = Tally()
-        self.budget = Budget(settings.limits, prices, routes.judges(), self.tally)
+        limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
+        self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._gates: Gates | None = None
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
@@ -113,21 +115,20 @@ class Engine:
         self._failures: dict[int, int] = {}
         self._down: dict[int, str] = {}
         self._stop: RagstoneError | None = None
-        self._spent: BudgetReached | None = None
         self._wake = asyncio.Event()
-        self._writer = Writer(store, self._halt, self._flying, replace=settings.cache == "refresh")
+        self._writer = Writer(store, self._halt, self._flying, since=self._since)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
-        """Results in the order of the jobs; raises what ended the run, after everything that was done is out."""
+        """Results in the order of the jobs; raises what ended the run, after everything that was done is out.
+
+        So it is also where the run is cancelled: a record that is done and waits for a slow one before it is not lost.
+        """
         self._loop = asyncio.get_running_loop()
-        backends = _backends(self.routes)
         patient = True
-        # Enough records for every place at every endpoint, and some whose next call waits to take one over.
-        active = 2 * sum(backend.concurrency for backend in backends) + 8
         writer = asyncio.create_task(self._writer.write())
         try:
-            async with contextlib.aclosing(self._in_order(iter(jobs), active)) as results:
+            async with contextlib.aclosing(self._in_order(iter(jobs), self.routes.abreast())) as results:
                 async for weighed in results:
                     yield weighed
         except GeneratorExit:  # whoever reads the results has enough of them, and of the calls for more
@@ -137,12 +138,12 @@ class Engine:
             try:
                 await self._finish_calls(patient=patient)
             finally:  # also when somebody has no patience left
-                opened = [backend for backend in backends if id(backend) in self._opening]
+                opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
                 await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
                 await self._writer.write_group()
-        if trouble := self._stop or self._spent:
+        if trouble := self._stop or self.budget.over:
             raise trouble
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
@@ -150,6 +151,7 @@ class Engine:
         finished: dict[int, Weighed] = {}
         started = emitted = 0
         exhausted = False
+        ended: BaseException | None = None
 
         async def weigh(number: int, job: Job) -> None:
             try:
@@ -167,9 +169,9 @@ class Engine:
 
         try:
             while not (exhausted and not tasks) and self._stop is None:
-                exhausted = exhausted or self._spent is not None
+                # Also where a budget is reached: what costs nothing is there for records as far as one may look ahead.
                 while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
-                    if not self.budget.room(self.tally.records, len(tasks)):
+                    if not self.budget.room(len(tasks)):
                         break
                     job = next(jobs, None)
                     if job is None:
@@ -182,15 +184,21 @@ class Engine:
                 if tasks:
                     await self._wake.wait()
                     self._wake.clear()
+                elif self.budget.over is not None:
+                    exhausted = True
                 while emitted in finished:
                     yield finished.pop(emitted)
                     emitted += 1
+        except (asyncio.CancelledError, RagstoneError) as error:  # the run is called off, or a record cannot be read
+            ended = error
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for number in sorted(finished):
             yield finished[number]
+        if ended is not None:
+            raise ended
 
     # ---- one record
 
@@ -201,6 +209,7 @@ class Engine:
         elif job.record is None:
             weighed = set_aside_document(job.id, job.position, job.error)
         else:
+            self.budget.begin()
             try:
                 weighed = await self._record(job.position, job.record, job.metrics)
             except RagstoneError:
@@ -212,6 +221,7 @@ class Engine:
                     for score in _broken(metric, job.record, error)
                 ]
                 weighed = result_document(job.record, job.position, failed)
+            self.budget.finish()
         self.tally.records += 1
         return weighed
 
@@ -221,7 +231,7 @@ class Engine:
 
     async def _round(
         self, record: Record, metrics: Sequence[tuple[Metric, str]], repeat: int
-    ) -> list[tuple[Score, tuple[CallNote, ...]]]:
+    ) -> list[tuple[Score, tuple[Note, ...]]]:
         """The record's scores with their calls, asked for the first time (0) or once more."""
         asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
         try:
@@ -243,8 +253,8 @@ class Engine:
         record: Record,
         asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
         repeat: int,
-    ) -> tuple[tuple[Score, ...], tuple[CallNote, ...]]:
-        calls: dict[str, CallNote] = {}
+    ) -> tuple[tuple[Score, ...], tuple[Note, ...]]:
+        calls: dict[str, Note] = {}
         trouble: Exception
         try:
             flow = metric.flow(record)
@@ -252,7 +262,7 @@ class Engine:
             while True:
                 answers = await self._answers(questions, asked, repeat)
                 for answered in answers:
-                    calls.update((note.key, note) for note in answered.calls)
+                    calls.update((note.key, note) for note in answered.notes)
                 questions = flow.send([answered.answer for answered in answers])
         except StopIteration as stop:
             scores = stop.value
@@ -288,6 +298,9 @@ class Engine:
         route = self.routes.of(question.task)
         if len(route.judges) == 1:
             return await self._consult(route.judges[0], question, repeat)
+        if route.error is not None:
+            assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
+            return _Answered(*await in_cascade(route, question, repeat, self._consult))
         return await self._panel(route, question, repeat)
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
@@ -297,8 +310,8 @@ class Engine:
         for judge, member in zip(route.judges, members, strict=True):
             assert isinstance(member.answer, Rated)
             answers.append((judge.name, member.answer))
-        calls = tuple(note for member in members for note in member.calls)
-        return _Answered(combine(question, answers, route.aggregate, route.weights), calls)
+        notes = tuple(note for member in members for note in member.notes)
+        return _Answered(combine(question, answers, route.aggregate, route.weights), notes)
 
     async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
         # Who always answers the same is asked once, however often the others are.
@@ -323,17 +336,7 @@ class Engine:
         who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
             return CallNote(*who, _NO_USAGE, "failed", 0.0, reply.reason, told.get(key))
-        return CallNote(*who, reply.usage, reply.finish, self._cost(judge, reply.usage), "", told.get(key))
-
-    def _cost(self, judge: Judge, usage: Usage) -> float | None:
-        if judge.backend.free or self.prices.costs_nothing(judge.id):
-            return 0.0
-        if usage.input is None or usage.output is None:
-            return None
-        return self.prices.cost(
-            judge.id, judge.provider, judge.model,
-            input_tokens=usage.input, output_tokens=usage.output, cached_tokens=usage.cached or 0,
-        )  # fmt: skip
+        return CallNote(*who, reply.usage, reply.finish, self.budget.cost(judge, reply.usage), "", told.get(key))
 
     # ---- one call
 
@@ -357,14 +360,15 @@ class Engine:
     async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
+        held: Gate | None = None
         try:
             outcome = await self._send(judge, call)
             if isinstance(outcome, Reply):
+                held = self._holder(judge.backend)
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
-                self.tally.pay(call.judge, call.task, usage, self._cost(judge, outcome.usage))
+                self.tally.pay(call.judge, call.task, usage, self.budget.cost(judge, outcome.usage))
                 if self.settings.cache != "off":
-                    reply = outcome
-                    self._writer.call(call, reply, lambda trouble: self._land(call, flight, trouble or reply))
+                    self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept, held))
                     return
         except RagstoneError as error:
             self._halt(error)
@@ -374,10 +378,19 @@ class Engine:
             raise
         except Exception as error:  # noqa: BLE001 - the edge: a reply that cannot be written down is its records' trouble
             outcome = error
-        self._land(call, flight, outcome)
+        self._land(call, flight, outcome, held)
 
-    def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
+    def _holder(self, backend: Backend) -> Gate | None:
+        """The gate where a reply holds its call's place until it is on disk, if there is one."""
+        gate = self._gate(backend)
+        return gate if gate.shown and self.settings.cache != "off" else None
+
+    def _land(
+        self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException, held: Gate | None = None
+    ) -> None:
         del self._flying[call.key]
+        if held is not None:
+            held.kept()
         flight.land(outcome)
 
     async def _finish_calls(self, *, patient: bool) -> None:
@@ -404,8 +417,13 @@ class Engine:
         if self._gates is None:
             named = ((judge.backend, judge.name) for judge in self.routes.judges())
             self._gates = Gates(named, self.settings.dead_after, self.settings.deadline)
-            self.tally.limit = self._gates.limit
+            self.tally.limit = self._limit
         return self._gates.of(backend)
+
+    def _limit(self) -> str:
+        """What holds the run at this moment, for the user."""
+        assert self._gates is not None
+        return ", ".join(filter(None, (self.budget.limit(), self._gates.limit())))
 
     async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
@@ -438,7 +456,7 @@ class Engine:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
                 if trouble.spent is not None:
                     usage = Usage(*trouble.spent)
-                    self.tally.waste(call.judge, call.task, usage, self._cost(judge, usage))
+                    self.tally.waste(call.judge, call.task, usage, self.budget.cost(judge, usage))
                 if turn is not None:
                     gate.refused(turn, call, trouble, _backoff)
                     turn = None
@@ -447,7 +465,9 @@ class Engine:
                 if trouble.fatal:
                     return self._lose(judge, trouble)
                 if len(self._flying) > 1 and gate.breaker.dead(self._loop.time()):  # else there is nothing to stop
-                    return self._lose(judge, _lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed"))
+                    return self._lose(
+                        judge, self._lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed")
+                    )
                 pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
                 last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
                 if not trouble.retryable or last:
@@ -459,16 +479,23 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                gate.answered(turn, call, reply)
+                self._answered(judge, turn, call, reply)
                 turn = None
-                self._failures[id(backend)] = 0
-                for note in reply.notes:
-                    self.tally.notes[f"{judge.name}: {note}"] += 1
                 return reply
             finally:
                 if turn is not None:
                     gate.abandoned(turn)
         raise AssertionError("the last attempt always returns")
+
+    def _answered(self, judge: Judge, turn: Turn, call: Call, reply: Reply) -> None:
+        assert self._loop is not None
+        gate = self._gate(judge.backend)
+        if gate.shown:
+            self._writer.heed(self._loop.time() - turn.begun)
+        gate.answered(turn, call, reply, keep=self._holder(judge.backend) is not None)
+        self._failures[id(judge.backend)] = 0
+        for note in reply.notes:
+            self.tally.notes[f"{judge.name}: {note}"] += 1
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
         """Send once; for as long as that takes the call is known to be at the endpoint."""
@@ -489,25 +516,35 @@ class Engine:
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self.settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
-                return self._lose(judge, _lost(judge, error, count))
+                return self._lose(judge, self._lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         if error.retry_after is not None and error.retry_after > self.settings.deadline:
             tried = f" (the endpoint asks to wait {error.retry_after:.0f} s)"
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
-        """Ask this endpoint nothing more. The run goes on only while every step has a judge left in its panel."""
+        """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
         gates = self._gates
         shared = gates is not None and (not error.status or error.status in _KEY)
         lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
         self._down.update((id(backend), str(error)) for backend in lost)
         for route in self.routes.in_use():
-            if all(id(member.backend) in self._down for member in route.judges):
+            down = [id(member.backend) in self._down for member in route.judges]
+            if all(down) or (route.error is not None and any(down)):
                 raise error
         for member in self.routes.judges():
             if member.backend in lost:
+                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
                 self.tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
+
+    def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
+        """What ends the use of an endpoint that does not answer."""
+        goes_on = "what was done is kept; the same command goes on from there"
+        hint = error.hint or (goes_on if self.settings.cache != "off" else "")
+        if error.retry_after is not None:
+            hint = f"the endpoint asks to wait {error.retry_after:.0f} s" + (f"; {hint}" if hint else "")
+        return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
         """Have a result written with the next group."""
@@ -517,7 +554,7 @@ class Engine:
     def _halt(self, error: RagstoneError) -> None:
         """Stop; where a budget is reached, begin no record any more and let those finish that can."""
         if isinstance(error, BudgetReached):
-            self._spent = self._spent or error
+            self.budget.over = self.budget.over or error
         else:
             self._stop = self._stop or error
         self._wake.set()
@@ -541,24 +578,12 @@ async def _all(coroutines: Sequence[Any]) -> list[Any]:
         raise
 
 
-def _backends(routes: Routes) -> list[Backend]:
-    return list({id(judge.backend): judge.backend for judge in routes.judges()}.values())
-
-
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
     if isinstance(error, BackendError):
         return error
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
-
-
-def _lost(judge: Judge, error: BackendError, count: str) -> BackendError:
-    """What ends the use of an endpoint that does not answer."""
-    hint = error.hint or "what was done is kept; the same command goes on from there"
-    if error.retry_after is not None:
-        hint = f"the endpoint asks to wait {error.retry_after:.0f} s; what was done is kept, the same command goes on"
-    return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 
 def _backoff(attempt: int) -> float:

@@ -60,7 +60,8 @@ class Tally:
     ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
     ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in dollars, if there is one,
-    ``expected`` what the run was estimated to cost. ``limit`` says what holds the run at the
+    ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former. ``expected`` is what the
+    run was estimated to cost. ``limit`` says what holds the run at the
     moment it is asked, in a few words; empty when nothing does.
     """
 
@@ -78,6 +79,9 @@ class Tally:
     lost: int = 0
     lost_dollars: float | None = 0.0
     budget: float | None = None
+    most_calls: int | None = None
+    most_tokens: int | None = None
+    charged: int = 0
     expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)

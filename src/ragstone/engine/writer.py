@@ -1,7 +1,7 @@
 """What a run has done, on its way to the disk: in groups, one commit for all that came while the last was on its way.
 
-Promises: whoever waits for a reply to be on disk is told when it is, or why it cannot be; the loop never waits for
-the disk.
+Promises: whoever waits for a reply to be on disk is told when it is, or why it cannot be; where another process was
+faster with the same call, they hear its reply, which is the one on disk; the loop never waits for the disk.
 """
 
 from __future__ import annotations
@@ -11,32 +11,35 @@ from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 from ragstone.errors import RagstoneError, StoreError
-from ragstone.judges.base import Call, Reply, reply_to_json
+from ragstone.judges.base import Call, Reply, reply_from_json, reply_to_json
 from ragstone.store import CallRow, ResultRow, ScoreRow, Store
 
-Durable = Callable[[StoreError | None], None]
-"""Is told that something is on disk, or why it cannot be."""
+Durable = Callable[[Reply | StoreError], None]
+"""Is told the reply that is on disk, or why none can be."""
 
 LINGER: Final = 0.02
-"""Seconds that a write waits for others to share its commit with, where there may be others."""
+"""The most seconds that a write waits for others to share its commit with, where there may be others."""
+SHARE: Final = 0.2
+"""How much of a call's usual time that may be: the call's place at the endpoint is held for so long."""
 
 
 class Writer:
     """Writes calls and results.
 
-    ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. With
-    ``replace`` a reply replaces the stored one.
+    ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. A reply
+    replaces one that was stored before ``since`` (seconds, UTC).
     """
 
     def __init__(
-        self, store: Store, halt: Callable[[RagstoneError], None], flying: Sized = (), *, replace: bool = False
+        self, store: Store, halt: Callable[[RagstoneError], None], flying: Sized = (), *, since: float = 0.0
     ) -> None:
         self._store = store
         self._halt = halt
         self._flying = flying
-        self._replace = replace
-        self._calls: list[tuple[CallRow, Durable]] = []
+        self._since = since
+        self._calls: list[tuple[CallRow, Reply, Durable]] = []
         self._results: list[tuple[int, ResultRow, Sequence[ScoreRow]]] = []
+        self._usual: float | None = None
         self._dirty = asyncio.Event()
         self._one_group = asyncio.Lock()
 
@@ -46,17 +49,21 @@ class Writer:
         self._dirty.set()
 
     def call(self, call: Call, reply: Reply, durable: Durable) -> None:
-        """Have a reply written with the next group; ``durable`` is called once it is on disk or cannot be written."""
+        """Have a reply written with the next group; ``durable`` hears what came of it."""
         row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
-        self._calls.append((row, durable))
+        self._calls.append((row, reply, durable))
         self._dirty.set()
+
+    def heed(self, seconds: float) -> None:
+        """A call at an endpoint took so long."""
+        self._usual = seconds if self._usual is None else 0.95 * self._usual + 0.05 * seconds
 
     async def write(self) -> None:
         """Write what has gathered, again and again, until it is cancelled."""
         while True:
             await self._dirty.wait()
             if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this
-                await asyncio.sleep(LINGER)
+                await asyncio.sleep(LINGER if self._usual is None else min(LINGER, SHARE * self._usual))
             await asyncio.shield(asyncio.ensure_future(self.write_group()))
 
     async def write_group(self) -> None:
@@ -72,11 +79,12 @@ class Writer:
             return
         loop = asyncio.get_running_loop()
         trouble: StoreError | None = None
+        others: dict[bytes, bytes] = {}
         try:
             # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
             # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
             await loop.run_in_executor(None, self._store.begin)
-            self._store.insert([row for row, _ in calls], results, replace=self._replace)
+            others = self._store.insert([row for row, _, _ in calls], results, since=self._since)
             await loop.run_in_executor(None, self._store.commit)
         except StoreError as error:
             trouble = error
@@ -84,5 +92,5 @@ class Writer:
             trouble = StoreError(f"{self._store.path}: cannot write ({type(error).__name__}: {error})")
         if trouble is not None:
             self._halt(trouble)
-        for _, durable in calls:
-            durable(trouble)
+        for row, reply, durable in calls:
+            durable(trouble or (reply_from_json(others[row.key]) if row.key in others else reply))

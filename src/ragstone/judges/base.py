@@ -188,6 +188,15 @@ def is_steady(backend: Backend) -> bool:
 
 
 @runtime_checkable
+class Immediate(Protocol):
+    """A backend that computes its replies in this process, so that also a dry run can have them."""
+
+    def reply(self, call: Call) -> Reply:
+        """What ``send`` answers, at once."""
+        ...
+
+
+@runtime_checkable
 class Limited(Protocol):
     """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
 

@@ -157,7 +157,7 @@ class OpenAIBackend:
         try:
             async with self._session.post(self._address, data=body, allow_redirects=False) as response:
                 data = bytearray()
-                async for chunk in response.content.iter_any():
+                while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
                     data += chunk
                     if len(data) > LONGEST:
                         raise BackendError(

@@ -30,6 +30,8 @@ from ragstone.types import NOTHING, Scale, Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
 MAX_TOKENS: Final = 4096
+REPEATED: Final = 20_000
+"""Characters of a reply that are said again before a repair turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ class PromptedJudge:
             () if all_missing and fmt != "object" else reading.missing,
             **({} if fmt == "object" else {"positional": fmt in prompts.POSITIONAL, "n": len(batch.units)}),
         )  # fmt: skip
-        messages = [*_messages(batch.call), {"role": "assistant", "content": reading.reply[:20_000]}, turn]
+        messages = _followed(batch.call, reading.reply, turn)
         schema = self._schema(question, template, fmt, reading.missing)
         return self._call(question, messages, schema, repeat, len(reading.missing))
 
@@ -205,7 +207,7 @@ class PromptedJudge:
                 call = self._call(question, _messages(call), schema, repeat, 1, twice=True)
             else:
                 turn = _repair_turn("default", template.language, read, ())
-                messages = [*_messages(call), {"role": "assistant", "content": reply.text[:20_000]}, turn]
+                messages = _followed(call, reply.text, turn)
                 call = self._call(question, messages, schema, repeat, 1)
             (reply,) = yield [call]
             read = read_units(question, reply)
@@ -258,7 +260,7 @@ class PromptedJudge:
             return self._call(part, _messages(call), self._trace_schema(part), repeat, 1, twice=True)
         only = labelling.missing if _only_sentences(labelling) else []
         turn = _repair_turn("trace", template.language, labelling.problem, only)
-        messages = [*_messages(call), {"role": "assistant", "content": labelling.reply[:20_000]}, turn]
+        messages = _followed(call, labelling.reply, turn)
         return self._call(part, messages, self._trace_schema(part, only), repeat, 1)
 
     def _trace_schema(self, part: Trace, only: Sequence[str] = ()) -> orjson.Fragment | None:
@@ -313,6 +315,11 @@ def _messages(call: Call) -> list[dict[str, str]]:
     """The messages of a call, for the few that are asked again: not kept beside the request for all the others."""
     messages: list[dict[str, str]] = orjson.loads(call.body)["messages"]
     return messages
+
+
+def _followed(call: Call, reply: str, turn: dict[str, str]) -> list[dict[str, str]]:
+    """The messages of a call, what was answered, and what is said to that."""
+    return [*_messages(call), {"role": "assistant", "content": reply[:REPEATED]}, turn]
 
 
 def _repair_turn(name: str, language: str, problem: str, missing: Sequence[int | str], **more: Any) -> dict[str, str]:

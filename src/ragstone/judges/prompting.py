@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, cast
 
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.spec import STRUCTURED, Spec, Structured
@@ -12,7 +12,6 @@ from ragstone.parsing import FORMATS, Format
 from ragstone.prompts.choice import Choice, check_named, check_style, parse_styles
 from ragstone.questions import TASKS
 
-T = TypeVar("T")
 _CHOICES: Final[tuple[str, ...]] = FORMATS[1:]
 
 

@@ -217,7 +217,9 @@ class Metric:
 
 def _absent(record: Record, field: str) -> bool:
     """Contexts that hold no text are as good as none: there is nothing to hold a response against."""
-    return not record.passages if field == "contexts" else getattr(record, field) is None
+    if field == "contexts":
+        return not any(passage.text.strip() for passage in record.contexts or ())
+    return getattr(record, field) is None
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:

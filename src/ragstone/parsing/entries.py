@@ -198,7 +198,7 @@ def _indent(line: str) -> int:
 def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
     """The lines; one that holds several short entries with numbers that count on is parted at them."""
     for start, line in lines(text):
-        marks = list(_MARK.finditer(line)) if len(line) <= 2000 else []
+        marks = list(_MARK.finditer(line)) if len(line) <= LONGEST else []
         numbers = [int(mark[1]) for mark in marks]
         if (
             len(marks) > 1

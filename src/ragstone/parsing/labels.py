@@ -134,10 +134,10 @@ def read_labels(
     answer = _without(answer, material, words)
     # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
-    every = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]
-    repeated = [found for found in every if echoes.holds(found) or _explains(found, answer, words)]
-    lists = [found for found in every if not any(found.overlaps(other) for other in repeated)]
-    best = _chosen(lists, asked, fmt, others=unread(answer, words))
+    latest = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]
+    repeated = [found for found in latest if echoes.holds(found) or _explains(found, answer, words)]
+    lists = [found for found in latest if not any(found.overlaps(other) for other in repeated)]
+    best = _chosen(lists, asked, fmt, answer, words)
     if best is not None and _RETRACTED.search(answer, best.found.end):
         return Parsed(nothing, "", "format_error", "the reply takes its labels back", nothing)
     if best is not None:
@@ -150,8 +150,8 @@ def read_labels(
         if longest.numbers and len(set(longest.numbers)) <= len(asked):
             problem = f"labels under numbers that were not asked about ({_few(longest.numbers)})"
         return Parsed(nothing, longest.reader, "count_mismatch", problem, nothing)
-    if every := [found for found in lists if not found.numbers]:
-        count = max(len(found.labels) for found in every)
+    if by_place := [found for found in lists if not found.numbers]:
+        count = max(len(found.labels) for found in by_place)
         problem = f"{count} of {len(asked)} labels and no numbers with them, so that nobody knows whose they are"
         return Parsed(nothing, "", "truncation", problem, nothing)
     if fmt == "adaptive" and (loose := _loose(answer, words, material)) and len(loose) == len(asked):
@@ -236,11 +236,8 @@ class _Placed:
         return all(label is not None for label in self.labels.values())
 
 
-def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, *, others: bool) -> _Placed | None:
-    """The list that counts: the last of the right length, else the longest that is not too long.
-
-    ``others`` says that there are further lists in brackets, of which nothing could be read.
-    """
+def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: str, words: Words) -> _Placed | None:
+    """The list that counts: the last of the right length, else the longest that is not too long."""
     rank = {reader: place for place, reader in enumerate(_order(fmt))}
     right: list[_Placed] = []
     partial: list[_Placed] = []
@@ -267,8 +264,8 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, *, others
         return None
     if best[-1].found.numbers:
         return best[-1]
-    alone = best[-1].found.strict and len(best) == 1 and best[0] is by_place[-1] and not others
-    return best[0] if alone else None
+    alone = best[-1].found.strict and len(best) == 1 and best[0] is by_place[-1]
+    return best[0] if alone and not unread(answer, words) else None
 
 
 def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:
@@ -286,19 +283,20 @@ def _last(right: Sequence[_Placed]) -> _Placed:
     full = [entry for entry in right if entry.full]
     if last.found.strict or last.full or not full:
         return last
-    whole = full[-1]
-    labels = {
-        number: None if last.labels.get(number) not in (None, label) else label
-        for number, label in whole.labels.items()
-    }
-    return _Placed(whole.found, labels, whole.raw)
+    return _unless_said_otherwise(full[-1], [last])
 
 
 def _unless_contradicted(best: _Placed, others: Sequence[_Placed]) -> _Placed:
     """Without the labels that a later list, by number, of some of the units says otherwise."""
-    later = [entry for entry in others if entry.found.numbers and entry.found.start >= best.found.end]
+    return _unless_said_otherwise(
+        best, [entry for entry in others if entry.found.numbers and entry.found.start >= best.found.end]
+    )
+
+
+def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
+    """Without the labels that another list gives otherwise: they are in doubt."""
     labels = {
-        number: None if any(entry.labels.get(number) not in (None, label) for entry in later) else label
+        number: None if any(entry.labels.get(number) not in (None, label) for entry in others) else label
         for number, label in best.labels.items()
     }
     return _Placed(best.found, labels, best.raw)

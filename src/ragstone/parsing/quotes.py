@@ -41,7 +41,9 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
     of the passage that the judge named; it is looked through first. The quote's text is the passage's own wording. A
     quote that is nowhere keeps the judge's wording and has no span.
     """
-    ordered = sorted(passages, key=lambda passage: passage.id != claimed)
+    ordered: Sequence[Passage] = passages
+    if passages and passages[0].id != claimed:
+        ordered = sorted(passages, key=lambda passage: passage.id != claimed)
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
         if len(wanted) >= _SHORTEST and (quote := _found(wanted, ordered)):
             return quote

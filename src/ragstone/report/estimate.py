@@ -53,16 +53,22 @@ class Estimate:
         return self.forecast.seconds
 
     def fits(self) -> bool | None:
-        """Whether the budget is enough: True even if it comes high, False if not even low; None between, or unknown."""
-        limits, total = self.limits, self.total
+        """Whether the budget is enough: True even if it comes high, False if not even low; None between, or unknown.
+
+        To be enough it has to have room for the last call at its worst.
+        """
+        limits, total, worst = self.limits, self.total, self.forecast.worst
         tokens = Range(*(
             getattr(total.input_tokens, end) + getattr(total.output_tokens, end) for end in ("low", "expected", "high")
         ))  # fmt: skip
-        pairs = [(limits.calls, total.calls), (limits.tokens, tokens), (limits.cost, total.dollars)]
-        wanted = [(most, found) for most, found in pairs if most is not None]
-        if any(found is not None and found.low > most for most, found in wanted):
+        figures = (
+            (limits.calls, total.calls, 0), (limits.tokens, tokens, worst.tokens),
+            (limits.cost, total.dollars, worst.dollars),
+        )  # fmt: skip
+        wanted = [(most, found, last) for most, found, last in figures if most is not None]
+        if any(found is not None and found.low > most for most, found, _ in wanted):
             return False
-        return True if all(found is not None and found.high <= most for most, found in wanted) else None
+        return True if all(found is not None and found.high + last <= most for most, found, last in wanted) else None
 
     def as_json(self) -> dict[str, Any]:
         """The whole of it as plain JSON; money to a millionth of a dollar."""
@@ -90,10 +96,22 @@ class Estimate:
                 }
                 for metric in dict.fromkeys(row.metric for row in forecast.rows)
             ],
+            **({"alone": alone} if (alone := self._alone()) else {}),
             "assumed": dict(forecast.assumed),
             "tokens": dict(forecast.counted),
             "prices": [price.as_json() for price in self.prices],
             "left_out": dict(self.left_out),
+        }
+
+    def _alone(self) -> dict[str, Any]:
+        """By step with a cascade what asking its last judge everything would take, were nothing in the store."""
+        return {
+            step: {
+                "judge": one.judge,
+                "calls": one.calls,
+                "dollars": None if one.dollars is None else round(one.dollars, 6),
+            }
+            for step, one in self.forecast.alone.items()
         }
 
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:

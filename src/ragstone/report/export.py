@@ -24,7 +24,7 @@ from ragstone.records import FORMS, Form, Row, lines
 from ragstone.report.assignments import assignment, run_of
 from ragstone.report.files import file_name
 from ragstone.report.leaderboard import Entry, Leaderboard, OnMissing
-from ragstone.report.run import Run
+from ragstone.report.run import COLUMN_KINDS, Run
 from ragstone.report.target import is_folder, whole
 from ragstone.store import CallRow
 
@@ -42,13 +42,6 @@ BATCH: Final = 1000
 """Rows of a table that are held at a time."""
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take the wide forms too
 """What a spreadsheet takes for the beginning of a formula, or for white space before one (OWASP)."""
-
-_TYPES: Final[Mapping[str, str]] = {
-    "value": "number", "low": "number", "high": "number", "raw": "number", "probability": "number",
-    "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
-    "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
-}  # fmt: skip
-"""What a column holds where it is not text."""
 
 
 def export(run: Run, form: str, rows: str, target: IO[bytes]) -> None:
@@ -118,7 +111,7 @@ def _parquet(run: Run, rows: str, target: IO[bytes]) -> None:
         raise InputError("Parquet needs pyarrow; install it with: pip install 'ragstone[parquet]'") from error
     types = {"number": pa.float64(), "count": pa.int64(), "truth": pa.bool_()}
     columns, source = run.rows(rows)
-    schema = pa.schema([(column, types.get(_TYPES.get(column, ""), pa.string())) for column in columns])
+    schema = pa.schema([(column, types.get(COLUMN_KINDS.get(column, ""), pa.string())) for column in columns])
     with contextlib.closing(source), pq.ParquetWriter(target, schema) as writer:
         for batch in _batches(source):
             typed = [{column: _typed(column, row[column]) for column in columns} for row in batch]
@@ -126,7 +119,7 @@ def _parquet(run: Run, rows: str, target: IO[bytes]) -> None:
 
 
 def _typed(column: str, value: Any) -> Any:
-    return float(value) if value is not None and _TYPES.get(column) == "number" else value
+    return float(value) if value is not None and COLUMN_KINDS.get(column) == "number" else value
 
 
 def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -250,11 +243,13 @@ def _call(key: str, row: CallRow) -> bytes:
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
-    """Each judge's settings with the steps it answered; InputError for a panel, which cannot be replayed as one."""
+    """Each judge's settings with the steps it answered, of a cascade the last one's; InputError for a panel."""
     spec = run.spec
     steps: dict[str, Sequence[str]] = {}
     for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
-        steps[step] = spec["steps"].get(step, spec["default"])["judges"]
+        route = spec["steps"].get(step, spec["default"])
+        # The first judges of a cascade are there again when it is replayed.
+        steps[step] = route["judges"][-1:] if route.get("cascade") else route["judges"]
     for task, names in steps.items():
         if len(names) > 1:
             raise InputError(

@@ -11,11 +11,13 @@ import orjson
 
 from ragstone.errors import InputError
 from ragstone.report.quotes import quotes_of
+from ragstone.report.result import Result
 from ragstone.report.summarize import summarize
-from ragstone.store import RunRow, ScoreRow, Store
+from ragstone.store import ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
@@ -27,11 +29,18 @@ SCORE_COLUMNS = (
     "calls", "input_tokens", "output_tokens", "dollars", "signature",
 )  # fmt: skip
 
+COLUMN_KINDS: Final[Mapping[str, str]] = {
+    "value": "number", "low": "number", "high": "number", "raw": "number", "probability": "number",
+    "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
+    "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
+}  # fmt: skip
+"""What a column holds where it is not text."""
+
 
 class Run:
     """One run of the store: its scores, its summary, and each record's result with verdicts and evidence.
 
-    ``run["id"]`` is the result of one record as a dict, as in results.jsonl. Results are read when they are
+    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are read when they are
     asked for, so a run of any size can be opened.
     """
 
@@ -90,32 +99,35 @@ class Run:
         """Every score without its verdicts, by metric and place in the input."""
         return list(self._store.scores(self.id))
 
-    def results(self) -> Iterator[dict[str, Any]]:
+    def results(self) -> Iterator[Result]:
         """The results in the order of the input, one at a time."""
         for row in self._store.results(self.id):
-            yield orjson.loads(row.document)
+            yield self._result(row)
+
+    def _result(self, row: ResultRow) -> Result:
+        return Result(orjson.loads(row.document), self.id)
 
     def lines(self) -> Iterator[bytes]:
         """The lines of results.jsonl, without their line ends."""
         for row in self._store.results(self.id):
             yield row.document
 
-    def worst(self, metric: str, count: int = 5) -> list[dict[str, Any]]:
+    def worst(self, metric: str, count: int = 5) -> list[Result]:
         """The results with the lowest values of a metric, lowest first."""
         rows = self._store.worst(self.id, metric, count)
         found = (self._store.result(self.id, position=row.position) for row in rows)
-        return [orjson.loads(row.document) for row in found if row is not None]
+        return [self._result(row) for row in found if row is not None]
 
-    def find(self, record: str) -> dict[str, Any] | None:
+    def find(self, record: str) -> Result | None:
         """The result of a record by id, or by its place in the input written as ``#12``."""
         if not record.isprintable():  # no id that could be stored holds half a character
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
         if row is None and (place := _PLACE.fullmatch(record)):
             row = self._store.result(self.id, position=int(place[1]))
-        return None if row is None else orjson.loads(row.document)
+        return None if row is None else self._result(row)
 
-    def result(self, record: str) -> dict[str, Any]:
+    def result(self, record: str) -> Result:
         """The result of a record as in ``find``; InputError names the closest id where there is none."""
         found = self.find(record)
         if found is not None:
@@ -127,7 +139,7 @@ class Run:
         hint = f"did you mean '{near[0]}'?" if near else f"its ids are like '{ids[0]}'"
         raise InputError(f"no record '{record}' in run {self.id}; {hint} (#1 to #{len(ids)} by place)")
 
-    def __getitem__(self, record: str) -> dict[str, Any]:
+    def __getitem__(self, record: str) -> Result:
         found = self.find(record)
         if found is None:
             raise KeyError(record)
@@ -141,7 +153,14 @@ class Run:
             f"{name} {metric['mean']:.3f}" if metric["mean"] is not None else f"{name} -"
             for name, metric in self.summary()["metrics"].items()
         )
-        return f"<Run {self.id} '{self.name}', {self.status}, {len(self)} records: {', '.join(means)}>"
+        records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
+        told = f": {found}" if (found := ", ".join(means)) else ""
+        return f"<Run {self.id} {self.name!r}, {self.status}, {records}{told}>"
+
+    def _repr_html_(self) -> str:
+        from ragstone.report.notebook import run_page  # noqa: PLC0415 - only where a notebook asks for it
+
+        return run_page(self)
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
         """One flat row a score."""
@@ -170,6 +189,20 @@ class Run:
             raise InputError("to_pandas needs pandas; install it with: pip install 'ragstone[pandas]'") from error
         columns, source = self.rows(rows)
         return pd.DataFrame(list(source), columns=list(columns))
+
+    def to_polars(self, rows: str = "scores") -> pl.DataFrame:
+        """A polars frame of ``scores`` or ``verdicts``, one row each, with null where there is no value; needs polars.
+
+        InputError for another name or when polars is not installed.
+        """
+        try:
+            import polars as pl  # noqa: PLC0415 - only if the user has it
+        except ImportError as error:
+            raise InputError("to_polars needs polars; install it with: pip install polars") from error
+        columns, source = self.rows(rows)
+        kinds = {"number": pl.Float64, "count": pl.Int64, "truth": pl.Boolean}
+        schema = {column: kinds.get(COLUMN_KINDS.get(column, ""), pl.String) for column in columns}
+        return pl.DataFrame(list(source), schema=schema, orient="row")
 
     def rows(self, name: str) -> tuple[tuple[str, ...], Generator[dict[str, Any], None, None]]:
         """The columns and the rows of ``scores`` or ``verdicts``; InputError for another name."""

@@ -16,6 +16,8 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.judges.cascade import Band
+from ragstone.judges.embedded.band import band_of, has_band
 from ragstone.judges.embedded.marks import grouped, trace_digest, traced
 from ragstone.judges.embedded.model import (
     Logistic,
@@ -59,11 +61,15 @@ class EmbeddedBackend:
 
     async def send(self, call: Call) -> Reply:
         """The reply to one call."""
-        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
-
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-embedded")
-        return Reply(await asyncio.get_running_loop().run_in_executor(self._thread, reply_to, call.body))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.reply, call)
+
+    def reply(self, call: Call) -> Reply:
+        """The same in the thread of the caller."""
+        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
+
+        return Reply(reply_to(call.body))
 
     async def close(self) -> None:
         """End the thread."""
@@ -86,6 +92,10 @@ class EmbeddedJudge:
     def can(self, task: Task) -> bool:
         """Every task there is."""
         return task in TASKS
+
+    def band(self, task: Task, error: float) -> Band | None:
+        """Where it is sure of support and assignment; on other tasks it has no probability to be sure by."""
+        return band_of(task, error) if has_band(task) else None
 
     def maker(self, question: Question[Any]) -> str:
         """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""

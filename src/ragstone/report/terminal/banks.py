@@ -15,6 +15,7 @@ from ragstone.report.run import Run
 from ragstone.report.terminal.columns import RECALL, columns_of, columns_of_run
 from ragstone.report.terminal.outcome import Place, bill_rows, facts_block, judge_rows, lead, missing_block, title_line
 from ragstone.report.terminal.outcome import next_command as worst_record
+from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.report.terminal.text import NBSP, flat, middle, number, percent, plural
 
@@ -103,6 +104,7 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
         prose(f"{said}.", look),
         _grades(assigned, look) if count else None,
         columns_of_run(RECALL, columns, look) if count else None,
+        repeats_block(columns, look) if count else None,
         missing_block(summary, look),
         facts_block(run, summary, place, _next(run, summary, assigned, place), look),
     )

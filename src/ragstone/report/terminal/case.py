@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.run import unit_text
+from ragstone.report.terminal.cascades import answered, rate
 from ragstone.report.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
 from ragstone.report.terminal.excerpt import merged, pieces, squeezed
 from ragstone.report.terminal.grounds import QUOTES, Grounds, margin
@@ -108,7 +109,8 @@ class _Drawing:
         self.look = look
         self.full = full
         self.units: dict[str, Mapping[str, Any]] = {unit["id"]: unit for unit in result["units"]}
-        self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]})
+        judges = frozenset(judge for told in result.get("cascade", {}).values() for judge in told["answered"])
+        self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]}, judges)
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
         self.map = SentenceMap.of(result, self.grounds)
 
@@ -408,6 +410,8 @@ class _Drawing:
         if meta:
             shown = ", ".join(f"{key} {value}" for key, value in list(meta.items())[: None if self.full else 6])
             rows.append(("Meta", shown))
+        for step, told in result.get("cascade", {}).items():
+            rows.append(("Judged", f"{step}: {answered(told)}; wanted error {rate(told['error'])}"))
         cost = result["cost"]
         spent = plural(cost["calls"], "call")
         if cost["calls"]:

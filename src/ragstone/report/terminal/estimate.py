@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ragstone.engine import Range, Sum
 from ragstone.report.estimate import Estimate, price_said
+from ragstone.report.terminal.cascades import called
 from ragstone.report.terminal.screen import Look, Page, facts, page, prose
 from ragstone.report.terminal.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
 
@@ -77,7 +78,7 @@ def _table(estimate: Estimate, look: Look) -> Table:
             who = f"  {shorten(flat(row.judge).partition('@')[0], room, look.ellipsis)}" if len(judges) > 1 else ""
             label = Text.assemble("  ", row.step, (who, "quiet"))
             if row.free:
-                table.add_row(label, Text("on this machine", style="quiet"), "", "", "", Text("free", style="quiet"))
+                table.add_row(label, "", "", "", "", Text("free", style="quiet"))
             else:
                 table.add_row(label, *_cells(forecast.of(metric=metric, step=row.step, judge=row.judge)), style="quiet")
     table.add_row(Text("all of it", style="head"), *_cells(estimate.total))
@@ -107,6 +108,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
 
     if any(not row.free for row in forecast.rows):
         told("Assumed", [f"{flat(what)}: {how}" for what, how in forecast.assumed.items()])
+    told("Alone", _alone(estimate))
     told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in forecast.counted.items()])
     told("Price", [flat(price_said(price)) for price in estimate.prices])
     told("Budget", _budget(estimate))
@@ -115,6 +117,14 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
         told("Set aside", [f"{plural(forecast.set_aside, 'record')} that cannot be read"])
     rows.append(("Next", Text(following, overflow="fold")))
     return facts(rows)
+
+
+def _alone(estimate: Estimate) -> list[str]:
+    """What the last judge of a cascade would take for everything, beside what the table has."""
+    return [
+        f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+        for step, one in estimate.forecast.alone.items()
+    ]
 
 
 def _budget(estimate: Estimate) -> list[str]:
@@ -133,8 +143,9 @@ def next_budget(estimate: Estimate) -> float | None:
     money = estimate.total.dollars
     if money is None or not money.high:
         return None
-    step = 10.0 ** (math.floor(math.log10(money.high)) - 1)
-    return round(math.ceil(1.1 * money.high / step) * step, 12)
+    enough = 1.1 * money.high + estimate.forecast.worst.dollars
+    step = 10.0 ** (math.floor(math.log10(enough)) - 1)
+    return round(math.ceil(enough / step) * step, 12)
 
 
 def held_said(held: Mapping[str, Any], look: Look) -> str:

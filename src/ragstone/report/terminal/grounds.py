@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ragstone.report.terminal.cascades import called
 from ragstone.report.terminal.screen import Look
 from ragstone.report.terminal.text import clean, flat, middle, shorten
 
@@ -21,11 +22,15 @@ QUOTES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Draws what verdicts stand on; ``ranks`` are those of the record's passages, ``full`` leaves nothing out."""
+    """Draws what verdicts stand on; ``ranks`` are those of the record's passages, ``full`` leaves nothing out.
+
+    ``judges`` are those of the record's cascades: their verdicts are told with who gave them.
+    """
 
     look: Look
     full: bool
     ranks: Mapping[str, int]
+    judges: frozenset[str] = frozenset()
 
     def because(
         self, verdict: Mapping[str, Any], *, of_response: bool = False, label: str = ""
@@ -34,6 +39,8 @@ class Grounds:
 
         ``label`` tells what the reason is about where that is not plain.
         """
+        who = f"{label}by {called(verdict['judge'])}" if verdict["judge"] in self.judges else ""
+        label = f"{who}: " if who else label
         if verdict.get("failure"):
             yield Text(f"{label}unjudged: {self.shown(verdict['failure'])}", style="quiet", overflow="fold")
         members = verdict.get("members", ())
@@ -41,6 +48,8 @@ class Grounds:
             yield self._members(members)
         elif verdict["reason"]:
             yield Text(f"{label}{self.shown(verdict['reason'])}", style="quiet", overflow="fold")
+        elif who and not verdict.get("failure"):
+            yield Text(who, style="quiet", overflow="fold")
         quotes = verdict["evidence"]
         for quote in quotes if self.full else quotes[:QUOTES]:
             yield self._quote(quote, of_response=of_response)

@@ -48,12 +48,16 @@ class Watch:
         """What has been done so far, the most important first."""
         tally = self.tally
         speed, _ = self.look()
-        parts = [f"{number(tally.sent)} calls"]
+        if tally.most_calls is None:
+            parts = [f"{number(tally.sent)} calls"]
+        else:
+            parts = [f"{number(tally.charged)} of at most {number(tally.most_calls)} calls"]
         parts += [f"{number(count)} {what}" for count, what in self._rest() if count]
         if speed >= 0.05:
             parts.append(f"{speed:.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
         if tally.paid.input_tokens or tally.paid.output_tokens:
-            parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out")
+            most = "" if tally.most_tokens is None else f" of at most {tokens(tally.most_tokens)} tokens"
+            parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out{most}")
         if tally.sent and tally.paid.dollars != 0:
             parts.append(dollars(tally.paid.dollars) + self._of())
         return parts

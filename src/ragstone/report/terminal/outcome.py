@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ragstone import metrics
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.cascades import cascade_rows
 from ragstone.report.terminal.columns import (
     ADHERENCE,
     LEADING,
@@ -42,6 +43,7 @@ from ragstone.report.terminal.text import (
     shorten,
     tokens,
 )
+from ragstone.report.verdicts import with_verdicts
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
@@ -256,8 +258,8 @@ def _plain(text: str) -> str:
 # ---- what is missing
 
 
-def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
-    """How many scores have no value or stand on less than all, and why; None where there is nothing to tell."""
+def missing(summary: Mapping[str, Any]) -> list[tuple[int, str, str, str]]:
+    """How many scores have no value or stand on less than all: count, status, reason, metrics; the most first."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     causes = summary.get("missing")
     if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
@@ -272,15 +274,22 @@ def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | No
         groups.setdefault(key, []).append(cause["metric"])
     if summary["set_aside"]:
         groups[summary["set_aside"], "set_aside", "could not be read"] = ["all metrics"]
-    if not groups:
+    everything = len(summary["metrics"])
+    return [
+        (*key, "all metrics" if len(names) == everything and everything > 1 else ", ".join(folded(names)))
+        for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
+    ]
+
+
+def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | None:
+    """What is missing, and why; None where there is nothing to tell."""
+    shown = missing(summary)
+    if not shown:
         return None
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    shown = sorted(groups.items(), key=lambda group: -group[0][0])
-    everything = len(summary["metrics"])
-    for (count, status, reason), names in shown[:MOST_CAUSES]:
-        who = "all metrics" if len(names) == everything and everything > 1 else ", ".join(folded(names))
+    for count, status, reason, who in shown[:MOST_CAUSES]:
         line = Text(f"{status}: {shorten(reason, 2 * look.width, look.ellipsis)}" if reason else status)
         line.append(f"  {who}", style="quiet")
         table.add_row(number(count), line)
@@ -294,7 +303,7 @@ def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | No
 
 def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType | None:
     rows = [
-        (result, _with_verdicts(result, score))
+        (result, with_verdicts(result, score))
         for result in run.worst(metric, count)
         for score in result["scores"]
         if score["metric"] == metric and score["value"] is not None and score["value"] < 1
@@ -310,30 +319,28 @@ def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType 
     return section(f"Lowest {metric}", indented(table))
 
 
-def _with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A score with the verdicts that it stands on: a column's are held by another score of its metric."""
-    holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
-    verdicts = holder["verdicts"]
-    if score["metric"] == LEADING[0]:
-        vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
-        verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
-    if columns_of(score["metric"]) is TRACE and not score["metric"].startswith(ADHERENCE):
-        verdicts = []  # they are of the response, and the score is of the contexts
-    return {**score, "verdicts": verdicts}
+def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
+    """``1 of 2 claims not supported``, of a score with its verdicts; empty where these say no such thing."""
+    units = {unit["id"]: unit for unit in result["units"]}
+    wanting = _wanting(score)
+    level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
+    if score["metric"] == ADHERENCE and not wanting:
+        return "not supported, as a whole"
+    if level in ("", "response"):
+        return ""
+    counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
+    kind = f"vital {level}" if score["metric"] == LEADING[0] else level
+    return f"{len(wanting)} of {plural(counted, kind)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
+
+
+def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
 
 
 def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Look, room: int) -> Group:
     units = {unit["id"]: unit for unit in result["units"]}
-    wanting = [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
-    tally = ""
-    level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
-    if score["metric"] == ADHERENCE and not wanting:
-        tally = "not supported, as a whole"
-    elif level not in ("", "response"):
-        counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
-        kind = f"vital {level}" if score["metric"] == LEADING[0] else level
-        tally = f"{len(wanting)} of {plural(counted, kind)} {_lacking(score['metric'], wanting)}".replace(NBSP, " ")
-    lines = beside(flat(result["id"]), tally, look, room)
+    wanting = _wanting(score)
+    lines = beside(flat(result["id"]), shortfall(result, score), look, room)
     if wanting:
         worst = min(wanting, key=lambda v: (v["value"], _rank(units[v["unit"]]), v["probability"] or 0.0))
         text = flat(unit_text(result, units[worst["unit"]]))
@@ -374,6 +381,7 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     left = 12
     rows = judge_rows(judged_by(run.spec), judges_of(run.spec), look)
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
+    rows += cascade_rows(summary.get("cascade", {}), look, left)
     if told := quotes_said(run, summary):
         rows.append(("Quotes", prose(told, look, "quiet", left)))
     if summary.get("bill"):
@@ -432,9 +440,9 @@ def judge_rows(
 
 def bill_rows(bill: Mapping[str, Any], look: Look, left: int = 12) -> list[tuple[str, RenderableType]]:
     """The calls and what they cost, to stand ``left`` columns from the margin."""
-    rows: list[tuple[str, RenderableType]] = [("Calls", prose(_calls(bill), look, indent=left))]
+    rows: list[tuple[str, RenderableType]] = [("Calls", prose(calls_said(bill), look, indent=left))]
     rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
-    return [*rows, ("Cost", prose(_cost(bill), look, indent=left))]
+    return [*rows, ("Cost", prose(cost_said(bill), look, indent=left))]
 
 
 def _first(label: str) -> Iterable[str]:
@@ -465,10 +473,13 @@ def _known(spec: Mapping[str, Any]) -> bool:
 
 def _route(route: Mapping[str, Any]) -> str:
     names = route["judges"]
+    if route.get("cascade"):
+        return " > ".join(names)
     return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
 
 
-def _calls(bill: Mapping[str, Any]) -> str:
+def calls_said(bill: Mapping[str, Any]) -> str:
+    """``12 sent, 3 replayed``: the calls of a bill."""
     parts = [f"{number(bill['sent'])} sent"]
     parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
@@ -482,7 +493,8 @@ def _notes(bill: Mapping[str, Any]) -> list[str]:
     return notes + ([f"and {len(bill['notes']) - 3} more notes, in summary.json"] if len(bill["notes"]) > 3 else [])
 
 
-def _cost(bill: Mapping[str, Any]) -> str:
+def cost_said(bill: Mapping[str, Any]) -> str:
+    """``$0.0012; 1.2k tokens in, 300 out``: what they cost, or why nothing."""
     paid = bill["paid"]
     if not bill["sent"]:
         if bill.get("unseen"):

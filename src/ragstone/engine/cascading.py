@@ -1,0 +1,81 @@
+"""Asks the judges of a cascade, and tells what it came to: who answered how much, and what the last judge was spared.
+
+Spared is what it would have been sent if it had been asked the whole question: its prompts are rendered for that too,
+and sent to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from ragstone.engine.document import CascadeNote, Note, Sent
+from ragstone.engine.route import Route
+from ragstone.judges.base import Call, Judge, is_steady
+from ragstone.judges.cascade import cascade
+from ragstone.questions import Answer, Rate, Rated
+
+
+class Consulted(Protocol):
+    """What a judge answered, and what is to be told of it."""
+
+    @property
+    def answer(self) -> Answer: ...  # noqa: D102 - see the class
+    @property
+    def notes(self) -> tuple[Note, ...]: ...  # noqa: D102 - see the class
+
+
+async def in_cascade(
+    route: Route,
+    question: Rate,
+    repeat: int,
+    consult: Callable[[Judge, Rate, int], Awaitable[Consulted]],
+) -> tuple[Rated, tuple[Note, ...]]:
+    """Ask judge after judge for what is left; ``consult`` asks one."""
+    notes: list[Note] = []
+    asked: list[Rate] = []
+    going = cascade(question, route.bands(question.task))
+    try:
+        part = next(going)
+        while True:
+            judge = route.judges[len(asked)]
+            asked.append(part)
+            consulted = await consult(judge, part, repeat)
+            assert isinstance(consulted.answer, Rated)
+            notes += consulted.notes
+            part = going.send(consulted.answer)
+    except StopIteration as stop:
+        return stop.value, (*notes, cascade_note(route, asked, stop.value, repeat))
+
+
+def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int) -> CascadeNote:
+    """The note of one question: ``asked`` has, judge by judge, what each was asked, beginning with the whole of it."""
+    question, last = asked[0], route.judges[-1]
+    alone = first_turn(last, question, repeat)
+    sent = Sent()
+    if len(asked) == len(route.judges):
+        sent = alone if asked[-1] is question else first_turn(last, asked[-1], repeat)
+    unjudged = sum(verdict.unjudged for verdict in rated.verdicts)
+    left = [len(part.units) for part in asked] + [0] * (len(route.judges) - len(asked)) + [unjudged]
+    answered = {judge.id: left[n] - left[n + 1] for n, judge in enumerate(route.judges)}
+    if repeat:
+        answered, unjudged = dict.fromkeys(answered, 0), 0
+    assert route.error is not None
+    return CascadeNote(f"{hash(question):x}.{repeat}", question.task, route.error, answered, unjudged, sent, alone)
+
+
+def first_turn(judge: Judge, question: Rate, repeat: int) -> Sent:
+    """What the judge would be sent at first; turns that mend a reply are not known before it is there."""
+    calls = first_calls(judge, question, repeat)
+    return Sent(len(calls), sum(len(call.body) for call in calls), sum(call.units for call in calls))
+
+
+def first_calls(judge: Judge, question: Rate, repeat: int) -> Sequence[Call]:
+    """The calls that a dialogue begins with."""
+    dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
+    try:
+        calls = next(dialogue)
+    except StopIteration:  # there is nothing to ask
+        return ()
+    dialogue.close()
+    return calls

@@ -1,0 +1,72 @@
+"""Several judges one after the other: the first answers where it is sure, the next is asked about the rest only.
+
+Sure is a verdict whose probability lies in the judge's band for the wanted error rate and that has the best or the
+worst label of the scale: what lies between is doubt, whatever it is called. What a judge leaves unjudged, and what it
+gives without a probability, goes to the next as well. The last judge's word stands: where it fails, the unit is
+unjudged, and an earlier judge's guess never takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from ragstone.questions import Rate, Rated, Task
+from ragstone.types import Scale, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The probabilities up to which and from which on a judge is sure; None where it never is on that side."""
+
+    below: float | None = None
+    above: float | None = None
+
+    def __str__(self) -> str:
+        """As signatures have it: ``0.041,0.912``, with ``-`` for never."""
+        return ",".join("-" if edge is None else f"{edge:g}" for edge in (self.below, self.above))
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """A judge that knows how often it errs at a probability, so that others may stand behind it."""
+
+    def band(self, task: Task, error: float) -> Band | None:
+        """Where it errs at most so often (0-1) on either side; None for a task that it cannot say this of."""
+        ...
+
+
+def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rated]:
+    """Yields what the next judge is to be asked, is sent its answer, and returns the answer to all of it.
+
+    ``bands`` are those of all judges but the last. A judge that nothing is left for is not asked.
+    """
+    found: dict[int, Verdict] = {}
+    reasons: list[str] = []
+    left: Sequence[int] = range(len(question.units))
+    for band in (*bands, None):
+        part = question if not found else replace(question, units=tuple(question.units[n] for n in left))
+        answer = yield part
+        taken = {
+            n: verdict
+            for n, verdict in zip(left, answer.verdicts, strict=True)
+            if band is None or is_sure(verdict, question.scale, band)
+        }
+        if taken and answer.reason:
+            reasons.append(answer.reason)
+        found.update(taken)
+        left = [n for n in left if n not in taken]
+        if not left:
+            break
+    return Rated(tuple(found[n] for n in range(len(question.units))), " ".join(reasons))
+
+
+def is_sure(verdict: Verdict, scale: Scale, band: Band) -> bool:
+    """Whether the verdict stands without asking anybody else."""
+    chance = verdict.probability
+    if chance is None:
+        return False
+    if verdict.label == scale.labels[-1]:
+        return band.above is not None and chance >= band.above
+    return verdict.label == scale.labels[0] and band.below is not None and chance <= band.below

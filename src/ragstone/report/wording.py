@@ -1,0 +1,35 @@
+"""What verdicts, their reasons and their quotes are called in plain text, for notebooks and the reports of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ragstone.report.result import Result
+from ragstone.report.terminal.columns import RECALL, columns_of
+from ragstone.report.terminal.screen import RELEVANCE, WORDS, kind_of
+
+HELD: Final[Mapping[str, str]] = {
+    **WORDS, "yes": "in the response", "partly": "partly in the response", "no": "not in the response",
+}  # fmt: skip
+
+
+def word(metric: str, verdict: Mapping[str, Any]) -> str:
+    """``not supported``, ``partly relevant``, ``in the response``: a verdict in the words of its metric."""
+    words = HELD if columns_of(metric) is RECALL else RELEVANCE if metric.endswith("relevance") else WORDS
+    return words[kind_of(verdict)]
+
+
+def why(verdict: Mapping[str, Any]) -> str:
+    """The reason, or the failure; of a panel, each member's own."""
+    members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
+    return "; ".join(members) or verdict.get("failure") or verdict["reason"]
+
+
+def place(result: Result, metric: str, quote: Mapping[str, Any]) -> str:
+    """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
+    of_response = columns_of(metric) is RECALL
+    if quote["start"] is None:
+        return f"quoted, and not found in the {'response' if of_response else 'contexts'}"
+    ranks = {context["id"]: context["rank"] for context in result["contexts"]}
+    return "response" if of_response else f"passage {ranks.get(quote['passage'], quote['passage'])}"

@@ -1,0 +1,121 @@
+"""A cascade as it is met on the command line: the run, the record, the estimate, and what is said of odd ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import TRACES, WIDTHS, ragstone
+
+from ragstone.report.terminal.cascades import answered, saved, sureness
+from ragstone.testing import FakeServer
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+CASCADE = ("-j", "embedded>house", "--cascade-error", "0.2")
+
+
+def configure(url: str, more: str = "") -> None:
+    table = f'[judges.house]\nmodel = "m"\nbase_url = "{url}"\napi_key_env = ""\n'
+    Path("ragstone.toml").write_text(f"{more}{table}price = {{ input = 0.15, output = 0.6 }}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_screens_fit_the_terminal(columns: int) -> None:
+    """The run, a record, and the estimate."""
+    with FakeServer(realistic=True) as server:
+        configure(server.url)
+        dry = ragstone("estimate", str(TRACES), "-m", "grounding,groundedness", *CASCADE, columns=columns)
+        came = ragstone("run", str(TRACES), "-m", "grounding,groundedness", *CASCADE, "-q", columns=columns)
+        shown = ragstone("show", "last", "#2", "--full", columns=columns)
+    for screen in (dry, came, shown):
+        assert screen.code == 0, screen.err
+        assert screen.widest <= columns
+    assert "support: embedded > house" in came.flat
+    assert "Cascade support: embedded answered " in came.flat
+    assert "wanted error 20 % where it is sure: embedded is sure of a yes from 0." in came.flat
+    assert "alone would have taken, by what its calls cost" in came.flat
+    assert "Judged support: embedded answered " in shown.flat
+    assert "by embedded: " in shown.flat or "by house/m" in shown.flat
+    assert "Alone house/m asked all of support: " in dry.flat
+    assert "--cascade-error 0.2" in dry.flat
+
+
+def test_what_came_of_it_is_told_in_words() -> None:
+    house = "house/m@http://127.0.0.1:1/v1"
+    told: dict[str, Any] = {
+        "judges": ["embedded", house],
+        "error": 0.05,
+        "bands": [{"below": None, "above": 0.9}],
+        "units": 10,
+        "answered": {"embedded": 6, house: 3},
+        "unjudged": 1,
+        "calls": {"made": 2, "alone": 5, "saved": 3},
+        "dollars": {"made": 0.5, "alone": 2.0, "saved": 1.5},
+        "by": "calls",
+    }
+    assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
+    said = sureness(told).replace("\u00a0", " ")
+    assert said == "wanted error 5 % where it is sure: embedded is sure of a yes from 0.9 on, of a no never"
+    assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is sure of nothing")
+    assert (
+        saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
+    )
+    assert saved({**told, "by": "estimate"}).endswith("by the estimate")
+    unknown = {"made": None, "alone": None, "saved": None}
+    assert saved({**told, "dollars": unknown}).endswith("how much money is not known")
+    nothing = {"made": 0.0, "alone": 0.0, "saved": 0.0}
+    assert saved({**told, "dollars": nothing}).endswith("they cost nothing")
+    whole = {**told, "answered": {"embedded": 0, told["judges"][1]: 9}, "calls": {"made": 5, "alone": 5, "saved": 0}}
+    assert saved(whole) == "nothing: house/m was asked everything"
+    empty = {**told, "answered": {"embedded": 0, told["judges"][1]: 0}, "unjudged": 0}
+    assert answered(empty).startswith("embedded answered 0 of 0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("-j", "embedded>house", "--cascade-error", "0"),
+            "cascade error 0.0; expected a number above 0 and below 0.5",
+        ),
+        (("-j", "embedded>house", "--cascade-error", "0.5"), "cascade error 0.5; expected a number above 0"),
+        (("-j", "embedded>house", "--cascade-error", "nan"), "cascade error nan; expected"),
+        (("-j", "house>embedded"), "the embedded judge can"),
+        (("-j", "embedded>nobody"), "no judge 'nobody'"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    configure("http://127.0.0.1:9/v1")
+    came = ragstone("run", str(TRACES), "-m", "grounding", "-q", *arguments)
+    assert came.code == 2
+    assert came.err.count("\n") == 1
+    assert message in came.err
+
+
+def test_the_file_may_name_a_cascade() -> None:
+    """As the judge of everything, or of a step; a rate that cannot be is refused by name."""
+    with FakeServer(realistic=True) as server:
+        configure(server.url, '[run]\njudge = "embedded > house"\n[cascade]\nerror = 0.15\n')
+        first = ragstone("run", str(TRACES), "-m", "groundedness", "-q", columns=120)
+        configure(server.url, '[steps]\nsupport = "embedded>house"\n')
+        second = ragstone("run", str(TRACES), "-m", "grounding", "-q", columns=120)
+    assert "wanted error 15 %" in first.flat
+    assert "Judge embedded support: embedded > house" in second.flat
+    configure("http://127.0.0.1:9/v1", "[cascade]\nerror = 0.7\n")
+    refused = ragstone("run", str(TRACES), "-q")
+    assert "cascade.error = 0.7" in refused.err
+
+
+def test_a_rate_without_a_cascade_is_told_to_change_nothing() -> None:
+    came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1")
+    assert "--cascade-error changed nothing: no step of this run has a cascade" in came.err
+
+
+def test_judges_are_checked_one_at_a_time() -> None:
+    configure("http://127.0.0.1:9/v1")
+    came = ragstone("judges", "--check", "embedded>house")
+    assert came.code == 2
+    assert "check them one at a time: --check embedded" in came.err

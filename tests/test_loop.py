@@ -1,0 +1,58 @@
+"""The loop that a run has of its own: what it changes for its process, and that all is as before at the end."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+
+from ragstone.api.loop import YOUNG, run_here
+
+
+async def collector() -> tuple[int, bool]:
+    return gc.get_threshold()[0], gc.get_freeze_count() > 0
+
+
+def test_the_collector_looks_seldom_while_work_goes_on_and_as_before_after_it() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count()
+    assert run_here(collector()) == (YOUNG, True)
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_it_is_as_before_when_the_work_fails() -> None:
+    async def fail() -> None:
+        raise RuntimeError("no")
+
+    before = gc.get_threshold(), gc.get_freeze_count()
+    with pytest.raises(RuntimeError, match="no"):
+        run_here(fail())
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_the_last_of_several_runs_puts_it_back() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count()
+    begun, end = threading.Event(), threading.Event()
+
+    async def wait() -> None:
+        begun.set()
+        end.wait(30)
+
+    other = threading.Thread(target=lambda: run_here(wait()))
+    other.start()
+    begun.wait(30)
+    run_here(collector())
+    assert gc.get_threshold()[0] == YOUNG
+    end.set()
+    other.join()
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_what_the_user_set_is_left_alone() -> None:
+    usual = gc.get_threshold()
+    gc.set_threshold(50_000, 5, 5)
+    try:
+        assert run_here(collector()) == (50_000, True)
+        assert gc.get_threshold() == (50_000, 5, 5)
+    finally:
+        gc.set_threshold(*usual)
