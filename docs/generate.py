@@ -70,6 +70,10 @@ MEANINGS: Final[Mapping[str, str]] = {
     "cascade.error": "How often a judge of a cascade, not the last, may err on either side where its word stands.",
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
+    "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
+    "check.min_coverage": "A metric to the least share of the records that has to have a value.",
+    "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
+    "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
 }  # fmt: skip
 """What each setting means."""

@@ -13,12 +13,14 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("Options", "Progress", "aevaluate", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("Options", "Progress", "aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
+    "report.compare": ("Comparison",),
     "report.estimate": ("Estimate",),
+    "report.gate": ("Gate",),
     "report.result": ("Result",),
     "report.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
@@ -28,8 +30,10 @@ _HOME: Final = {name: module for module, names in _HOMES.items() for name in nam
 __all__ = [
     "BackendError",
     "BudgetReached",
+    "Comparison",
     "ConfigError",
     "Estimate",
+    "Gate",
     "InputError",
     "JudgeError",
     "Options",
@@ -51,6 +55,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "aevaluate",
+    "check",
+    "compare",
     "estimate",
     "evaluate",
     "open_run",

@@ -1,6 +1,8 @@
 from ragstone.api import Options as Options
 from ragstone.api import Progress as Progress
 from ragstone.api import aevaluate as aevaluate
+from ragstone.api import check as check
+from ragstone.api import compare as compare
 from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
 from ragstone.api import open_run as open_run
@@ -15,7 +17,9 @@ from ragstone.errors import RagstoneError as RagstoneError
 from ragstone.errors import RecordError as RecordError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
+from ragstone.report.compare import Comparison as Comparison
 from ragstone.report.estimate import Estimate as Estimate
+from ragstone.report.gate import Gate as Gate
 from ragstone.report.result import Result as Result
 from ragstone.report.run import Run as Run
 from ragstone.types import Passage as Passage
@@ -31,8 +35,10 @@ __version__: str
 __all__ = [
     "BackendError",
     "BudgetReached",
+    "Comparison",
     "ConfigError",
     "Estimate",
+    "Gate",
     "InputError",
     "JudgeError",
     "Options",
@@ -54,6 +60,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "aevaluate",
+    "check",
+    "compare",
     "estimate",
     "evaluate",
     "open_run",

@@ -117,6 +117,18 @@ class CascadeTable(Table):
     error: float | int = Field(default=CASCADE_ERROR, gt=0, lt=0.5)
 
 
+Share = Annotated[float | int, Field(ge=0, le=1)]
+
+
+class CheckTable(Table):
+    """``[check]``: what ``ragstone check`` holds a run against."""
+
+    min: dict[str, Share] = Field(default_factory=dict)
+    min_coverage: dict[str, Share] = Field(default_factory=dict)
+    max_drop: dict[str, Share] = Field(default_factory=dict)
+    baseline: str | None = None
+
+
 class FileTable(Table):
     """The whole file."""
 
@@ -128,6 +140,7 @@ class FileTable(Table):
     cascade: CascadeTable = Field(default_factory=CascadeTable)
     prompts: PromptsTable = Field(default_factory=PromptsTable)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    check: CheckTable = Field(default_factory=CheckTable)
 
 
 def read(path: Path | str | None) -> tuple[FileTable, str]:
@@ -188,6 +201,7 @@ def _known(parent: tuple[int | str, ...]) -> list[str]:
         "judges": JudgeTable,
         "price": PriceTable,
         "prompts": PromptsTable,
+        "check": CheckTable,
     }
     model: type[BaseModel] = FileTable
     for part in parent:

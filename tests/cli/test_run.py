@@ -212,7 +212,7 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert came.code == 3
     assert "cannot reach http://127.0.0.1:9/v1" in came.err
     assert "hint: " in came.err
-    with FakeServer(dead_after=10) as server:
+    with FakeServer(dead_after=16) as server:
         came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "1")
     assert came.code == 3
     assert "note: what was done is kept as run " in came.err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ragstone.api.asking import Checked, check_judge, known_judges
 from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
+from ragstone.api.comparing import check, compare
 from ragstone.api.estimating import estimate, forecast
 from ragstone.api.nuggets import (
     Created,
@@ -37,7 +38,9 @@ __all__ = [
     "aevaluate",
     "assign_nuggets",
     "cache_info",
+    "check",
     "check_judge",
+    "compare",
     "compare_methods",
     "create_nuggets",
     "estimate",

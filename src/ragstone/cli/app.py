@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import cache_commands, nugget_commands, page_commands, prompt_commands
+from ragstone.cli import cache_commands, nugget_commands, page_commands, prompt_commands, release_commands
 from ragstone.cli.ending import Commands
 from ragstone.cli.options import (
     HELP,
@@ -62,6 +62,7 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+release_commands.add_to(app)
 
 
 def _version(wanted: bool) -> None:

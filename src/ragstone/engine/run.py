@@ -58,7 +58,8 @@ class Settings:
 
     ``tries`` is the most attempts of one call, ``deadline`` the most seconds from its first attempt to the
     end of its last, ``dead_after`` how many calls in a row must fail for an endpoint to be called dead.
-    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input.
+    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input; so many are
+    looked at behind one that a budget did not reach.
     ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
     1970) are not used: a refresh begins then.
     ``limits`` is the budget of the run.

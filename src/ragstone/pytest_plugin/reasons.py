@@ -11,9 +11,10 @@ from typing import Any, Final, Literal
 from ragstone.errors import InputError, RagstoneError
 from ragstone.report.result import Result
 from ragstone.report.run import unit_text
-from ragstone.report.terminal.outcome import handle, shortfall, with_verdicts
+from ragstone.report.terminal.outcome import handle, shortfall
 from ragstone.report.terminal.screen import kind_of
 from ragstone.report.terminal.text import flat, shorten
+from ragstone.report.verdicts import with_verdicts
 from ragstone.report.wording import place, why, word
 
 __tracebackhide__ = methodcaller("errisinstance", RagstoneError)

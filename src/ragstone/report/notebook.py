@@ -16,9 +16,10 @@ from ragstone.report.result import Result
 from ragstone.report.run import Run, unit_text
 from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.excerpt import merged, pieces
-from ragstone.report.terminal.outcome import cost_said, judged_by, lead, missing, ranked_by, shortfall, with_verdicts
+from ragstone.report.terminal.outcome import cost_said, judged_by, lead, missing, ranked_by, shortfall
 from ragstone.report.terminal.screen import MARKS, ORDER, WORDS, kind_of
 from ragstone.report.terminal.text import between, clean, flat, percent, plural, shorten
+from ragstone.report.verdicts import with_verdicts
 from ragstone.report.wording import place, why, word
 
 MOST: Final = 20

@@ -43,6 +43,7 @@ from ragstone.report.terminal.text import (
     shorten,
     tokens,
 )
+from ragstone.report.verdicts import with_verdicts
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
@@ -317,18 +318,6 @@ def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType 
     for result, score in rows:
         table.add_row(_plain(percent(score["value"])), _worst_record(result, score, look, room))
     return section(f"Lowest {metric}", indented(table))
-
-
-def with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A score with the verdicts that it stands on: a column's are held by another score of its metric."""
-    holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
-    verdicts = holder["verdicts"]
-    if score["metric"] == LEADING[0]:
-        vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
-        verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
-    if columns_of(score["metric"]) is TRACE and not score["metric"].startswith(ADHERENCE):
-        verdicts = []  # they are of the response, and the score is of the contexts
-    return {**score, "verdicts": verdicts}
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:

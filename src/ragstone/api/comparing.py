@@ -1,0 +1,106 @@
+"""Two runs held against each other, and a run against thresholds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragstone.api.stored import open_run
+from ragstone.errors import ConfigError, InputError
+from ragstone.report.compare import MOVED, Comparison
+from ragstone.report.compare import compare as compare_runs
+from ragstone.report.gate import Gate, Kind, decide, thresholds
+from ragstone.report.run import Run
+from ragstone.report.saved import SavedRun, Weighed, saved
+from ragstone.settings import read
+from ragstone.types import NOTHING
+
+
+def compare(
+    first: str | int | Path | Weighed,
+    second: str | int | Path | Weighed,
+    *,
+    by: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    moved: int = MOVED,
+    store: Path | str | None = None,
+) -> Comparison:
+    """Hold the second run against the first: by number, by name, ``last``, or the folder that it was written to.
+
+    ``by`` is a field by which records belong together, as ``meta.topic``; ``metrics`` are those to compare, all that
+    both have unless named; ``moved`` how many records are listed of each that moved most. InputError where nothing can
+    be paired.
+    """
+    wanted = [metrics] if isinstance(metrics, str) else metrics
+    with weighed(first, store) as one, weighed(second, store) as other:
+        return compare_runs(one, other, by=by, metrics=wanted, moved=moved)
+
+
+def check(
+    run: str | int | Path | Weighed = "last",
+    *,
+    min: Mapping[str, float] = NOTHING,  # noqa: A002 - what the flag and the setting are called
+    min_coverage: Mapping[str, float] = NOTHING,
+    max_drop: Mapping[str, float] = NOTHING,
+    baseline: str | int | Path | Weighed | None = None,
+    store: Path | str | None = None,
+    config: Path | str | None = None,
+) -> Gate:
+    """Hold a run against thresholds by metric, each from 0 to 1; see ``report.gate``.
+
+    What is not given here is taken from ``[check]`` in the configuration, metric by metric. InputError where there is
+    no threshold at all, for a metric that the run does not have, and for a baseline that was judged otherwise.
+    """
+    table = read(config)[0].check
+    limits: dict[Kind, Mapping[str, float]] = {
+        "min": {**table.min, **min},
+        "min_coverage": {**table.min_coverage, **min_coverage},
+        "max_drop": {**table.max_drop, **max_drop},
+    }
+    wanted = thresholds(limits)
+    if not wanted:
+        raise ConfigError(
+            "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
+        )
+    if not limits["max_drop"]:
+        if baseline is not None:
+            raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
+        with weighed(run, store) as one:
+            return decide(one, wanted)
+    before = baseline if baseline is not None else table.baseline
+    if before is None:
+        raise ConfigError("a drop is measured from another run; name it with --baseline")
+    with weighed(run, store) as one, weighed(before, store) as other:
+        return decide(one, wanted, other)
+
+
+@contextmanager
+def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
+    """A run of the store, or of the folder of that name; what is opened here is closed again.
+
+    A run goes before a folder of its name; what is written as a path (``./main``, ``out/``) is a folder.
+    """
+    if not isinstance(which, str | int | Path):
+        yield which
+        return
+    found = _found(which, store)
+    try:
+        yield found
+    finally:
+        if isinstance(found, Run):
+            found.store.close()
+
+
+def _found(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+    is_path = isinstance(which, Path) or (isinstance(which, str) and any(sign in which for sign in ("/", os.sep)))
+    if is_path and (folder := saved(str(which))) is not None:
+        return folder
+    try:
+        return open_run(which if isinstance(which, int) else str(which), store)
+    except InputError:
+        folder = saved(which) if isinstance(which, str) else None
+        if folder is None:
+            raise
+        return folder

@@ -1,0 +1,95 @@
+"""What ``ragstone compare`` and ``check`` do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from ragstone import api
+from ragstone.api.comparing import weighed
+from ragstone.cli.ending import FAILED, UNJUDGED
+from ragstone.cli.output import show, show_json
+from ragstone.errors import ConfigError
+from ragstone.report import ci
+from ragstone.report.gate import Gate
+from ragstone.report.target import whole
+from ragstone.report.terminal.gate import gate_page
+from ragstone.report.terminal.outcome import Place
+from ragstone.report.terminal.side_by_side import side_by_side
+
+
+def compare(
+    first: str,
+    second: str,
+    *,
+    metrics: Sequence[str] | None,
+    by: str | None,
+    moved: int,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Show two runs side by side; leave with 3 where no metric has a value in both."""
+    names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
+    with weighed(first, store) as one, weighed(second, store) as other:
+        found = api.compare(one, other, by=by, metrics=names, moved=moved)
+        if as_json:
+            show_json(found.as_json())
+        else:
+            place = Place(options=("--store", str(store)) if store else ())
+            show(lambda look: side_by_side(found, one, other, look, place))
+    if all(metric.paired is None for metric in found.metrics):
+        raise typer.Exit(UNJUDGED)
+
+
+def check(
+    which: str,
+    limits: Mapping[str, Sequence[str] | None],
+    baseline: str | None,
+    files: Mapping[str, Path | None],
+    *,
+    store: Path | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Show what was found and write it to the files; leave with 1 for a failure, and else with 3 for an error."""
+    found = {kind: _limits(kind, written or ()) for kind, written in limits.items()}
+    with weighed(which, store) as run:
+        gate = api.check(run, **found, baseline=baseline, store=store, config=config)
+        _write(gate, files)
+        if as_json:
+            show_json(gate.as_json())
+        else:
+            options = ("--store", str(store)) if store else ()
+            show(lambda look: gate_page(gate, run, look, options))
+    if not gate.passed:
+        raise typer.Exit(FAILED if gate.outcome == "failed" else UNJUDGED)
+
+
+def _write(gate: Gate, files: Mapping[str, Path | None]) -> None:
+    for form, write in (("junit", ci.junit), ("markdown", ci.markdown)):
+        path = files.get(form)
+        if path is not None:
+            with whole(path) as target:
+                target.write(write(gate))
+
+
+def _limits(kind: str, written: Sequence[str]) -> dict[str, float]:
+    """``METRIC=X`` by metric; ConfigError for what is written otherwise, and for one metric twice."""
+    flag = f"--{kind.replace('_', '-')}"
+    found: dict[str, float] = {}
+    for text in written:
+        metric, _, number = (part.strip() for part in text.rpartition("="))
+        try:
+            limit = float(number)
+        except ValueError:
+            metric = ""
+            limit = 0.0
+        if not metric:
+            raise ConfigError(f"{flag} {text!r}; expected METRIC=NUMBER, as in grounding=0.8")
+        if metric in found:
+            raise ConfigError(f"{flag} {metric} is given twice")
+        found[metric] = limit
+    return found

@@ -1,0 +1,331 @@
+"""A run held against thresholds, for whoever decides on a release.
+
+Promises: a threshold is passed, failed, or an error, and an error is never a failure: where nothing was scored, or a
+run did not end, nothing was found out. A drop fails only where it is shown to be larger than what is allowed; numbers
+that were made in two ways are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from ragstone.errors import ConfigError, InputError
+from ragstone.paired import LEVEL, Paired
+from ragstone.report.compare import VERSION, Comparison, compare
+from ragstone.report.saved import Weighed
+from ragstone.report.scored import One, Scores, scores_of
+from ragstone.report.verdicts import Wanting, wanting
+from ragstone.stats import mean, mean_interval
+
+Kind = Literal["min", "min_coverage", "max_drop"]
+Outcome = Literal["passed", "failed", "error"]
+
+HAIR: Final = 1e-9
+"""What a mean may lack of a limit by the rounding of sums."""
+WORST: Final = 5
+"""Records that are named of a threshold that failed."""
+UNITS: Final = 3
+"""Units that are named of each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What is wanted of a metric.
+
+    ``min``: a mean of at least ``limit``; ``min_coverage``: at least that share of the records scored; ``max_drop``: no
+    mean that is shown to be more than ``limit`` below the baseline's. ``limit`` is from 0 to 1.
+    """
+
+    kind: Kind
+    metric: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """A record that a threshold failed by: its value, that of the baseline, and the units that take from it.
+
+    Without a value, ``reason`` is why.
+    """
+
+    record: str
+    value: float | None
+    before: float | None
+    wanting: tuple[Wanting, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What came of a threshold.
+
+    ``value`` is the mean, the share or the difference that was held against the limit, ``low`` and ``high`` its 95 %
+    interval where it has one, ``count`` what it stands on. ``found`` and ``wanted`` tell both in words, ``notes`` what
+    else is to be known.
+    """
+
+    threshold: Threshold
+    outcome: Outcome
+    value: float | None
+    low: float | None
+    high: float | None
+    count: int
+    found: str
+    wanted: str = ""
+    notes: tuple[str, ...] = ()
+    worst: tuple[Worst, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was found, and what was wanted."""
+        return f"{self.found}; {self.wanted} wanted" if self.wanted else self.found
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A run with all decisions; ``baseline`` is the name of the run that drops were measured from."""
+
+    run: int
+    name: str
+    records: int
+    baseline: str
+    decisions: tuple[Decision, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """``failed`` if any threshold failed; else ``error`` if nothing was found out of any; else ``passed``."""
+        outcomes = {decision.outcome for decision in self.decisions}
+        return "failed" if "failed" in outcomes else "error" if "error" in outcomes else "passed"
+
+    @property
+    def passed(self) -> bool:
+        """Whether all thresholds are held."""
+        return self.outcome == "passed"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"outcome": self.outcome, **asdict(self)}
+
+
+def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, ...]:
+    """Thresholds by kind and metric; ConfigError for a limit that is no share."""
+    found = []
+    for kind, limits in wanted.items():
+        for metric, limit in limits.items():
+            if not (math.isfinite(limit) and 0 <= limit <= 1):
+                raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80 % is 0.8)")
+            found.append(Threshold(kind, metric, float(limit)))
+    return tuple(found)
+
+
+def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None = None) -> Gate:
+    """Hold a run against thresholds; ``baseline`` is needed where one of them is on a drop.
+
+    InputError for a metric that the run does not have, and for a baseline that was judged otherwise.
+    """
+    records = scores_of(run)
+    known = list(dict.fromkeys(name for scores in records.values() for name in scores.by_metric))
+    for threshold in wanted:
+        if threshold.metric not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {there}")
+    drops = [threshold for threshold in wanted if threshold.kind == "max_drop"]
+    compared = None
+    if drops:
+        if baseline is None:
+            raise ConfigError("a drop is measured from another run; name it with --baseline")
+        compared = _compared(baseline, run, drops, records)
+    return Gate(
+        run.id,
+        run.name,
+        len(records),
+        _called(baseline) if drops and baseline is not None else "",
+        tuple(_decision(run, baseline, records, threshold, compared) for threshold in wanted),
+    )
+
+
+def _decision(
+    run: Weighed,
+    baseline: Weighed | None,
+    records: Mapping[str, Scores],
+    threshold: Threshold,
+    found: Comparison | None,
+) -> Decision:
+    for name, status in ((_called(run), run.status), ("the baseline", found.first.status if found else "done")):
+        if status != "done":
+            said = f"{name} did not end ({status}): nothing is decided by a part of it"
+            return Decision(threshold, "error", None, None, None, 0, said)
+    scores = {record: one for record, all_ in records.items() if (one := all_.by_metric.get(threshold.metric))}
+    if not any(one.value is not None for one in scores.values()):
+        return Decision(threshold, "error", None, None, None, 0, f"nothing was scored{_why(scores)}")
+    if threshold.kind == "max_drop":
+        assert found is not None
+        assert baseline is not None
+        return _drop(run, baseline, threshold, found)
+    if threshold.kind == "min_coverage":
+        return _coverage(run, len(records), scores, threshold)
+    return _mean(run, scores, threshold)
+
+
+# ---- each kind
+
+
+def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Decision:
+    values = {record: one.value for record, one in scores.items() if one.value is not None}
+    interval = mean_interval(list(values.values()))
+    held = interval.mean >= threshold.limit - HAIR
+    low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
+    lowest = sorted(values.items(), key=lambda item: item[1])[:WORST]
+    notes = []
+    if held and low is not None and low < threshold.limit:
+        notes.append(f"the interval reaches below {_percent(threshold.limit)}")
+    if any(one.unjudged for one in scores.values()):
+        least = mean([one.low for one in scores.values() if one.low is not None])
+        most = mean([one.high for one in scores.values() if one.high is not None])
+        notes.append(f"with what is unjudged the mean could be {_percent(least)} to {_percent(most)}")
+    return Decision(
+        threshold,
+        "passed" if held else "failed",
+        interval.mean,
+        low,
+        high,
+        len(values),
+        f"mean {_percent(interval.mean, threshold.limit)}{_between(low, high)} of {_records(len(values))}",
+        f"at least {_percent(threshold.limit)}",
+        tuple(notes),
+        () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest),
+    )
+
+
+def _coverage(run: Weighed, total: int, scores: Mapping[str, One], threshold: Threshold) -> Decision:
+    scored = sum(one.value is not None for one in scores.values())
+    held = scored / total >= threshold.limit - HAIR
+    without = [record for record, one in scores.items() if one.value is None][:WORST]
+    return Decision(
+        threshold,
+        "passed" if held else "failed",
+        scored / total,
+        None,
+        None,
+        total,
+        f"{scored:,} of {_records(total)} scored, {_percent(scored / total, threshold.limit)}{_why(scores)}",
+        f"at least {_percent(threshold.limit)}",
+        (),
+        () if held else tuple(_worst(run, threshold.metric, record, None) for record in without),
+    )
+
+
+def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparison) -> Decision:
+    """Failed where all of the 95 % interval of the difference lies below the drop that is allowed."""
+    one = found[threshold.metric]
+    pairs = one.paired
+    if pairs is None:
+        said = f"no record has a value in both {_called(run)} and the baseline"
+        return Decision(threshold, "error", None, None, None, 0, said)
+    failed = _shown_below(pairs, -threshold.limit)
+    drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
+    if not pairs.difference:
+        drop = "the mean of the baseline"
+    allowed = f"no drop of more than {_points(threshold.limit)}" if threshold.limit else "no drop"
+    notes = []
+    if not failed and pairs.difference < -threshold.limit:
+        notes.append("the drop is larger than allowed, and could be chance")
+    smallest = pairs.smallest()
+    if not failed and smallest is not None:
+        notes.append(f"a drop from {_points(threshold.limit + smallest)} on would have been shown, in 4 of 5 cases")
+    fallen = sorted((moved for moved in one.moved if moved.difference < 0), key=lambda moved: moved.difference)
+    return Decision(
+        threshold,
+        "failed" if failed else "passed",
+        pairs.difference,
+        pairs.low,
+        pairs.high,
+        pairs.pairs,
+        f"{drop}{_between(pairs.low, pairs.high, points=True)} on {_records(pairs.pairs)} that both have",
+        allowed,
+        tuple(notes),
+        tuple(_worst(run, one.metric, moved.record, moved.second, moved.first, baseline) for moved in fallen[:WORST])
+        if failed
+        else (),
+    )
+
+
+def _shown_below(pairs: Paired, limit: float) -> bool:
+    if pairs.high is not None:
+        return pairs.high < limit
+    # No interval: too few differ, or all by the same, and then the test decides alone.
+    return pairs.difference < limit and pairs.p < LEVEL
+
+
+def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], records: Mapping[str, Scores]) -> Comparison:
+    """The run against the baseline; InputError where one of the metrics was made otherwise there."""
+    names = [threshold.metric for threshold in drops]
+    found = compare(baseline, run, metrics=names, moved=len(records), known=records)
+    for name in names:
+        other = next((one for one in found[name].signatures if one.part != VERSION), None)
+        if other is not None:
+            ways = f"{other.part} was {other.first or 'the default'} and is {other.second or 'the default'}"
+            raise InputError(
+                f"{name} of the baseline {_called(baseline)} was made otherwise: {ways}, so that a drop says nothing "
+                "of the system; weigh the baseline anew with the judge and the parameters of this run"
+            )
+    return found
+
+
+# ---- words
+
+
+def _worst(
+    run: Weighed,
+    metric: str,
+    record: str,
+    value: float | None,
+    before: float | None = None,
+    baseline: Weighed | None = None,
+) -> Worst:
+    result = run.find(record)
+    score = next((one for one in (result or {}).get("scores", ()) if one["metric"] == metric), None)
+    if result is None or score is None:
+        return Worst(record, value, before, ())
+    earlier = baseline.find(record) if baseline is not None else None
+    units = () if value is None else wanting(result, metric, earlier)[:UNITS]
+    return Worst(record, value, before, units, f"{score['status']}: {score['reason']}" if value is None else "")
+
+
+def _called(run: Weighed) -> str:
+    return f"run {run.id} ({run.name})" if run.id else run.name
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+def _why(scores: Mapping[str, One]) -> str:
+    counts = Counter(one.status for one in scores.values() if one.value is None)
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
+    return f" ({told})" if told else ""
+
+
+def _percent(value: float, limit: float | None = None) -> str:
+    """With one decimal, or as many more as tell the value from the ``limit`` that it is held against."""
+    texts = [f"{100 * value:.{digits}f}" for digits in range(1, 6)]
+    others = [f"{100 * limit:.{digits}f}" if limit is not None and limit != value else "" for digits in range(1, 6)]
+    text = next((text for text, other in zip(texts, others, strict=True) if text != other), texts[-1])
+    return f"{text.removesuffix('.0')} %"
+
+
+def _points(value: float) -> str:
+    text = f"{100 * value:.1f}".removesuffix(".0")
+    return "1 point" if text == "1" else f"{text} points"
+
+
+def _between(low: float | None, high: float | None, *, points: bool = False) -> str:
+    if low is None or high is None:
+        return ""
+    if points:
+        return f" (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
+    return f" (95 %: {100 * low:.1f} to {100 * high:.1f})"

@@ -1,0 +1,434 @@
+"""``ragstone compare`` and ``check`` on runs as people have them, with what CI reads."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from terminal import TRACES, WIDTHS, answers, ragstone, row, write
+
+from ragstone import check, compare, evaluate
+from ragstone.errors import BackendError, InputError
+from ragstone.questions import Question, Rate, Rated, Traced, Written
+from ragstone.report.ci import junit, markdown
+from ragstone.report.gate import Decision, Gate, Threshold, Worst
+from ragstone.report.verdicts import Wanting
+from ragstone.testing import ScriptedJudge
+from ragstone.types import Verdict
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+HOSTILE = "</failure>\x1b[31m\x00\u202e<script>alert(1)</script> ]]> & | `x` [a](http://x) @all #1 \ud800\ufffe *b*"
+
+
+def harsh(question: Question[Any]) -> Rated | Traced | Written:
+    """Says of half of all units that they have the worst label, by their letters; else what ``answers`` says."""
+    found = answers(question)
+    if not isinstance(question, Rate) or not isinstance(found, Rated):
+        return found
+    worst = question.scale.labels[0]
+    return Rated(
+        tuple(
+            Verdict(v.unit, worst, 0.0, "scripted", reason="so it seems")
+            if random.Random(v.unit.text).random() < 0.5
+            else v
+            for v in found.verdicts
+        )
+    )
+
+
+def unable(question: Question[Any]) -> Rated | Traced | Written:
+    raise BackendError("no answer came")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store with two runs over 30 records, which also lie in folders; the second has a record less."""
+    home = tmp_path_factory.mktemp("runs")
+    rows = [row(n, meta_topic=n // 3, response=f"Kettle {n} is made of steel. It holds {n} litres.") for n in range(30)]
+    metrics = ["grounding", "groundedness", "context_relevance"]
+    for name, judge, some in (("main", answers, rows), ("new", harsh, rows[1:])):
+        judged = ScriptedJudge(judge, version="1")
+        kept = {"store": home / "s.db", "name": name, "out": home / name}
+        evaluate(some, metrics, judged, no_cache=True, **kept).store.close()  # the two would share their replies
+    return home
+
+
+def in_store(runs: Path, *arguments: str, **more: Any) -> Any:
+    return ragstone(*arguments, "--store", str(runs / "s.db"), **more)
+
+
+# ---- compare
+
+
+def test_two_runs_stand_side_by_side(runs: Path) -> None:
+    """Means, points and p as in the JSON; what could not be paired; the record that moved most, and how to see it."""
+    came = in_store(runs, "compare", "main", "new", columns=100)
+    told = in_store(runs, "compare", "main", "new", "--json").json
+    assert came.code == 0
+    assert "main  run 1 · 30 records" in came.out
+    assert "1 record only in run 1: r0." in came.out
+    assert "no difference could be shown" not in came.flat
+    for found in told["metrics"]:
+        line = next(line for line in came.out.splitlines() if re.match(rf"  {found['metric']} +\d", line))
+        first, second, points = re.match(r" +\w+ +([\d.]+) % +([\d.]+) % +(\S+)", line).groups()  # type: ignore[union-attr]
+        assert float(first) == pytest.approx(100 * found["paired"]["first"], abs=0.051)
+        assert float(second) == pytest.approx(100 * found["paired"]["second"], abs=0.051)
+        assert float(points) == pytest.approx(100 * found["paired"]["difference"], abs=0.051)
+        assert f"{found['paired']['wins']}/{found['paired']['ties']}/{found['paired']['losses']}" in line
+    grounding = next(found for found in told["metrics"] if found["metric"] == "grounding")
+    assert grounding["finding"] == "lower"
+    assert grounding["said"] in came.flat
+    assert f"ragstone show 2 {grounding['moved'][0]['record']} --store" in came.flat
+    assert "so it seems" in came.out
+
+
+def test_runs_are_named_by_number_by_name_or_by_folder(runs: Path) -> None:
+    """All lead to the same numbers; from Python too, and with runs that are open."""
+    by_name = in_store(runs, "compare", "main", "new", "--json").json
+    by_number = in_store(runs, "compare", "1", "last", "--json").json
+    by_folder = ragstone("compare", str(runs / "main"), str(runs / "new" / "results.jsonl"), "--json").json
+    assert by_name == by_number == by_folder
+    assert ragstone("compare", str(runs / "main"), str(runs / "new")).code == 0
+    Path("main").mkdir()  # no run in it: a run of the store goes before a folder of its name
+    found = compare("main", 2, store=runs / "s.db")
+    assert json.loads(json.dumps(found.as_json())) == by_name
+    assert found["grounding"].paired is not None
+    with pytest.raises(InputError, match=r"main/?: no results\.jsonl in it"):
+        compare("./main", 2, store=runs / "s.db")
+
+
+def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
+    """Fewer tests raise p less; records that belong together are one."""
+    alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
+    assert "by flipping the signs of differences. The" in alone.flat
+    assert "Whole groups of meta.meta_topic are drawn and flipped, 10 of them." in alone.flat
+    assert "10 groups are few" in alone.flat
+    assert alone.out.count("so it seems") == 2
+    both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
+    assert "raised for 2 tests together (Holm)" in both.flat
+    assert "context_relevance" not in both.out
+
+
+def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Path) -> None:
+    """A run against itself is the same; numbers made in two ways are said to be."""
+    same = in_store(runs, "compare", "main", "main")
+    assert "The same: grounding, groundedness, context_relevance." in same.flat
+    write("a.jsonl", *(row(n) for n in range(8)))
+    for number, mode in enumerate(("binary_yes_no", "scale_1_5")):
+        came = ragstone(
+            "run", "a.jsonl", "-q", "-m", "grounding", "--set", f"grounding.scoring_mode={mode}", "--name", f"n{number}"
+        )
+        assert came.code == 0
+    found = ragstone("compare", "n0", "n1").flat
+    assert "grounding: scoring_mode was the default and is scale_1_5." in found
+    assert "The responses are the same in both" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "main", "nine"), "no run 'nine'"),
+        (("compare", "main", "new", "-m", "grunding"), "metric 'grunding' is not in both runs"),
+        (("compare", "main", "new", "--by", "topics"), "--by topics: expected topic"),
+        (("compare", "main", "."), ". no results.jsonl in it"),
+        (("check", "new"), "nothing to check"),
+        (("check", "new", "--min", "grounding"), "expected METRIC=NUMBER"),
+        (("check", "new", "--min", "grounding=high"), "expected METRIC=NUMBER"),
+        (("check", "new", "--min", "grounding=80"), "expected a number from 0 to 1 (80 % is 0.8)"),
+        (("check", "new", "--min", "grounding=nan"), "expected a number from 0 to 1"),
+        (("check", "new", "--min", "a=0", "--min", "a=1"), "--min a is given twice"),
+        (
+            ("check", "new", "--min", "recall=0.8"),
+            "has no metric 'recall'; it has grounding, groundedness, context_relevance",
+        ),
+        (("check", "new", "--max-drop", "grounding=0.1"), "name it with --baseline"),
+        (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "a baseline is only for drops"),
+        (("check", "new", "--min", "grounding=0.1", "--junit", "no/where.xml"), "no/where.xml: cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(runs: Path, arguments: tuple[str, ...], message: str) -> None:
+    """And the code is that of bad input, never that of a failed threshold."""
+    came = in_store(runs, *arguments)
+    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
+    assert message.replace(". no", ".: no") in came.err
+
+
+# ---- check
+
+
+def test_thresholds_that_are_held(runs: Path) -> None:
+    """0, each with what was found."""
+    came = in_store(runs, "check", "main", "--min", "groundedness=0.9", "--min-coverage", "groundedness=1")
+    assert came.code == 0
+    assert "passed  groundedness: mean at least 0.9" in came.out
+    assert "30 of 30 records scored, 100 %; at least 100 % wanted" in came.flat
+    assert "All 2 thresholds are held." in came.out
+
+
+def test_a_threshold_that_failed(runs: Path) -> None:
+    """1, with the records behind it and their units; the same in JSON and in both files."""
+    asked = ("check", "new", "--min", "grounding=0.9", "--min", "context_relevance=0.1")
+    came = in_store(runs, *asked, "--junit", "check.xml", "--markdown", "check.md")
+    assert came.code == 1
+    assert "failed  grounding: mean at least 0.9" in came.out
+    assert "passed  context_relevance" in came.out
+    assert "1 of 2 thresholds failed." in came.out
+    told = in_store(runs, *asked, "--json")
+    assert (told.code, told.json["outcome"]) == (1, "failed")
+    worst = told.json["decisions"][0]["worst"][0]
+    claim = worst["wanting"][0]["text"]
+    suite = ET.parse("check.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "2",
+        "failures": "1",
+        "errors": "0",
+    }
+    first, second = suite.findall("testcase")
+    failure = first.find("failure")
+    assert failure is not None
+    assert "at least 90 % wanted" in (failure.get("message") or "")
+    assert claim in (failure.text or "")
+    assert second.find("failure") is None
+    text = Path("check.md").read_text(encoding="utf-8")
+    assert text.startswith("## Ragstone: 1 of 2 thresholds failed\n")
+    assert "| **failed** | grounding | mean at least 0.9 |" in text
+    assert claim.split(".")[0] in text
+    assert f"ragstone show 2 {worst['record']}" in came.flat
+
+
+def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
+    """One beyond what is allowed does, in the words of the records that fell; a run against itself does not."""
+    fell = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "main")
+    assert fell.code == 1
+    assert "below the baseline" in fell.flat
+    assert "100 % to 0 %" in fell.out
+    assert "so it seems" in fell.out
+    allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))
+    assert allowed.code == 0
+    assert "would have been shown, in 4 of 5 cases" in allowed.flat
+    rose = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "new")
+    assert rose.code == 0
+    assert "above the baseline" in rose.flat
+    same = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "main")
+    assert (same.code, "the mean of the baseline" in same.flat) == (0, True)
+
+
+def test_a_drop_that_could_be_chance_passes_and_is_said() -> None:
+    """Six of eight records, two of them the other way."""
+    gate = drop_of([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5], [0, 0, 0, 0, 1, 1, 1, 1, 0, 0.5])
+    assert gate.outcome == "passed"
+    assert "the drop is larger than allowed, and could be chance" in gate.decisions[0].notes
+
+
+def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
+    gate = drop_of([0.5] * 8, [0.3] * 8)
+    assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
+    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "passed"
+
+
+def drop_of(before: list[float], after: list[float]) -> Gate:
+    """A check that allows no drop, over runs with these values."""
+    for name, values in (("before", before), ("after", after)):
+        Path(name).mkdir(exist_ok=True)
+        lines = [
+            {
+                "id": f"r{n}", "position": n, "units": [], "meta": {},
+                "scores": [{
+                    "metric": "m", "value": value, "low": value, "high": value, "asked": 1, "unjudged": 0,
+                    "status": "scored", "signature": "m|v:1", "reason": "", "verdicts": [],
+                }],
+            }
+            for n, value in enumerate(values, 1)
+        ]  # fmt: skip
+        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return check("after", max_drop={"m": 0}, baseline="before")
+
+
+def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:
+    """With the part that differs; a drop would say nothing of the system."""
+    assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding", "-o", "out").code == 0
+    came = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "out")
+    assert (came.code, came.out) == (2, "")
+    assert "was made otherwise: claims was embedded" in came.err
+    with pytest.raises(InputError, match="weigh the baseline anew"):
+        check("new", max_drop={"grounding": 0.05}, baseline="out", store=runs / "s.db")
+
+
+def test_where_nothing_was_scored_it_is_an_error_and_no_failure() -> None:
+    """3, an error in JUnit; beside a threshold that did fail the code is 1."""
+    records = [row(1), row(2)]
+    evaluate(records, "grounding", ScriptedJudge(unable), store="s.db").store.close()
+    came = ragstone("check", "--min", "grounding=0.5", "--junit", "c.xml", "--markdown", "c.md", "--store", "s.db")
+    assert came.code == 3
+    assert "error   grounding: mean at least 0.5" in came.out
+    assert "nothing was scored (2 judge_failed)" in came.out
+    suite = ET.parse("c.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
+    assert "| **error** | grounding |" in Path("c.md").read_text(encoding="utf-8")
+    assert ragstone("compare", "1", "1", "--store", "s.db").code == 3
+
+
+def test_a_run_that_did_not_end_decides_nothing(runs: Path) -> None:
+    results = (runs / "new" / "results.jsonl").read_bytes()
+    Path("part").mkdir()
+    Path("part/results.jsonl.partial").write_bytes(results)
+    Path("part/run.json").write_text(
+        '{"run": 7, "name": "part", "status": "interrupted", "results": "results.jsonl.partial"}'
+    )
+    came = ragstone("check", "part/results.jsonl.partial", "--min", "grounding=0.01")
+    assert came.code == 3
+    assert "did not end (interrupted): nothing is decided by a part of it" in came.flat
+
+
+def test_low_coverage_fails_with_the_reasons() -> None:
+    """The share is of all records, those without a value for whatever reason included."""
+    records = [row(1), row(2), row(3, response=" "), row(4, response="")]
+    evaluate(records, "grounding", "embedded", store="s.db").store.close()
+    came = ragstone("check", "--min-coverage", "grounding=0.75", "--store", "s.db")
+    assert came.code == 1
+    assert "2 of 4 records scored, 50 % (2 empty); at least 75 % wanted" in came.flat
+    assert "r3 empty: blank response" in came.flat
+
+
+def test_thresholds_stand_in_the_configuration(runs: Path) -> None:
+    """A flag wins over the file for its metric; the rest of the file holds."""
+    Path("ragstone.toml").write_text(
+        '[check]\nmin = { grounding = 0.99, groundedness = 0.01 }\nmax_drop = { grounding = 0.9 }\nbaseline = "main"\n'
+    )
+    assert in_store(runs, "check", "new").code == 1
+    came = in_store(runs, "check", "new", "--min", "grounding=0.01")
+    assert came.code == 0
+    assert came.out.count("passed") == 3
+    Path("ragstone.toml").write_text("[check]\nmin = { grounding = 2 }\n")
+    assert "check.min.grounding = 2: input should be less than or equal to 1" in in_store(runs, "check", "new").err
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_line_is_wider_than_the_terminal(runs: Path, columns: int) -> None:
+    """With long ids, texts and names."""
+    rows = [row(n, id=f"record-{n}-" + "x" * 150) for n in range(8)]
+    for name, judge in (("a" * 90, answers), ("b" * 90, harsh)):
+        judged = ScriptedJudge(judge, version="1")
+        evaluate(rows, ["triad", "grounding"], judged, store="s.db", name=name, no_cache=True).store.close()
+    limits = ("--min", "grounding=1", "--max-drop", "groundedness=0", "--baseline", "1")
+    for arguments in (("compare", "1", "2"), ("check", "2", *limits)):
+        came = ragstone(*arguments, "--store", "s.db", columns=columns)
+        assert came.widest <= min(columns, 100), came.out
+        assert all(line == line.rstrip() for line in came.out.splitlines())
+
+
+def test_without_unicode_the_screens_are_ascii(runs: Path) -> None:
+    for arguments in (("compare", "main", "new"), ("check", "new", "--min", "grounding=1")):
+        assert in_store(runs, *arguments, charset="ascii").out.isascii()
+
+
+# ---- hostile texts
+
+
+def gate_of(text: str) -> Gate:
+    """A gate all of whose texts are this one."""
+    worst = Worst(text, 0.0, 1.0, (Wanting(text, 0.0, text),))
+    decision = Decision(Threshold("min", text, 0.5), "failed", 0.1, None, None, 3, text, "", (text,), (worst,))
+    return Gate(1, text, 3, text, (decision, Decision(Threshold("min", "m", 0.5), "error", None, None, None, 0, text)))
+
+
+@given(st.text())
+def test_any_text_gives_xml_that_can_be_read(text: str) -> None:
+    """And holds nothing that a terminal obeys."""
+    document = junit(gate_of(text))
+    root = ET.fromstring(document)
+    assert len(root.findall("./testsuite/testcase")) == 2
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", document.decode())
+
+
+def test_hostile_texts_are_text_in_both_files() -> None:
+    """No element of the XML comes from a record, and in Markdown there is no markup, no link, no mention."""
+    gate = gate_of(HOSTILE)
+    root = ET.fromstring(junit(gate))
+    assert {element.tag for element in root.iter()} == {"testsuites", "testsuite", "testcase", "failure", "error"}
+    assert "<script>alert(1)</script>" in (root.findtext("./testsuite/testcase/failure") or "")
+    text = markdown(gate).decode()
+    for sign in ("<", "`", "[", "]", "@", "&amp", "://", "*b", "\x1b", "\u202e"):
+        assert sign not in text, sign
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.count("|") == 5 for line in rows)
+    assert "&#60;script&#62;" in text
+
+
+@given(st.text(min_size=1))
+def test_no_text_ends_its_line_or_its_cell(text: str) -> None:
+    """Each row of the table has its four cells, and each item of a list one line."""
+    lines = markdown(gate_of(text)).decode().splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(line.count("|") == 5 for line in rows)
+    assert sum(line.startswith("- ") for line in lines) == 1
+
+
+def test_a_text_of_a_megabyte_is_cut() -> None:
+    """Whoever reads a job's page reads no such word."""
+    gate = gate_of("x" * 1_000_000)
+    assert len(junit(gate)) < 10_000
+    assert max(len(line) for line in markdown(gate).decode().splitlines()) < 2000
+
+
+def test_examples_of_the_embedded_judge(tmp_path: Path) -> None:
+    """From a file to a decision, by commands alone."""
+    for name, mode in (("one", "binary_yes_no"), ("two", "binary_yes_no")):
+        assert (
+            ragstone(
+                "run", str(TRACES), "-q", "-m", "grounding", "--set", f"grounding.scoring_mode={mode}", "--name", name
+            ).code
+            == 0
+        )
+    assert "The same: grounding." in ragstone("compare", "one", "two").flat
+    assert (
+        ragstone("check", "two", "--max-drop", "grounding=0", "--baseline", "one", "--min", "grounding=0.5").code == 0
+    )
+
+
+def test_hostile_results_are_text_on_both_screens(runs: Path) -> None:
+    """Ids, texts, reasons, statuses, names and settings of a run that somebody else wrote."""
+    evil = "\x1b[31m\x9b2J\u202e[bold]x[/]\n"
+    for name, value in (("a", 1.0), ("b", 0.0)):
+        Path(name).mkdir()
+        lines = []
+        for number in range(8):
+            unit = {"id": "u", "level": "claim", "text": evil, "parent": None}
+            scored = {
+                "metric": "m", "value": value if number < 7 else None, "low": value, "high": 1.0,
+                "asked": 2, "unjudged": 1, "status": evil, "signature": f"m|{evil}:{evil}{name}|v:1", "reason": evil,
+                "verdicts": [{"unit": "u", "label": "no", "value": value, "reason": evil}],
+            }  # fmt: skip
+            lines.append(
+                {
+                    "id": f"{evil}{number}",
+                    "position": number + 1,
+                    "units": [unit],
+                    "meta": {evil: evil},
+                    "scores": [scored],
+                }
+            )
+        lines.append({"id": f"{evil}{name}", "position": 9, "set_aside": evil})
+        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        about = {"run": 1, "name": evil, "status": "done", "judges": {evil: {"max_tokens": f"{evil}{name}"}}}
+        Path(name, "run.json").write_text(json.dumps(about), encoding="utf-8")
+    for arguments in (("compare", "a", "b"), ("check", "b", "--min", "m=1")):
+        came = ragstone(*arguments, "--store", "none.db")
+        assert came.code in (0, 1), came.err
+        assert not re.search("[\x1b\x9b\u202e]", came.out)
+        assert "[bold]x[/]" in came.out
+    refused = ragstone("check", "b", "--max-drop", "m=0", "--baseline", "a", "--store", "none.db")
+    assert refused.code == 2
+    assert not re.search("[\x1b\x9b\u202e]", refused.err)
