@@ -19,7 +19,7 @@ function overviewView(toRecords) {
       cards.length
         ? el(
             'div',
-            { class: `cards of-${Math.min(3, cards.length)}` },
+            { class: `cards of-${cards.length}` },
             cards.map((/** @type {any} */ metric) => card(metric, toRecords)),
           )
         : nothingScored(),
