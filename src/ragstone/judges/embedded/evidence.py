@@ -9,9 +9,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from ragstone.judges.embedded.clashes import CLASHES, clashes
 from ragstone.judges.embedded.library import Library, Place
-from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.statement import Statement, masks_of, strongest, windows_of
+from ragstone.judges.embedded.model import CONTENT, DIGITS
+from ragstone.judges.embedded.statement import Masks, Statement, masks_of, strongest, windows_of
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, lexicon, negated, stem_of
 from ragstone.segment import sentences
 
@@ -24,7 +25,7 @@ PLACES: Final = 6
 ALIGNED: Final = 256
 """Words of a claim or a window that are compared in order."""
 
-FEATURES: Final = (
+_PLAIN: Final = (
     "best_one",            # share of the claim's word weight in the best single sentence
     "best_window",         # ... in the best window of one to three neighbouring sentences
     "best_two",            # ... in the best window and one more that adds most to it
@@ -73,6 +74,8 @@ FEATURES: Final = (
     "reversed",  # share of neighbouring content words that stand close, in the other order
     "unmatched_window",    # weight of the window's words that the claim lacks, near its matches
 )  # fmt: skip
+
+FEATURES: Final = (*_PLAIN, *CLASHES)
 """What the support model sees, in order."""
 
 
@@ -93,8 +96,9 @@ def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) ->
     masks, union = masks_of(statement, library)
     windows = windows_of(statement, masks, library)
     best = windows[0] if windows else None
-    one = max((statement.share(mask) for mask in strongest(statement, masks, library).values()), default=0.0)
-    features = _features(claim, statement, library, union, windows, one)
+    strong = strongest(statement, masks, library)
+    one = max((statement.share(mask) for mask in strong.values()), default=0.0)
+    features = _features(claim, statement, library, union, windows, one, strong)
     in_best = best[1] if best else 0
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
@@ -113,6 +117,7 @@ def _features(
     union: int,
     windows: list[tuple[Place, int]],
     one: float,
+    strong: Masks,
 ) -> tuple[float, ...]:
     tokens = statement.tokens
     place, held = windows[0] if windows else (None, 0)
@@ -173,16 +178,22 @@ def _features(
         len(grammar & inside) / len(grammar) if grammar else 0.5,
         math.fsum(by_part) / len(by_part) if by_part else share,
         min(by_part, default=share),
-        math.log1p(len(tokens)),
-        math.log1p(len(stems)),
+        _log(len(tokens)),
+        _log(len(stems)),
         min(8.0, len(by_part) or 1),
-        math.log1p(library.words),
-        math.log1p(library.sentences),
-        math.log1p(len(window)),
+        _log(library.words),
+        _log(library.sentences),
+        _log(len(window)),
         float(bool(content) and content[-1] not in inside),
         *_cohesion(statement, window),
         _between(statement, window, library),
+        *clashes(claim, statement, library, strong, place),
     )
+
+
+def _log(count: int) -> float:
+    """Rounded, since the last bit of a logarithm may differ between machines."""
+    return round(math.log1p(count), DIGITS)
 
 
 def _functional(library: Library) -> Callable[[str], bool]:
