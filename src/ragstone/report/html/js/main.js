@@ -46,7 +46,7 @@ function whereItHurts() {
     'section',
     { class: 'hurts', 'aria-labelledby': 'hurts' },
     el('h2', { id: 'hurts' }, 'Where it hurts'),
-    el('div', { class: 'pair' }, groupsView(), scatterView()),
+    el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
   );
 }
 
