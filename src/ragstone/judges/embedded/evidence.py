@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +22,9 @@ CLOSE: Final = 6
 
 PLACES: Final = 6
 """Places of a word in a window that are looked at."""
+
+WORDS_NAMED: Final = 5
+"""The most words that a reason names."""
 
 ALIGNED: Final = 256
 """Words of a claim or a window that are compared in order."""
@@ -81,7 +85,10 @@ FEATURES: Final = (*_PLAIN, *CLASHES)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found for one statement: the features, the best windows, and the words that none of them has."""
+    """What was found for one statement: the features, the best windows, and words that no passage has, in order.
+
+    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest.
+    """
 
     features: tuple[float, ...]
     windows: tuple[Place, ...]
@@ -103,11 +110,25 @@ def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) ->
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
-    missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)
+    missing = tuple(surfaces[statement.stems[i]] for i in _telling(statement, union))
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     places = () if statement.functional else tuple(place for place, mask in windows if mask)
     return Finding(features, places, missing, shared, len(statement.tokens))
+
+
+def _telling(statement: Statement, union: int) -> list[int]:
+    """The words that no passage has, by number, as many as a reason names."""
+    lost = [i for i in range(len(statement.stems)) if not union >> i & 1]
+    if len(lost) <= WORDS_NAMED:
+        return lost
+    kinds = {token.stem: token.kind for token in statement.tokens}
+
+    def told(i: int) -> tuple[bool, bool, float, int]:
+        kind = kinds[statement.stems[i]]
+        return kind == NUMBER, kind == NAME, statement.w[i], -i
+
+    return sorted(nlargest(WORDS_NAMED, lost, told))
 
 
 def _features(
