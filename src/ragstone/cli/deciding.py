@@ -80,6 +80,8 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
     folders = [Path(name) for name in runs if name]
     inputs = [config, *folders, *(folder / name for folder in folders for name in WRITTEN)]
     for number, path in enumerate(paths):
+        if str(path) == "-":
+            raise ConfigError("--junit and --markdown are written to files; name them")
         refuse_inputs(path, inputs)
         if path in paths[:number]:
             raise ConfigError(f"{path}: is to be written twice; give --junit and --markdown files of their own")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import ConfigError, InputError
-from ragstone.paired import LEVEL, Paired
+from ragstone.paired import LEVEL, Paired, least_moved
 from ragstone.report.compare import VERSION, Comparison, compare
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import One, Scores, scores_of
@@ -118,7 +118,7 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
         for metric, limit in limits.items():
             if not (math.isfinite(limit) and 0 <= limit <= 1):
                 raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80 % is 0.8)")
-            found.append(Threshold(kind, metric, float(limit)))
+            found.append(Threshold(kind, metric, abs(float(limit))))  # -0 is 0
     return tuple(found)
 
 
@@ -162,13 +162,19 @@ def _decision(
     scores = {record: one for record, all_ in records.items() if (one := all_.by_metric.get(threshold.metric))}
     if not any(one.value is not None for one in scores.values()):
         return Decision(threshold, "error", None, None, None, 0, f"nothing was scored{_why(scores, len(records))}")
+    if threshold.kind == "min_coverage":
+        return _coverage(run, records, scores, threshold)
     if threshold.kind == "max_drop":
         assert found is not None
         assert baseline is not None
-        return _drop(run, baseline, threshold, found)
-    if threshold.kind == "min_coverage":
-        return _coverage(run, records, scores, threshold)
-    return _mean(run, scores, threshold)
+        decision = _drop(run, baseline, threshold, found)
+    else:
+        decision = _mean(run, scores, threshold)
+    without = len(records) - sum(one.value is not None for one in scores.values())
+    if without:
+        note = f"{without:,} of {_records(len(records))} without a value{_why(scores, len(records))}"
+        return replace(decision, notes=(*decision.notes, note))
+    return decision
 
 
 # ---- each kind
@@ -229,6 +235,10 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
     if pairs is None:
         said = f"no record has a value in both {_called(run)} and the baseline"
         return Decision(threshold, "error", None, None, None, 0, said)
+    groups, least = pairs.clusters or pairs.pairs, least_moved()
+    if groups < least:
+        said = f"{_records(pairs.pairs)} with a value in both; fewer than {least} can show no drop, however large"
+        return Decision(threshold, "error", pairs.difference, None, None, pairs.pairs, said)
     failed = _shown_below(pairs, -threshold.limit)
     drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
     if not pairs.difference:

@@ -42,7 +42,7 @@ def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
 
 def unwritable(path: Path | str, error: OSError) -> ConfigError:
     """What is said of a file that cannot be written."""
-    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file with -o")
+    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file")
 
 
 def is_folder(name: str) -> bool:
@@ -54,7 +54,7 @@ def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
     """ConfigError where a file that is read would be written over."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
-            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file with -o")
+            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file")
 
 
 def _spare_store(path: Path) -> None:
