@@ -5,10 +5,11 @@
 
 The fake endpoint runs in a process of its own and answers after 100 ms. Each line is one process: first
 Ragstone weighs generated records (five contexts of 120 words) by the metric ``grounding``, two calls a
-record, with its store on disk; then a bare aiohttp client posts exactly the calls that the store holds. Both
-pass a warm-up of 20 calls that is not counted (imports, templates, first connections); a cold figure with all
-of that is printed too. CPU is the process's own user and system time, all threads. Machines are noisy: the
-ratio of two lines of one round is what to read, and the median of the rounds is what to quote.
+record, with its store and files on disk, but for the page (see ``report.py``); then a bare aiohttp client posts
+exactly the calls that the store holds. Both pass a warm-up of 20 calls that is not counted (imports, templates,
+first connections); a cold figure with all of that is printed too. CPU is the process's own user and system time,
+all threads. Machines are noisy: the ratio of two lines of one round is what to read, and the median of the
+rounds is what to quote.
 """
 
 from __future__ import annotations
