@@ -91,6 +91,7 @@ def _side(side: Side, run: Weighed) -> dict[str, Any]:
     return {
         "name": side.name,
         "label": side.label,
+        "run": run.id if isinstance(run, Run) else 0,
         "records": side.records,
         "started": run.started if isinstance(run, Run) else None,
         "judge": ", ".join(judges),
