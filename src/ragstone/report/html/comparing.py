@@ -31,7 +31,7 @@ from ragstone.stats import mean
 MOST_GROUPS: Final = 40
 """Groups that are listed: those in which the runs are furthest apart."""
 MOST_UNITS: Final = 20
-"""Units that are listed of a record; those that weigh most come first."""
+"""Units whose verdicts changed that are listed of a record; those that weigh most come first."""
 RESPONSE: Final = "response"
 """What a quote of the response names as its passage."""
 
@@ -156,7 +156,9 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
     try:
         sides = [list(_judged(result, metric)) for result in (ours, theirs)]
         rows = list(_held_together(*sides))
-        changed = sorted((row for row in rows if _differ(*row)), key=_weight, reverse=True)
+        full = [sum(_is_full(one, other) for one, other in turned) for turned in (rows, [row[::-1] for row in rows])]
+        changed = [row for row in rows if _differ(*row) and not _is_full(*row) and not _is_full(*row[::-1])]
+        changed.sort(key=_weight, reverse=True)
         same_response = ours["response"] == theirs["response"]
         marks = [[] if same_response else [_mark(unit, *span) for unit in side for span in unit.spans] for side in sides]
         return {
@@ -170,7 +172,8 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "marks": marks,
             "changed": [_row(*row) for row in changed[:MOST_UNITS]],
             "more": max(0, len(changed) - MOST_UNITS),
-            "same": len(rows) - len(changed),
+            "same": len(rows) - len(changed) - sum(full),
+            "full": full,
         }
     except _MALFORMED as error:
         raise InputError(f"the result of '{moved.record}' is not as ragstone writes it ({error!r})") from error
@@ -244,6 +247,11 @@ def _differ(one: _Judged | None, other: _Judged | None) -> bool:
     if one is None or other is None:
         return True
     return any(one.verdict[key] != other.verdict[key] for key in ("label", "value"))
+
+
+def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
+    """Whether a unit is in the first alone, and takes nothing from its score: it is counted and not listed."""
+    return other is None and one is not None and one.told["kind"] in ("yes", "trivial")
 
 
 def _weight(row: tuple[_Judged | None, _Judged | None]) -> float:

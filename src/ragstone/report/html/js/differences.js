@@ -140,7 +140,7 @@ function differenceRow(one, block, reach) {
     cell('number points', 'points', one.finding === 'higher' || one.finding === 'lower' ? el('b', null, inPoints(difference)) : inPoints(difference)),
     cell(
       'apart',
-      '',
+      reachTicks(reach),
       differencePlot(one, reach),
       el('span', { class: 'told' }, words, low === null ? null : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${inPoints(low)}${NBSP}to${NBSP}${inPoints(high)}`)),
     ),
@@ -150,6 +150,16 @@ function differenceRow(one, block, reach) {
   );
 }
 
+/** The ends and the middle of a scale, over what is drawn on it. @param {(string | number)[]} marks */
+function ticks(...marks) {
+  return el('span', { class: 'ticks', 'aria-hidden': 'true' }, marks.map((mark) => el('span', null, mark)));
+}
+
+/** The scale of differences. @param {number} reach in points */
+function reachTicks(reach) {
+  return ticks(`\u2212${reach}`, 0, `+${reach}`);
+}
+
 /** All metrics. */
 function differencesTable() {
   const reach = reachOf(first.metrics);
@@ -157,15 +167,13 @@ function differencesTable() {
   /** @type {Map<string, any[]>} */
   const blocks = new Map();
   for (const one of first.metrics) blocks.set(blockOf(one), [...(blocks.get(blockOf(one)) || []), one]);
-  const scale = (/** @type {string[]} */ ticks) =>
-    el('span', { class: 'ticks', 'aria-hidden': 'true' }, ticks.map((tick) => el('span', null, tick)));
   const titles = [
     ['', 'Metric'],
     ['number', foreign(before)],
-    ['drawn', [unseen('Drawn'), scale(['0', '100'])]],
+    ['drawn', [unseen('Drawn'), ticks(0, 100)]],
     ['number', foreign(after)],
     ['number', 'Points'],
-    ['apart', ['Difference and its interval', scale([`\u2212${reach}`, '0', `+${reach}`])]],
+    ['apart', ['Difference and its interval', reachTicks(reach)]],
     ['went', 'Which way they went'],
     ['number', 'p'],
     ['number', 'Pairs'],
@@ -220,7 +228,7 @@ function groupsTable() {
             [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
               el('th', { scope: 'col', class: 'number' }, title),
             ),
-            el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), el('span', { class: 'ticks', 'aria-hidden': 'true' }, [`\u2212${reach}`, '0', `+${reach}`].map((tick) => el('span', null, tick)))),
+            el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), reachTicks(reach)),
             el('th', { scope: 'col', class: 'number' }, 'Pairs'),
           ),
         ),

@@ -1,6 +1,9 @@
 // The records that moved most, each with what both runs have of it side by side.
 
 const AT_ONCE = 5;
+const LONG = 700;
+const LONGEST_TEXT = 600;
+const LONGEST_QUOTE = 400;
 const movedBox = el('div', { class: 'moved-box' });
 let movedDrawn = 0;
 
@@ -74,6 +77,11 @@ async function showMore(before) {
   /** @type {HTMLElement} */ (movedBox.querySelectorAll('h3')[before])?.focus();
 }
 
+/** A value of one record. @param {number} value */
+function ofRecord(value) {
+  return exactly(value).replace('.0', '');
+}
+
 /** @param {any} one @param {string} metric */
 function movedRecord(one, metric) {
   const words = wordsFor(metric);
@@ -88,10 +96,10 @@ function movedRecord(one, metric) {
       el(
         'p',
         { class: 'number' },
-        `${exactly(one.first)} `,
+        `${ofRecord(one.first)} `,
         el('span', { 'aria-hidden': 'true' }, '\u2192'),
         unseen('to'),
-        ` ${exactly(one.second)} `,
+        ` ${ofRecord(one.second)} `,
         el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),
@@ -124,7 +132,7 @@ function responseOf(title, text, marks, words) {
         ? el('p', { class: 'empty' }, 'The response is blank.')
         : el(
             'div',
-            { class: 'prose', dir: 'auto' },
+            { class: 'prose', dir: 'auto', tabindex: text.length > LONG ? 0 : null, role: 'group', 'aria-label': title },
             pieces(text, spans).map(({ text: piece, of }) => {
               if (!of.length) return piece;
               const kind = worstOf(of);
@@ -139,10 +147,13 @@ function changesTable(one, metric, words) {
   const rest = [
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
+    ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+      one.full[place] ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s response` : '',
+    ),
   ].filter(Boolean);
   if (!one.changed.length) {
-    const why = one.same
-      ? `No verdict changed: ${rest.join(', ')}. The score is counted otherwise.`
+    const why = rest.length
+      ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
       : metric.startsWith('trace')
         ? 'This score is counted over the sentences of the contexts.'
         : 'There are no verdicts behind this score.';
@@ -183,9 +194,6 @@ function changesTable(one, metric, words) {
     el('p', { class: 'note' }, rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
   ];
 }
-
-const LONGEST_TEXT = 600;
-const LONGEST_QUOTE = 400;
 
 /** @param {any} side @param {number} place @param {any} one @param {Record<Kind, string>} words */
 function sideCell(side, place, one, words) {
