@@ -15,7 +15,7 @@ from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from ragstone import Comparison, Run, compare, evaluate
 from ragstone.judges.base import Failed
-from ragstone.questions import Question
+from ragstone.questions import Question, Rate, Rated
 from ragstone.report.compare import said
 from ragstone.report.html.comparing import comparison_page
 from ragstone.testing import ScriptedJudge
@@ -159,7 +159,8 @@ def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_p
     browser.open((tmp_path / "by.html").as_uri())
     cells = browser.evaluate(
         "[...document.querySelectorAll('.apart-groups tbody tr')].map((row) =>"
-        " [row.cells[0].textContent, Number(row.cells[3].textContent.replace('\\u2212', '-')), Number(row.cells[5].textContent)])"
+        " [row.cells[0].textContent, Number(row.cells[3].textContent.replace('\\u2212', '-')),"
+        " Number(row.cells[5].textContent)])"
     )
     assert {name for name, _, _ in cells} == {"manual", "leaflet", "guide"}
     assert [points for _, points, _ in cells] == sorted(points for _, points, _ in cells)
@@ -176,7 +177,9 @@ def test_it_fits_a_narrow_screen(page: Chromium, held: Held, width: int) -> None
     page.size(width, 740)
     page.open(held.at())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.querySelector('.differences tbody tr:not(.block) td').getAttribute('role')") == "cell"
+    assert (
+        page.evaluate("document.querySelector('.differences tbody tr:not(.block) td').getAttribute('role')") == "cell"
+    )
 
 
 def test_it_prints(page: Chromium) -> None:
@@ -216,18 +219,17 @@ def test_hostile_texts_are_texts(browser: Chromium, tmp_path: Path) -> None:
     """Names, ids, questions, responses, reasons, quotes and groups of two runs of payloads."""
     texts = (*PAYLOADS, ALL)
 
-    def half(question: Question[Any]) -> Any:
+    def kind(question: Question[Any]) -> Any:
         rated = answer(question)
-        if not hasattr(rated, "verdicts"):
+        if not isinstance(question, Rate):
             return rated
-        scale = question.scale  # type: ignore[attr-defined]
-        return replace(rated, verdicts=tuple(
-            replace(verdict, label=scale.labels[-1], value=scale.values[-1]) for verdict in rated.verdicts))  # fmt: skip
+        best, most = question.scale.labels[-1], question.scale.values[-1]
+        return Rated(tuple(replace(verdict, label=best, value=most) for verdict in rated.verdicts))
 
     source = [row(number, text) for number, text in enumerate(texts)]
     other = [{**one, "question": f"{one['question']}!"} for one in source]
     metrics = ["groundedness", "response_groundedness"]
-    first = evaluate(source, metrics, ScriptedJudge(half), store=tmp_path / "a.db", name=ALL)
+    first = evaluate(source, metrics, ScriptedJudge(kind), store=tmp_path / "a.db", name=ALL)
     second = evaluate(other, metrics, ScriptedJudge(answer), store=tmp_path / "b.db", name=PAYLOADS[1])
     found = compare(first, second, by="meta.group", moved=99, out=tmp_path / "hostile.html")
     assert len(found["groundedness"].moved) == len(texts)
@@ -235,7 +237,7 @@ def test_hostile_texts_are_texts(browser: Chromium, tmp_path: Path) -> None:
     harmless(browser)
     while browser.all(".moved-box > button"):
         browser.click(".moved-box > button")
-        browser.until(f"document.activeElement.tagName === 'H3'")
+        browser.until("document.activeElement.tagName === 'H3'")
     assert set(browser.all(".moved-record h3")) == {result["id"] for result in first.results()}
     assert ALL in browser.text(".moved")
     harmless(browser)

@@ -47,7 +47,9 @@ def compare(
 def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
     from ragstone.report.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
 
-    refuse_inputs(path, [run.store.path if isinstance(run, Run) else getattr(run, "path", None) for run in (first, second)])
+    refuse_inputs(
+        path, [run.store.path if isinstance(run, Run) else getattr(run, "path", None) for run in (first, second)]
+    )
     parts = comparison_page(found, first, second)
     with whole(path) as file:
         file.writelines(parts)

@@ -33,7 +33,7 @@ def compare(
     store: Path | None,
     as_json: bool,
 ) -> None:
-    """Show two runs side by side, and write them as a page where one is named; leave with 3 where no metric has a value in both."""
+    """Show two runs side by side, and write the page if one is named; leave with 3 where no metric has both values."""
     names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
     target = html_file(out, COMPARISON)
     with weighed(first, store) as one, weighed(second, store) as other:

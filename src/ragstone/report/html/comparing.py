@@ -119,7 +119,7 @@ def _groups(by: str, metric: str, first: Weighed, second: Weighed) -> list[dict[
         if scores.group is None or one is None or other is None or one.value is None or other.value is None:
             continue
         found.setdefault(scores.group, []).append((one.value, other.value))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "pairs": len(values),
@@ -160,7 +160,9 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
         changed = [row for row in rows if _differ(*row) and not _is_full(*row) and not _is_full(*row[::-1])]
         changed.sort(key=_weight, reverse=True)
         same_response = ours["response"] == theirs["response"]
-        marks = [[] if same_response else [_mark(unit, *span) for unit in side for span in unit.spans] for side in sides]
+        marks = [
+            [] if same_response else [_mark(unit, *span) for unit in side for span in unit.spans] for side in sides
+        ]
         return {
             "id": moved.record,
             "positions": [result["position"] for result in (ours, theirs)],
@@ -211,9 +213,7 @@ def _supports(result: Result) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for verdict, row in zip(score["verdicts"], score["detail"].get("response", ()), strict=False):
         rests_on = [sentences[key] for key in row["support"] if key in sentences]
-        found[verdict["unit"]] = [
-            {**one, "text": texts[one["passage"]][one["start"] : one["end"]]} for one in rests_on
-        ]
+        found[verdict["unit"]] = [{**one, "text": texts[one["passage"]][one["start"] : one["end"]]} for one in rests_on]
     return found
 
 

@@ -22,7 +22,7 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
         "elements", "numbers", "words", "source", "look", "state", "charts", "table", "overview", "groups", "scatter",
         "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
     ),
-    "compare": ("elements", "numbers", "words", "source", "look", "marks", "verdicts", "differences", "moved", "compare"),
+    "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
 

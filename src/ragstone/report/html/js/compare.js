@@ -7,7 +7,12 @@ function runsTable() {
     'dl',
     { class: 'runs' },
     first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
-      el('dt', null, el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }), foreign(side.label)),
+      el(
+        'dt',
+        null,
+        el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }),
+        foreign(side.label),
+      ),
       el(
         'dd',
         null,
@@ -72,7 +77,13 @@ function comparisonView() {
       el(
         'header',
         { class: 'title' },
-        el('h1', { id: 'title', tabindex: '-1' }, foreign(after.name), el('span', { class: 'against' }, ' against '), foreign(before.name)),
+        el(
+          'h1',
+          { id: 'title', tabindex: '-1' },
+          foreign(after.name),
+          el('span', { class: 'against' }, ' against '),
+          foreign(before.name),
+        ),
         runsTable(),
       ),
       el('p', { class: 'sentence' }, foreign(first.headline)),
@@ -99,7 +110,11 @@ function comparisonView() {
 
 function bandNote() {
   return first.metrics.some((/** @type {any} */ one) => shownBand(one))
-    ? el('li', null, 'A grey band is what could not have been shown: a true difference inside it would most often have been missed.')
+    ? el(
+        'li',
+        null,
+        'A grey band is what could not have been shown: a true difference inside it would most often have been missed.',
+      )
     : null;
 }
 

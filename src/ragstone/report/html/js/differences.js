@@ -52,8 +52,7 @@ function dotPair(one) {
 
 /** The difference with its interval; a band where it would have had to leave to be shown. @param {any} one @param {number} reach */
 function differencePlot(one, reach) {
-  const at = (/** @type {number} */ value) =>
-    PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
+  const at = (/** @type {number} */ value) => PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
   const { difference, low, high } = one.paired;
   const band = shownBand(one);
   return draw(
@@ -64,8 +63,8 @@ function differencePlot(one, reach) {
     draw('line', { x1: at(0), x2: at(0), y1: 0, y2: PLOT.height, class: 'zero' }),
     low === null ? null : draw('line', { x1: at(low), x2: at(high), y1: PLOT.middle, y2: PLOT.middle, class: 'reach' }),
     one.finding === 'lower'
-      ? draw('path', { d: `M${at(difference)} 4.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z`, class: 'found' })
-      : draw('circle', { cx: at(difference), cy: PLOT.middle, r: 4.5, class: 'found' }),
+      ? draw('path', { d: `M${at(difference)} 5.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z`, class: 'found' })
+      : draw('circle', { cx: at(difference), cy: PLOT.middle, r: 4, class: 'found' }),
   );
 }
 
@@ -137,22 +136,42 @@ function differenceRow(one, block, reach) {
     cell('number level', foreign(before.label), exactly(one.paired.first)),
     cell('drawn', '', dotPair(one)),
     cell('number level', foreign(after.label), exactly(one.paired.second)),
-    cell('number points', 'points', one.finding === 'higher' || one.finding === 'lower' ? el('b', null, inPoints(difference)) : inPoints(difference)),
+    cell(
+      'number points',
+      'points',
+      one.finding === 'higher' || one.finding === 'lower' ? el('b', null, inPoints(difference)) : inPoints(difference),
+    ),
     cell(
       'apart',
       reachTicks(reach),
       differencePlot(one, reach),
-      el('span', { class: 'told' }, words, low === null ? null : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${inPoints(low)}${NBSP}to${NBSP}${inPoints(high)}`)),
+      el(
+        'span',
+        { class: 'told' },
+        words,
+        low === null
+          ? null
+          : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${inPoints(low)}${NBSP}to${NBSP}${inPoints(high)}`),
+      ),
     ),
     cell('went', '', threeWays(one)),
     cell('number chance', 'p', chance(one.adjusted) || el('span', { class: 'soft' }, DASH, unseen('not tested'))),
-    cell('number pairs', `${one.unit}s`, count(one.paired.pairs), whole ? null : el('span', { class: 'note' }, `of ${count(first.shared)}`)),
+    cell(
+      'number pairs',
+      `${one.unit}s`,
+      count(one.paired.pairs),
+      whole ? null : el('span', { class: 'note' }, `of ${count(first.shared)}`),
+    ),
   );
 }
 
 /** The ends and the middle of a scale, over what is drawn on it. @param {(string | number)[]} marks */
 function ticks(...marks) {
-  return el('span', { class: 'ticks', 'aria-hidden': 'true' }, marks.map((mark) => el('span', null, mark)));
+  return el(
+    'span',
+    { class: 'ticks', 'aria-hidden': 'true' },
+    marks.map((mark) => el('span', null, mark)),
+  );
 }
 
 /** The scale of differences. @param {number} reach in points */
@@ -195,7 +214,11 @@ function differencesTable() {
         'tbody',
         { role: 'rowgroup' },
         block
-          ? el('tr', { role: 'row', class: 'block' }, el('th', { scope: 'rowgroup', role: 'rowheader', colspan: 9 }, block))
+          ? el(
+              'tr',
+              { role: 'row', class: 'block' },
+              el('th', { scope: 'rowgroup', role: 'rowheader', colspan: 9 }, block),
+            )
           : null,
         rows.map((one) => differenceRow(one, block, reach)),
       ),
@@ -211,7 +234,11 @@ function groupsTable() {
     'section',
     { class: 'apart-groups', 'aria-labelledby': 'groups' },
     el('h2', { id: 'groups' }, foreign(`${named(first.leading)} by ${first.by}`)),
-    el('p', { class: 'note' }, 'Means of the records that have a value in both runs. Only the whole was tested: what stands here is where to look, and no finding.'),
+    el(
+      'p',
+      { class: 'note' },
+      'Means of the records that have a value in both runs. Only the whole was tested: what stands here is where to look, and no finding.',
+    ),
     el(
       'div',
       { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': 'groups' },
@@ -243,7 +270,11 @@ function groupsTable() {
               el('td', { class: 'number' }, exactly(group.first)),
               el('td', { class: 'number' }, exactly(group.second)),
               el('td', { class: 'number' }, inPoints(group.difference)),
-              el('td', { class: 'apart' }, differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach)),
+              el(
+                'td',
+                { class: 'apart' },
+                differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach),
+              ),
               el('td', { class: 'number' }, count(group.pairs)),
             ),
           ),

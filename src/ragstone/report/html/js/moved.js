@@ -32,7 +32,14 @@ function movedSection() {
           location.hash = `moved=${name}`;
         },
       ),
-      el('p', { class: 'note screen' }, el('kbd', null, 'j'), ' and ', el('kbd', null, 'k'), ' go from record to record'),
+      el(
+        'p',
+        { class: 'note screen' },
+        el('kbd', null, 'j'),
+        ' and ',
+        el('kbd', null, 'k'),
+        ' go from record to record',
+      ),
     ),
     movedBox,
   );
@@ -49,7 +56,15 @@ async function drawMoved(least = AT_ONCE) {
   if (!name) {
     refill(
       movedBox,
-      el('p', { class: 'empty' }, `The ${plural(records, 'record')} of this metric do not fit into this file. Write it with a smaller `, el('code', null, '--moved'), ', or with ', el('code', null, `-m ${metric}`), ' alone.'),
+      el(
+        'p',
+        { class: 'empty' },
+        `The ${plural(records, 'record')} of this metric do not fit into this file. Write it with a smaller `,
+        el('code', null, '--moved'),
+        ', or with ',
+        el('code', null, `-m ${metric}`),
+        ' alone.',
+      ),
     );
     return;
   }
@@ -66,7 +81,11 @@ async function drawMoved(least = AT_ONCE) {
     movedBox,
     found.slice(0, least).map((/** @type {any} */ one) => movedRecord(one, metric)),
     more > 0
-      ? el('button', { class: 'screen', on: { click: () => showMore(least) } }, `Show ${Math.min(more, AT_ONCE)} more of ${count(more)}`)
+      ? el(
+          'button',
+          { class: 'screen', on: { click: () => showMore(least) } },
+          `Show ${Math.min(more, AT_ONCE)} more of ${count(more)}`,
+        )
       : null,
   );
 }
@@ -103,12 +122,20 @@ function movedRecord(one, metric) {
         el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),
-    el('p', { class: 'prose question', dir: 'auto' }, one.question === null ? el('span', { class: 'soft' }, 'no question') : one.question),
+    el(
+      'p',
+      { class: 'prose question', dir: 'auto' },
+      one.question === null ? el('span', { class: 'soft' }, 'no question') : one.question,
+    ),
     one.other_question === null
       ? null
       : el('p', { class: 'note' }, `Another question in ${after}: `, foreign(one.other_question, { class: 'written' })),
     one.responses.length === 1
-      ? el('div', { class: 'both' }, responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], [], words))
+      ? el(
+          'div',
+          { class: 'both' },
+          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], [], words),
+        )
       : el(
           'div',
           { class: 'both columns' },
@@ -132,11 +159,22 @@ function responseOf(title, text, marks, words) {
         ? el('p', { class: 'empty' }, 'The response is blank.')
         : el(
             'div',
-            { class: 'prose', dir: 'auto', tabindex: text.length > LONG ? 0 : null, role: 'group', 'aria-label': title },
+            {
+              class: 'prose',
+              dir: 'auto',
+              tabindex: text.length > LONG ? 0 : null,
+              role: 'group',
+              'aria-label': title,
+            },
             pieces(text, spans).map(({ text: piece, of }) => {
               if (!of.length) return piece;
               const kind = worstOf(of);
-              return el('span', { class: `mark ${kind}`, dir: 'auto', title: words[kind] }, piece, unseen(` [${words[kind]}] `));
+              return el(
+                'span',
+                { class: `mark ${kind}`, dir: 'auto', title: words[kind] },
+                piece,
+                unseen(` [${words[kind]}] `),
+              );
             }),
           ),
   );
@@ -148,7 +186,9 @@ function changesTable(one, metric, words) {
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
-      one.full[place] ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s response` : '',
+      one.full[place]
+        ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s response`
+        : '',
     ),
   ].filter(Boolean);
   if (!one.changed.length) {
@@ -172,7 +212,7 @@ function changesTable(one, metric, words) {
           el(
             'tr',
             { role: 'row' },
-            [ 'Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
+            ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
               el('th', { scope: 'col', role: 'columnheader' }, foreign(title)),
             ),
           ),
@@ -184,8 +224,14 @@ function changesTable(one, metric, words) {
             el(
               'tr',
               { role: 'row' },
-              el('th', { scope: 'row', role: 'rowheader', class: 'words' }, row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole'),
-              row.sides.map((/** @type {any} */ side, /** @type {number} */ place) => sideCell(side, place, one, words)),
+              el(
+                'th',
+                { scope: 'row', role: 'rowheader', class: 'words' },
+                row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole',
+              ),
+              row.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+                sideCell(side, place, one, words),
+              ),
             ),
           ),
         ),
@@ -199,7 +245,12 @@ function changesTable(one, metric, words) {
 function sideCell(side, place, one, words) {
   const label = el('span', { class: 'of', 'aria-hidden': 'true' }, foreign(first.sides[place].label));
   if (!side)
-    return el('td', { role: 'cell', class: 'soft' }, label, one.responses.length === 1 ? 'not among its units' : 'not in its response');
+    return el(
+      'td',
+      { role: 'cell', class: 'soft' },
+      label,
+      one.responses.length === 1 ? 'not among its units' : 'not in its response',
+    );
   return el(
     'td',
     { role: 'cell' },
@@ -207,7 +258,14 @@ function sideCell(side, place, one, words) {
     verdictSign(side.kind, words),
     side.why ? el('p', { class: 'reason' }, side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
     side.quotes.map((/** @type {any} */ quote) =>
-      el('p', { class: 'quote' }, '\u201c', foreign(shortened(quote.text, LONGEST_QUOTE)), '\u201d ', el('span', { class: 'note' }, foreign(quote.place))),
+      el(
+        'p',
+        { class: 'quote' },
+        '\u201c',
+        foreign(shortened(quote.text, LONGEST_QUOTE)),
+        '\u201d ',
+        el('span', { class: 'note' }, foreign(quote.place)),
+      ),
     ),
   );
 }
