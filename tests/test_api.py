@@ -367,7 +367,13 @@ def test_the_folder_holds_the_run(place: Path) -> None:
     """results.jsonl as the store has it, summary.json as ``summary()``, run.json with how it was made."""
     run = weigh(metrics=CLAIMS, out="out", cases=True, name="mine")
     out = place / "out"
-    assert sorted(path.name for path in out.iterdir()) == ["cases", "results.jsonl", "run.json", "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "cases",
+        "report.html",
+        "results.jsonl",
+        "run.json",
+        "summary.json",
+    ]
     assert (out / "results.jsonl").read_bytes().splitlines() == list(run.lines())
     assert orjson.loads((out / "summary.json").read_bytes()) == run.summary()
     details = orjson.loads((out / "run.json").read_bytes())

@@ -315,6 +315,7 @@ def report(every: Sequence[Measured], done: Sequence[Figures]) -> None:
             "floor": whole(lambda i: done[i].floor),
             "mean": whole(lambda i: mean(done[i].full)),
             "least": whole(lambda i: min(done[i].full)),
+            "product": whole(lambda i: math.prod(done[i].full)),
             "flag": whole(lambda i: float(all(done[i].said))),
             "support": whole(lambda i: mean(done[i].alone)),
             **{tool: whole(stored(key)) for tool, key in STORED["adherence"].items()},

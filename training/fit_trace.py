@@ -29,6 +29,7 @@ import orjson
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.marks import logistic
 from ragstone.judges.embedded.model import Logistic, model, probability
+from ragstone.judges.embedded.model import logistic as as_packaged
 from ragstone.judges.embedded.tracing import Contexts, Given, Said, relevant, said, supported, utilized
 
 OUT = Path(__file__).parent.parent / "src/ragstone/judges/embedded/trace.json"
@@ -227,9 +228,7 @@ def held_support(data: Path, folder: Path, jobs: int) -> None:
 
 def support_without(folder: Path, number: int) -> Logistic:
     """The support model that never saw the domains of a fold (from 1)."""
-    from ragstone.judges.embedded.model import _logistic  # noqa: PLC0415 - what reads the packaged file reads this one
-
-    return _logistic(orjson.loads((folder / f"support-{number}.json").read_bytes()))
+    return as_packaged(orjson.loads((folder / f"support-{number}.json").read_bytes()))
 
 
 def main() -> None:

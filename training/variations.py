@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, tokens_of
 from ragstone.segment import sentences
 
 AUXILIARY = re.compile(r"\b(is|was|are|were|has|have|had|can|will|would|could|should|does|did)\b(?! not\b|n't)")
+Change = Callable[[str, str, random.Random], str | None]
+
 LONGEST_CONTEXT = 8000
 LONGEST = 40
 """Words of a claim that is varied; one changed word in a long text is another task."""
@@ -79,31 +81,109 @@ def _opposite(claim: str, _context: str, rng: random.Random) -> str | None:
     return f"{claim[: place.start()]}{swaps[place[0]]}{claim[place.end() :]}"
 
 
-CHANGES = {"number": _number, "name": _name, "negation": _negation, "opposite": _opposite}
+def _swapped(claim: str, context: str, rng: random.Random) -> str | None:
+    """Two names of the claim that the context has, each in the other's place."""
+    theirs = _names(context)
+    names = [t for t in tokens_of(claim, "en") if t.stem in theirs and claim[t.start].isupper()]
+    pairs = [(a, b) for a in names for b in names if a.end + 1 < b.start and a.stem != b.stem]
+    if not pairs:
+        return None
+    one, other = rng.choice(pairs)
+    first, second = claim[one.start : one.end], claim[other.start : other.end]
+    return claim[: one.start] + second + claim[one.end : other.start] + first + claim[other.end :]
 
 
-def _denied(claim: str, context: list[str]) -> list[str] | None:
-    """The passages with a ``not`` in the sentence that shares most words with the claim; None where none fits."""
+def _word(swaps: dict[str, str], pattern: str) -> Change:
+    """A change of one word to another of the same kind."""
+    places = re.compile(pattern.format("|".join(swaps)), re.IGNORECASE)
+
+    def change(claim: str, _context: str, rng: random.Random) -> str | None:
+        found = list(places.finditer(claim))
+        if not found:
+            return None
+        start, end = rng.choice(found).span(1)
+        old = claim[start:end]
+        new = swaps[old.lower()]
+        return claim[:start] + (new.capitalize() if old[0].isupper() else new) + claim[end:]
+
+    return change
+
+
+def _both_ways(text: str) -> dict[str, str]:
+    pairs = [pair.split("/") for pair in text.split()]
+    return {a: b for one, other in pairs for a, b in ((one, other), (other, one))}
+
+
+UNITS = _both_ways(
+    "million/billion thousand/million kilometers/miles km/miles meters/feet metres/feet kg/pounds inches/centimeters "
+    "hours/days minutes/hours years/months weeks/days percent/points dollars/euros degrees/percent seconds/minutes"
+)
+DATES = _both_ways(
+    "january/march february/june april/august may/october july/november september/december monday/thursday "
+    "tuesday/friday wednesday/saturday"
+)
+OVERSTATED = {
+    "some": "all", "many": "all", "most": "all", "several": "all", "few": "all", "may": "must", "might": "must",
+    "can": "must", "could": "must", "often": "always", "usually": "always", "sometimes": "always",
+}  # fmt: skip
+CHANGES: dict[str, Change] = {
+    "number": _number,
+    "name": _name,
+    "negation": _negation,
+    "opposite": _opposite,
+    "swapped": _swapped,
+    "unit": _word(UNITS, r"\d[ -]({})\b"),
+    "date": _word(DATES, r"\b({})\b(?= \d)"),
+    "overstated": _word(OVERSTATED, r"\b({})\b(?! not)"),
+}
+
+
+ABOUT = ("denied", "refuted", "asked")
+"""Changes of the context."""
+
+
+def _nearest(claim: str, context: list[str]) -> tuple[int, int, int] | None:
+    """Passage, start and end of the sentence that shares most words with the claim; None where it has not half."""
     mine = {t.stem for t in tokens_of(claim, "en")}
-    best: tuple[int, int, int] | None = None
+    best: tuple[int, int, int, int] | None = None
     for number, text in enumerate(context):
         for span in sentences(text, "en"):
-            found = AUXILIARY.search(text, span.start, span.end)
             shared = len(mine & {t.stem for t in tokens_of(text[span.start : span.end], "en")})
-            if found and (best is None or shared > best[0]):
-                best = (shared, number, found.end())
-    if best is None or best[0] < len(mine) / 2:
+            if best is None or shared > best[0]:
+                best = (shared, number, span.start, span.end)
+    return best[1:] if best is not None and best[0] >= len(mine) / 2 else None
+
+
+def _put(kind: str, sentence: str, rng: random.Random) -> str | None:
+    """A sentence that says the contrary (``denied``, ``refuted``) or nothing (``asked``)."""
+    if kind == "denied":
+        found = AUXILIARY.search(sentence)
+        return sentence[: found.end()] + " not" + sentence[found.end() :] if found else None
+    inner = sentence.rstrip(" .!?")
+    if kind == "asked":
+        return rng.choice(("Is it true that {}?", "Do you think that {}?", "Who said that {}?")).format(inner)
+    frames = ("It is false that {}.", "It is a myth that {}.", "They denied that {}.", "{}: this claim is incorrect.")
+    return rng.choice(frames).format(inner)
+
+
+def _context(kind: str, claim: str, context: list[str], rng: random.Random) -> list[str] | None:
+    found = _nearest(claim, context)
+    if found is None:
         return None
-    _, number, at = best
-    return [t[:at] + " not" + t[at:] if i == number else t for i, t in enumerate(context)]
+    number, start, end = found
+    text = context[number]
+    new = _put(kind, text[start:end], rng)
+    if not new:
+        return None
+    return [text[:start] + new + text[end:] if i == number else t for i, t in enumerate(context)]
 
 
 def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Iterator[dict[str, Any]]:
     """Variations of supported rows; ``share`` is the chance of each change for each row.
 
-    ``number``, ``name``, ``negation`` and ``opposite`` change the claim, ``stranger`` brings a name from the row
-    before that had any; ``denied`` negates the context
-    instead; all these are unsupported. ``both`` negates claim and context, and stays supported.
+    Those in ``CHANGES`` change the claim, ``stranger`` brings a name from the row before that had any; ``denied``
+    and ``refuted`` have the context say the contrary, ``asked`` has it ask; all these are unsupported. ``both``
+    negates claim and context, and stays supported.
     """
     strangers: dict[str, str] = {}
     for row in rows:
@@ -118,11 +198,11 @@ def variations(rows: Iterable[dict[str, Any]], share: dict[str, float]) -> Itera
                 continue
             passages: list[str] | None = row["context"]
             claim: str | None = row["claim"]
-            if kind in {"denied", "both"}:
-                passages = _denied(row["claim"], row["context"])
+            if kind in {*ABOUT, "both"}:
+                passages = _context("denied" if kind == "both" else kind, row["claim"], row["context"], rng)
             if kind == "stranger":
                 claim = _name(row["claim"], context, rng, strangers)
-            elif kind != "denied":
+            elif kind not in ABOUT:
                 claim = CHANGES["negation" if kind == "both" else kind](row["claim"], context, rng)
             if kind == "both" and claim and " not" not in claim:
                 continue

@@ -448,3 +448,17 @@ def _auroc(labels: list[bool], scores: list[float]) -> float:
     wrong = [score for score, label in zip(scores, labels, strict=True) if not label]
     wins = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
     return wins / (len(right) * len(wrong))
+
+
+def test_a_reason_names_what_tells_most() -> None:
+    """Of more words than it has room for: numbers, then names, then the rarest, in the order of the claim."""
+    text = "While there are often very many other good things, Zanzibar had 4711 lighthouses and glockenspiels."
+    (verdict,) = rate(text)
+    named = verdict.reason.removeprefix("not found: ").split(" (")[0].split(", ")
+    assert len(named) == 5
+    assert [word for word in named if word in ("Zanzibar", "4711", "lighthouses", "glockenspiels")] == [
+        "Zanzibar",
+        "4711",
+        "lighthouses",
+        "glockenspiels",
+    ]

@@ -74,6 +74,12 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
     assert texts("It is important to rest.", before="Moscow is big.") == ["It is important to rest."]
 
 
+def test_a_participle_after_an_article_is_no_verb() -> None:
+    """Else the subject would be the bare article: "The was founded"."""
+    found = write(["The estimated rate in Italy is 9.8 percent.", "It was measured in March."])
+    assert [claim.text for claim in found][-1] == "The estimated rate in Italy was measured in March."
+
+
 def test_a_claim_knows_its_sentence() -> None:
     """Ids count from one; span and parent are the sentence's, and the part is the question's."""
     first, second = claims("Hello! Marie Curie was born in Warsaw and won the Nobel Prize in 1903.", part=3)

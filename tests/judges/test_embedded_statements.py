@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragstone.judges.embedded.assign import READINGS, readings
 from ragstone.judges.embedded.verbs import imperative, listed, purposeful, states
 from ragstone.judges.embedded.wording import put
-from ragstone.judges.embedded.words import language_guess
+from ragstone.segment import language_of
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_words_are_put_on_one_line() -> None:
 )
 def test_short_english_is_not_taken_for_hungarian(text: Any, language: Any) -> None:
     """A guess that stands on words which English has, too, is English; others are believed."""
-    assert language_guess(text) == language
+    assert language_of(text) == language

@@ -118,7 +118,7 @@ def subject_of(text: str, grammar: Grammar) -> str:
     words = text.split()
     for i, word in enumerate(words[:8]):
         low = plain(word)
-        if i and is_verb(low, grammar):
+        if i and is_verb(low, grammar) and plain(words[i - 1]) not in _ARTICLES:  # "the estimated rate" is no clause
             phrase = words[:i]
             return "" if unfit(phrase, grammar) else " ".join(phrase).rstrip(",")
         if low in grammar.coordinators or low in grammar.relatives or word.endswith((",", ";", ":")):
@@ -126,6 +126,7 @@ def subject_of(text: str, grammar: Grammar) -> str:
     return ""
 
 
+_ARTICLES: Final = frozenset({"the", "a", "an"})
 _VAGUE: Final = frozenset(
     "this that these those there here what when where who which how why if in on at by for from to with as also "
     "however and but so then thus therefore it he she they i we you although because while since after before "
@@ -148,7 +149,7 @@ def resolved_by(text: str, subject: str, grammar: Grammar) -> str:
     if words[0] != words[0].capitalize() or pronoun not in grammar.pronouns or not is_verb(verb, grammar):
         return text
     heads = subject.split()
-    named = all(word[:1].isupper() for word in heads) and heads[0].lower() not in {"the", "a", "an"}
+    named = all(word[:1].isupper() for word in heads) and heads[0].lower() not in _ARTICLES
     plural = pronoun == "they"
     if pronoun in {"he", "she"} and not (named and len(heads) <= 4):
         return text
@@ -245,7 +246,7 @@ def _opens(words: list[str], at: int, subject: str, grammar: Grammar, *, strict:
     if (
         subject
         and is_verb(first, grammar)
-        and plain(words[at + 1]) in grammar.prepositions | {"the", "a", "an", "his", "her"}
+        and plain(words[at + 1]) in grammar.prepositions | _ARTICLES | {"his", "her"}
     ):
         return "verb"
     if strict and not (words[at][:1].isupper() or first in grammar.pronouns):

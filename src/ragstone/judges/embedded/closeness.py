@@ -22,7 +22,6 @@ from ragstone.judges.embedded.words import (
     NEGATION,
     NUMBER,
     Token,
-    language_guess,
     question_stems,
     stem_of,
     tokens_of,
@@ -90,7 +89,7 @@ class Asked:
     """
 
     def __init__(self, question: str, texts: Sequence[str] = ()) -> None:
-        self.language = common_language((question, *texts), language_guess) or "en"
+        self.language = common_language((question, *texts)) or "en"
         weight = weigher(self.language)
         ignored = question_stems(self.language) | _empty(self.language)
         self.weights: dict[str, float] = {}

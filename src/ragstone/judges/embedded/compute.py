@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -16,7 +16,7 @@ from ragstone.judges.embedded.assign import readings
 from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.closeness import Asked
-from ragstone.judges.embedded.evidence import Finding, find
+from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.nuggets import of_answer
@@ -24,9 +24,6 @@ from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.tracing import trace
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.segment import language_of, sentences
-
-WORDS_NAMED: Final = 5
-"""The most words that a reason names."""
 
 
 def reply_to(body: bytes) -> str:

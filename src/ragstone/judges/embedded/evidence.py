@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
+from ragstone.judges.embedded.clashes import CLASHES, clashes
 from ragstone.judges.embedded.library import Library, Place
-from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.statement import Statement, masks_of, strongest, windows_of
+from ragstone.judges.embedded.model import CONTENT, DIGITS
+from ragstone.judges.embedded.statement import Masks, Statement, masks_of, strongest, windows_of
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, lexicon, negated, stem_of
 from ragstone.segment import sentences
 
@@ -21,10 +23,13 @@ CLOSE: Final = 6
 PLACES: Final = 6
 """Places of a word in a window that are looked at."""
 
+WORDS_NAMED: Final = 5
+"""The most words that a reason names."""
+
 ALIGNED: Final = 256
 """Words of a claim or a window that are compared in order."""
 
-FEATURES: Final = (
+_PLAIN: Final = (
     "best_one",            # share of the claim's word weight in the best single sentence
     "best_window",         # ... in the best window of one to three neighbouring sentences
     "best_two",            # ... in the best window and one more that adds most to it
@@ -73,12 +78,17 @@ FEATURES: Final = (
     "reversed",  # share of neighbouring content words that stand close, in the other order
     "unmatched_window",    # weight of the window's words that the claim lacks, near its matches
 )  # fmt: skip
+
+FEATURES: Final = (*_PLAIN, *CLASHES)
 """What the support model sees, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found for one statement: the features, the best windows, and the words that none of them has."""
+    """What was found for one statement: the features, the best windows, and words that no passage has, in order.
+
+    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest.
+    """
 
     features: tuple[float, ...]
     windows: tuple[Place, ...]
@@ -93,17 +103,32 @@ def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) ->
     masks, union = masks_of(statement, library)
     windows = windows_of(statement, masks, library)
     best = windows[0] if windows else None
-    one = max((statement.share(mask) for mask in strongest(statement, masks, library).values()), default=0.0)
-    features = _features(claim, statement, library, union, windows, one)
+    strong = strongest(statement, masks, library)
+    one = max((statement.share(mask) for mask in strong.values()), default=0.0)
+    features = _features(claim, statement, library, union, windows, one, strong)
     in_best = best[1] if best else 0
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
-    missing = tuple(surfaces[s] for i, s in enumerate(statement.stems) if not union >> i & 1)
+    missing = tuple(surfaces[statement.stems[i]] for i in _telling(statement, union))
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     places = () if statement.functional else tuple(place for place, mask in windows if mask)
     return Finding(features, places, missing, shared, len(statement.tokens))
+
+
+def _telling(statement: Statement, union: int) -> list[int]:
+    """The words that no passage has, by number, as many as a reason names."""
+    lost = [i for i in range(len(statement.stems)) if not union >> i & 1]
+    if len(lost) <= WORDS_NAMED:
+        return lost
+    kinds = {token.stem: token.kind for token in statement.tokens}
+
+    def told(i: int) -> tuple[bool, bool, float, int]:
+        kind = kinds[statement.stems[i]]
+        return kind == NUMBER, kind == NAME, statement.w[i], -i
+
+    return sorted(nlargest(WORDS_NAMED, lost, told))
 
 
 def _features(
@@ -113,6 +138,7 @@ def _features(
     union: int,
     windows: list[tuple[Place, int]],
     one: float,
+    strong: Masks,
 ) -> tuple[float, ...]:
     tokens = statement.tokens
     place, held = windows[0] if windows else (None, 0)
@@ -173,16 +199,22 @@ def _features(
         len(grammar & inside) / len(grammar) if grammar else 0.5,
         math.fsum(by_part) / len(by_part) if by_part else share,
         min(by_part, default=share),
-        math.log1p(len(tokens)),
-        math.log1p(len(stems)),
+        _log(len(tokens)),
+        _log(len(stems)),
         min(8.0, len(by_part) or 1),
-        math.log1p(library.words),
-        math.log1p(library.sentences),
-        math.log1p(len(window)),
+        _log(library.words),
+        _log(library.sentences),
+        _log(len(window)),
         float(bool(content) and content[-1] not in inside),
         *_cohesion(statement, window),
         _between(statement, window, library),
+        *clashes(claim, statement, library, strong, place),
     )
+
+
+def _log(count: int) -> float:
+    """Rounded, since the last bit of a logarithm may differ between machines."""
+    return round(math.log1p(count), DIGITS)
 
 
 def _functional(library: Library) -> Callable[[str], bool]:

@@ -211,17 +211,15 @@ class EmbeddedJudge:
         if question.task == "support":
             chance = _support(numbers.support, row)
             windows = row["windows"] if chance > 0 else []
-            yes = numbers.support.yes
-            return self._weighed(
-                question, unit, chance, yes, _quotes(question, windows), _found(question, chance, yes, row)
-            )
+            reason = _found(question, chance, numbers.support.yes, row)
+            return self._weighed(question, unit, chance, numbers.support, _quotes(question, windows), reason)
         weigh = numbers.passage if _passages(question) else numbers.answer
         chance = probability(row["x"], weigh.calibration)
         evidence: tuple[Quote, ...] = ()
         if unit.level == "passage" and row["windows"]:
             _, start, end = row["windows"][0]
             evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
-        return self._weighed(question, unit, chance, weigh.yes, evidence, _about(row))
+        return self._weighed(question, unit, chance, weigh, evidence, _about(row))
 
     def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         """By closeness to the question, which is no probability."""
@@ -279,13 +277,13 @@ class EmbeddedJudge:
         best = sorted((pair for pair in weighed if pair[0] > 0), key=lambda pair: -pair[0])
         windows = [window for _, found in best for window in found["windows"][:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
-        return self._weighed(question, unit, chance, model().support.yes, _quotes(question, unique), reason)
+        return self._weighed(question, unit, chance, model().support, _quotes(question, unique), reason)
 
     def _weighed(
-        self, question: Rate, unit: Unit, chance: float, yes: float, evidence: tuple[Quote, ...], reason: str
+        self, question: Rate, unit: Unit, chance: float, weigh: Logistic, evidence: tuple[Quote, ...], reason: str
     ) -> Verdict:
         scale = question.scale
-        label = label_of(scale, chance, yes)
+        label = label_of(scale, chance, weigh.yes, weigh.maybe)
         return Verdict(
             unit,
             label,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -114,10 +114,10 @@ class Library:
         return self.texts[place.passage].text[start:end]
 
 
-def common_language(texts: Sequence[str], guess: Callable[[str], str] = language_of) -> str:
+def common_language(texts: Sequence[str]) -> str:
     """The language of most of the texts by their length; empty where they are blank."""
     votes: Counter[str] = Counter()
     for text in texts:
         if text and not text.isspace():
-            votes[guess(text)] += len(text)
+            votes[language_of(text)] += len(text)
     return min(votes, key=lambda code: (-votes[code], code)) if votes else ""

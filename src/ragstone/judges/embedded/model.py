@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -27,47 +27,54 @@ FUNCTION_WEIGHT: Final = 0.5
 CONTENT: Final = 2.0
 """Words that weigh less than this carry grammar rather than content."""
 
+DIGITS: Final = 9
+"""Decimals that logarithms and exponentials are rounded to: their last bit may differ between machines."""
+
 _FILES: Final = ("model.json", "lexicon.json")
 _NUGGET_FILES: Final = ("nuggets.json",)
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """One small decision tree, flat: an inner node asks ``features[column] <= cut``; a leaf has column -1."""
+Node: TypeAlias = "float | tuple[int, float, Node, Node]"
+"""A small decision tree: a leaf's value, or ``(column, cut, low, high)``: ``low`` where ``features[column] <= cut``."""
 
-    column: tuple[int, ...]
-    cut: tuple[float, ...]
-    left: tuple[int, ...]
-    right: tuple[int, ...]
 
-    def value(self, features: Sequence[float]) -> float:
-        """The value of the leaf that these features come to."""
-        columns, cuts, left, right = self.column, self.cut, self.left, self.right
-        node, column = 0, columns[0]
-        while column >= 0:
-            node = left[node] if features[column] <= cuts[node] else right[node]
-            column = columns[node]
-        return cuts[node]
+def tree(raw: Mapping[str, Sequence[Any]]) -> Node:
+    """A tree from parallel lists, children behind their parent; a leaf has column -1 and its value as its cut."""
+    nodes: list[Node] = [0.0] * len(raw["column"])
+    for i in reversed(range(len(nodes))):
+        column, cut = raw["column"][i], raw["cut"][i]
+        nodes[i] = cut if column < 0 else (column, cut, nodes[raw["left"][i]], nodes[raw["right"][i]])
+    return nodes[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cut."""
+    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cuts.
+
+    From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
+    """
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
     weight: tuple[float, ...]
     bias: float
-    trees: tuple[Tree, ...]
+    trees: tuple[Node, ...]
     calibration: tuple[float, float]
     yes: float
+    maybe: float | None = None
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
-        value = self.bias + math.fsum(tree.value(features) for tree in self.trees)
+        leaves = []
+        for node in self.trees:
+            while isinstance(node, tuple):
+                column, cut, low, high = node
+                node = low if features[column] <= cut else high  # noqa: PLW2901 - down the tree, in a hot loop
+            leaves.append(node)
+        value = self.bias + math.fsum(leaves)
         if self.weight:
             rows = zip(self.weight, features, self.mean, self.scale, strict=True)
-            value += math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows)
+            value += math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
         return value
 
 
@@ -84,19 +91,18 @@ class Model:
     answer: Logistic
 
 
-def _logistic(raw: Mapping[str, Any]) -> Logistic:
+def logistic(raw: Mapping[str, Any]) -> Logistic:
+    """A model as the file has it."""
     slope, shift = raw["calibration"]
     return Logistic(
         mean=tuple(raw["mean"]),
         scale=tuple(raw["scale"]),
         weight=tuple(raw["weight"]),
         bias=raw["bias"],
-        trees=tuple(
-            Tree(tuple(tree["column"]), tuple(tree["cut"]), tuple(tree["left"]), tuple(tree["right"]))
-            for tree in raw["trees"]
-        ),
+        trees=tuple(map(tree, raw["trees"])),
         calibration=(slope, shift),
         yes=raw["yes"],
+        maybe=raw.get("maybe"),
     )
 
 
@@ -120,9 +126,9 @@ def model() -> Model:
         language=rarity["language"],
         documents=rarity["documents"],
         counts={stem: int(tenths) / 10 for tenths, stems in rarity["tenths"].items() for stem in stems.split()},
-        support=_logistic(raw["support"]),
-        passage=_logistic(raw["passage"]),
-        answer=_logistic(raw["answer"]),
+        support=logistic(raw["support"]),
+        passage=logistic(raw["passage"]),
+        answer=logistic(raw["answer"]),
     )
 
 
@@ -131,7 +137,7 @@ def weigher(language: str) -> Callable[[str], float]:
     """What a stem of this language weighs: its rarity where that was counted, else by kind and length."""
     numbers = model()
     if language == numbers.language:
-        counts, rarest = numbers.counts, math.log(numbers.documents + 1)
+        counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
 
         def rarity(stem: str) -> float:
             return counts.get(stem, rarest)
@@ -153,24 +159,26 @@ def probability(log_odds: float, calibration: tuple[float, float]) -> float:
     x = slope * log_odds + shift
     if math.isnan(x):
         return 0.0
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+    return round(1 / (1 + math.exp(-x)), DIGITS) if x > -700 else 0.0
 
 
-def cuts_of(scale: Scale, yes: float) -> tuple[float, ...]:
-    """The probabilities at which the second, third, ... label of a scale begins, all from one: where ``yes`` does.
+def cuts_of(scale: Scale, yes: float, maybe: float | None = None) -> tuple[float, ...]:
+    """The probabilities at which the second, third, ... label of a scale begins, all from two.
 
-    The best label begins there, and the lower ones in equal steps below. On a scale of five, ``yes`` is where 4
-    begins (a claim is accepted on both scales or on neither), and 5 halfway from there to 1.
+    Below ``maybe`` (half of ``yes`` where none was calibrated) is the worst label, from ``yes`` on the best, and what
+    lies between is parted evenly. On a scale of five, ``yes`` is where 4 begins (a claim is accepted on both scales or
+    on neither), and 5 halfway from there to 1.
     """
+    low = yes / 2 if maybe is None else maybe
     steps = len(scale.labels) - 1
     if steps == 4:
-        return (yes / 3, 2 * yes / 3, yes, (1 + yes) / 2)
-    return tuple(yes * step / steps for step in range(1, steps + 1))
+        return (low, (low + yes) / 2, yes, (1 + yes) / 2)
+    return (*(low + (yes - low) * step / (steps - 1) for step in range(steps - 1)), yes)
 
 
-def label_of(scale: Scale, chance: float, yes: float) -> str:
+def label_of(scale: Scale, chance: float, yes: float, maybe: float | None = None) -> str:
     """The label that a probability earns."""
-    return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes))]
+    return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes, maybe))]
 
 
 def assignment_cuts() -> tuple[float, float]:

@@ -12,8 +12,8 @@ from ragstone.judges.embedded.mentions import resolved, subject_of
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, purposeful, states, verbs
 from ragstone.judges.embedded.wording import Senses, put, sense_of, without_abbreviations
-from ragstone.judges.embedded.words import language_guess, nugget_lexicon
-from ragstone.segment import SAMPLE, sentences
+from ragstone.judges.embedded.words import nugget_lexicon
+from ragstone.segment import SAMPLE, language_of, sentences
 
 LONGEST: Final = 400
 """Words beyond which a sentence is not taken apart."""
@@ -27,7 +27,7 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
 
     ``most`` limits known and new ones together; 0 is no limit.
     """
-    language = language_guess(" ".join(texts)[:SAMPLE])
+    language = language_of(" ".join(texts)[:SAMPLE])
     held = Senses(language, known)
     found: list[Claim] = []
     for nugget in _nuggets(texts, before, language):

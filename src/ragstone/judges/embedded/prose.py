@@ -19,8 +19,7 @@ from ragstone.judges.embedded.standing import stands
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import listed, states, verbs
 from ragstone.judges.embedded.wording import put, without_asides
-from ragstone.judges.embedded.words import language_guess
-from ragstone.segment import SAMPLE, sentences
+from ragstone.segment import SAMPLE, language_of, sentences
 
 SHORT: Final = 16
 """The words beyond which a statement is also tried without what hangs on its end."""
@@ -52,7 +51,7 @@ _AFTER: Final = "\"'\u201d\u2019)] 0123456789[,"
 
 def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
     """The statements of a passage that may stand alone; instructions only where they are asked for."""
-    language = language_guess(passage[:SAMPLE])
+    language = language_of(passage[:SAMPLE])
     grammar = nugget_grammar(language)
     body = _HEADER.sub("", passage, count=1) if passage.startswith("Title: ") else passage
     last = subject = ""

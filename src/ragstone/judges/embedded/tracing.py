@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Analysed, Library, common_language
 from ragstone.judges.embedded.marks import numbers
-from ragstone.judges.embedded.model import CONTENT, model, weigher
+from ragstone.judges.embedded.model import CONTENT, DIGITS, model, weigher
 from ragstone.judges.embedded.nuggets import abstains
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import listed
@@ -156,7 +156,7 @@ class Contexts:
 
     def local(self, stem: str) -> float:
         """How rare a stem is among the different sentences."""
-        return max(LEAST, math.log((self._different + 1) / (self.count(stem) + 0.5)))
+        return max(LEAST, round(math.log((self._different + 1) / (self.count(stem) + 0.5)), DIGITS))
 
     def weight(self, stem: str) -> float:
         """How rare it is in the language and among the sentences."""
@@ -238,7 +238,7 @@ def relevant(contexts: Contexts) -> list[tuple[float, ...]]:
     most = max(held, default=0.0)
     second = sorted(held)[-2] if len(held) > 1 else 0.0
     summed, squares = math.fsum(contexts.close), math.fsum(x * x for x in contexts.close)
-    spread = math.log(summed * summed / squares if squares else max(1, len(contexts)))
+    spread = round(math.log(summed * summed / squares if squares else max(1, len(contexts))), DIGITS)
     rows: list[tuple[float, ...]] = []
     for i, (k, s) in enumerate(contexts.places):
         text = contexts.library.texts[k]

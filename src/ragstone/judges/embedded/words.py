@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
-from ragstone.segment import FUNCTION_WORDS, SAMPLE, language_of
+from ragstone.segment import FUNCTION_WORDS
 
 WORD: Final = 0
 NUMBER: Final = 1
@@ -76,20 +76,6 @@ def nugget_lexicon() -> dict[str, Any]:
     """The word lists and cuts that only the nugget tasks use, by kind and language."""
     raw = files("ragstone.judges.embedded").joinpath("nuggets.json").read_bytes()
     return cast("dict[str, Any]", orjson.loads(raw))
-
-
-@lru_cache(maxsize=256)
-def language_guess(text: str) -> str:
-    """The language of a text, English where the guess stands on nothing but words that English has, too.
-
-    Short English texts look like others otherwise: ``a`` and ``is`` are Hungarian as well.
-    """
-    code = language_of(text)
-    if code == "en" or code not in FUNCTION_WORDS:
-        return code
-    shared = {*FUNCTION_WORDS["en"], *nugget_lexicon()["english_too"].split()}
-    own = set(FUNCTION_WORDS[code]) - shared
-    return code if own.intersection(text[:SAMPLE].lower().split()) else "en"
 
 
 class _Word(NamedTuple):

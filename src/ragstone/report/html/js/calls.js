@@ -5,6 +5,8 @@ function callsView(record) {
   const calls = record.document.calls;
   if (!calls.length) return el('p', { class: 'empty' }, 'No call was needed for this record.');
   const cost = record.document.cost;
+  const metered = cost.input_tokens || cost.output_tokens;
+  const used = metered ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : '';
   const bodies = calls.map(() => el('div', { class: 'raw' }, el('p', { class: 'soft' }, 'Unpacking\u2026')));
   rawCalls(record.document.position)
     .then((raw) =>
@@ -23,7 +25,7 @@ function callsView(record) {
     el(
       'p',
       { class: 'note' },
-      `${plural(cost.calls, 'call')}${cost.input_tokens || cost.output_tokens ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : ''}, ${dollars(cost.dollars)}. A call that metrics share is here once.`,
+      `${plural(cost.calls, 'call')}${used}, ${dollars(cost.dollars)}. A call that metrics share is here once.`,
     ),
     el(
       'div',

@@ -4,7 +4,8 @@ const STRIP = { width: 240, bins: 34, height: 62 };
 
 /**
  * A distribution in twenty bins over the mean and its interval, on one scale.
- * @param {any} metric @param {(bin: number) => void} open what a click on a bin does; the filters do the same by keyboard
+ * @param {any} metric
+ * @param {(bin: number) => void} open what a click on a bin does; the filters do the same by keyboard
  */
 function strip(metric, open) {
   const most = Math.max(1, ...metric.bins);
@@ -43,7 +44,13 @@ function stripInWords(metric) {
   return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} from there on`;
 }
 
-/** @param {number} mean @param {[number, number] | null} interval @param {number} width @param {number} y @param {string} [kind] */
+/**
+ * @param {number} mean
+ * @param {[number, number] | null} interval
+ * @param {number} width
+ * @param {number} y
+ * @param {string} [kind]
+ */
 function whisker(mean, interval, width, y, kind = '') {
   return draw(
     'g',

@@ -8,12 +8,22 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Make an HTML element. @param {string} name @param {Attributes | null} [attributes] @param {...(Child | Child[])} children */
+/**
+ * Make an HTML element.
+ * @param {string} name
+ * @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children
+ */
 function el(name, attributes, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/** Make an SVG element. @param {string} name @param {Attributes | null} [attributes] @param {...(Child | Child[])} children */
+/**
+ * Make an SVG element.
+ * @param {string} name
+ * @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children
+ */
 function draw(name, attributes, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
@@ -36,7 +46,11 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Text of a record, in a direction of its own so that it cannot turn what stands around it. @param {any} text @param {Attributes} [attributes] */
+/**
+ * Text of a record, in a direction of its own so that it cannot turn what stands around it.
+ * @param {any} text
+ * @param {Attributes} [attributes]
+ */
 function foreign(text, attributes) {
   return el('bdi', attributes, String(text ?? ''));
 }
@@ -52,7 +66,13 @@ function refill(element, ...children) {
   return filled(element, null, children);
 }
 
-/** A drop-down list. @param {string} label @param {[string, string][]} choices value and text @param {string} chosen @param {(value: string) => void} then */
+/**
+ * A drop-down list.
+ * @param {string} label
+ * @param {[string, string][]} choices value and text
+ * @param {string} chosen
+ * @param {(value: string) => void} then
+ */
 function choice(label, choices, chosen, then) {
   const select = el(
     'select',

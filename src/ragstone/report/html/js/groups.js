@@ -21,7 +21,8 @@ function groupsBody(all, open) {
     return el(
       'p',
       { class: 'empty' },
-      'No further field puts the records into groups of two or more. A topic, a source or a system\u2019s name would be offered here.',
+      'No further field puts the records into groups of two or more. ' +
+        'A topic, a source or a system\u2019s name would be offered here.',
     );
   }
   if (!table.complete)
@@ -52,7 +53,8 @@ function groupsBody(all, open) {
     el(
       'p',
       { class: 'note' },
-      `Means with 95 % intervals; the line is the mean of all.${shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : ''}`,
+      'Means with 95 % intervals; the line is the mean of all.',
+      shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : null,
       alone ? ` ${plural(alone, 'record')} without this field or a value ${alone === 1 ? 'is' : 'are'} left out.` : '',
     ),
     groups.length > shown.length
@@ -82,7 +84,11 @@ function groupsKept(field, metric) {
   return counted.found;
 }
 
-/** The groups of a field, the lowest mean first, and how many records are in none. @param {string} field @param {string} metric */
+/**
+ * The groups of a field, the lowest mean first, and how many records are in none.
+ * @param {string} field
+ * @param {string} metric
+ */
 function groupsOf(field, metric) {
   /** @type {Map<string, number[]>} */
   const values = new Map();

@@ -31,7 +31,7 @@ function whereItHurts() {
     'section',
     { class: 'hurts', 'aria-labelledby': 'hurts' },
     el('h2', { id: 'hurts' }, 'Where it hurts'),
-    el('div', { class: 'pair' }, groupsView(), scatterView()),
+    el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
   );
 }
 

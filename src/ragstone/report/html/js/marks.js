@@ -81,7 +81,12 @@ class Case {
     });
   }
 
-  /** The sentences that a sentence of the response rests on, as quotes. @param {any} score @param {string[]} keys @returns {Quote[]} */
+  /**
+   * The sentences that a sentence of the response rests on, as quotes.
+   * @param {any} score
+   * @param {string[]} keys
+   * @returns {Quote[]}
+   */
   supports(score, keys) {
     return score.detail.contexts
       .filter((/** @type {any} */ row) => keys.includes(row.key))
@@ -132,7 +137,10 @@ function stretch(text, start, end) {
 
 /**
  * A text in pieces, at every place where something begins or ends, with what covers each piece.
- * @template T @param {string} text @param {{start: number, end: number, of: T}[]} spans in characters @returns {{text: string, of: T[]}[]}
+ * @template T
+ * @param {string} text
+ * @param {{start: number, end: number, of: T}[]} spans in characters
+ * @returns {{text: string, of: T[]}[]}
  */
 function pieces(text, spans) {
   const place = placer(text);
@@ -200,7 +208,12 @@ class Lights {
   }
 }
 
-/** Scroll a column so that an element of it is seen. @param {Element} column @param {Element} target @param {boolean} far */
+/**
+ * Scroll a column so that an element of it is seen.
+ * @param {Element} column
+ * @param {Element} target
+ * @param {boolean} far
+ */
 function bringIntoView(column, target, far) {
   const inner = target.getBoundingClientRect(),
     outer = column.getBoundingClientRect();

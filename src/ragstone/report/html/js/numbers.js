@@ -60,7 +60,8 @@ function moment(seconds) {
 
 /**
  * The mean with its 95 % interval: a bootstrap with a fixed seed below 1,000 values, the normal interval from there on.
- * @param {number[]} values one or more @returns {{mean: number, low: number, high: number, count: number, known: boolean}}
+ * @param {number[]} values one or more
+ * @returns {{mean: number, low: number, high: number, count: number, known: boolean}}
  */
 function meanInterval(values) {
   const size = values.length;

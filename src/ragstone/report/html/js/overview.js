@@ -19,7 +19,7 @@ function overviewView(toRecords) {
       cards.length
         ? el(
             'div',
-            { class: `cards of-${Math.min(3, cards.length)}` },
+            { class: `cards of-${cards.length}` },
             cards.map((/** @type {any} */ metric) => card(metric, toRecords)),
           )
         : nothingScored(),
@@ -90,7 +90,8 @@ function notice() {
     'p',
     { class: 'notice' },
     el('strong', null, why),
-    ` The figures are of the ${plural(first.records, 'record')} that have a result. The same command goes on where it ended, and pays for nothing twice.`,
+    ` The figures are of the ${plural(first.records, 'record')} that have a result. `,
+    'The same command goes on where it ended, and pays for nothing twice.',
   );
 }
 
@@ -164,7 +165,11 @@ function meaning(metric) {
   return COLUMNS[metric.name] || metric.title;
 }
 
-/** How many records have a value, what the others lack, what the mean could be. @param {any} metric @param {() => void} toRecords */
+/**
+ * How many records have a value, what the others lack, what the mean could be.
+ * @param {any} metric
+ * @param {() => void} toRecords
+ */
 function coverage(metric, toRecords) {
   const parts = [[`${count(metric.scored)} of ${count(metric.total)} scored`]];
   for (const [status, number] of Object.entries(metric.statuses)) {

@@ -70,7 +70,8 @@ function saidOf(number) {
     now.sort === 'position'
       ? 'in the order of the input'
       : `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}, ${now.down ? 'highest' : 'lowest'} first`;
-  return `${filtered(now) ? `${count(number)} of ${plural(all, 'record')}` : plural(all, 'record')}, ${order}; scores in percent${coming}.${kept}`;
+  const whole = plural(all, 'record');
+  return `${filtered(now) ? `${count(number)} of ${whole}` : whole}, ${order}; scores in percent${coming}.${kept}`;
 }
 
 function statusChoice() {

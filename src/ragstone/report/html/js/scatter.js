@@ -120,7 +120,9 @@ function scatterInWords(dots) {
       sum((dot) => dot.x < 0.5 && dot.y < 0.5),
       'record',
     )} low in both, ` +
-    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first alone, ${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second alone, ${sum((dot) => dot.x >= 0.5 && dot.y >= 0.5)} in neither`
+    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first alone, ` +
+    `${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second alone, ` +
+    `${sum((dot) => dot.x >= 0.5 && dot.y >= 0.5)} in neither`
   );
 }
 
@@ -144,7 +146,12 @@ function placeBrush(brush, x1, y1, x2, y2) {
   );
 }
 
-/** Let a box be drawn; a click without one takes it away. @param {any} drawing @param {any} brush @param {(x: number, y: number) => {x: number, y: number}} value */
+/**
+ * Let a box be drawn; a click without one takes it away.
+ * @param {any} drawing
+ * @param {any} brush
+ * @param {(x: number, y: number) => {x: number, y: number}} value
+ */
 function brushing(drawing, brush, value) {
   /** @type {{x: number, y: number} | null} */
   let from = null;

@@ -43,7 +43,11 @@ async function fetched(name) {
   return answer.json();
 }
 
-/** Where records lie in the blocks of one kind. @param {number[][] | undefined} blocks @returns {Map<number, [number, number]>} */
+/**
+ * Where records lie in the blocks of one kind.
+ * @param {number[][] | undefined} blocks
+ * @returns {Map<number, [number, number]>}
+ */
 function whereabouts(blocks) {
   const found = new Map();
   (blocks || []).forEach((positions, number) =>

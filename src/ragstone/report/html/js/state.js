@@ -104,7 +104,11 @@ function slide(changes) {
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-/** The filter that the numbers of the first screen lead to. @param {Record<string, any>} to @returns {Partial<State>} */
+/**
+ * The filter that the numbers of the first screen lead to.
+ * @param {Record<string, any>} to
+ * @returns {Partial<State>}
+ */
 function filterOf(to) {
   const { sort = now.sort, ...rest } = to;
   return { ...CLEAR, ranges: {}, down: false, record: 0, ...rest, sort };

@@ -167,7 +167,7 @@ function traceView(record, lights) {
       ? el(
           'p',
           { class: 'note' },
-          `${plural(detail.dropped.length, 'key')} that the judge named ${detail.dropped.length === 1 ? 'does' : 'do'} not exist and ${detail.dropped.length === 1 ? 'was' : 'were'} dropped.`,
+          `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named and that the record does not have.`,
         )
       : null,
     unitTable(record, [TRACE], lights, 'Sentence'),
@@ -179,7 +179,8 @@ function restingWords() {
     el(
       'span',
       { class: 'soft' },
-      'Point at a square, or go through them with the arrow keys: its sentence is shown here, with lines to what it rests on.',
+      'Point at a square, or go through them with the arrow keys: ',
+      'its sentence is shown here, with lines to what it rests on.',
     ),
   ];
 }
@@ -255,7 +256,14 @@ function standingOut(record, rows, title) {
   );
 }
 
-/** Lines from a square to those that it is tied to. @param {Element} box @param {Element} lines @param {Map<string, Element>} squares @param {string} from @param {string[]} to */
+/**
+ * Lines from a square to those that it is tied to.
+ * @param {Element} box
+ * @param {Element} lines
+ * @param {Map<string, Element>} squares
+ * @param {string} from
+ * @param {string[]} to
+ */
 function tieLines(box, lines, squares, from, to) {
   const frame = box.getBoundingClientRect();
   const middle = (/** @type {Element} */ element) => {

@@ -42,7 +42,13 @@ function rank(unit) {
   return unit.importance === 'vital' ? 0 : unit.importance === 'okay' ? 1 : 2;
 }
 
-/** @param {Case} record @param {any[]} entries @param {string[]} metrics @param {boolean} weighed @param {Lights} lights */
+/**
+ * @param {Case} record
+ * @param {any[]} entries
+ * @param {string[]} metrics
+ * @param {boolean} weighed
+ * @param {Lights} lights
+ */
 function unitRow(record, entries, metrics, weighed, lights) {
   const { unit } = entries[0];
   const row = el(
@@ -89,7 +95,12 @@ function scaled(verdict) {
   return parts.map((part) => el('span', { class: 'soft number' }, part));
 }
 
-/** The reason, then the quotes with where they were found. @param {Case} record @param {any} entry @param {boolean} several */
+/**
+ * The reason, then the quotes with where they were found.
+ * @param {Case} record
+ * @param {any} entry
+ * @param {boolean} several
+ */
 function whyOf(record, entry, several) {
   const reason = entry.verdict.failure || entry.verdict.reason;
   const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
@@ -204,6 +215,7 @@ function scoresTable(record, lights) {
 function standing(score) {
   const detail = score.detail || {};
   const facts = [];
+  const times = (score.repeats?.values || []).map((/** @type {number | null} */ value) => percent(value));
   if (score.status !== 'scored') facts.push(STATUS[score.status] || score.status);
   if (score.asked)
     facts.push(
@@ -219,9 +231,6 @@ function standing(score) {
   if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}, no call was made`);
   if (detail.band?.en) facts.push(detail.band.en);
   if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
-  if (score.repeats)
-    facts.push(
-      `asked ${score.repeats.values.length} times: ${score.repeats.values.map((/** @type {number | null} */ value) => percent(value)).join(', ')}`,
-    );
+  if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);
   return foreign(facts.join(' \u00b7 '));
 }

@@ -34,7 +34,11 @@ const STATUS = {
   set_aside: 'could not be read',
 };
 
-/** What a verdict is, whatever the scale. @param {{label: string | null, value?: number | null}} verdict @returns {Kind} */
+/**
+ * What a verdict is, whatever the scale.
+ * @param {{label: string | null, value?: number | null}} verdict
+ * @returns {Kind}
+ */
 function kindOf(verdict) {
   if (verdict.label === null) return 'unjudged';
   if (verdict.label === 'trivial' || verdict.value === null || verdict.value === undefined) return 'trivial';
@@ -67,7 +71,12 @@ function spoken(metric) {
   return column ? `${words} ${column.replaceAll('_', ' ')}` : words;
 }
 
-/** The sign of a verdict with its word, which is read aloud where it is not seen. @param {Kind} kind @param {Record<Kind, string>} words @param {boolean} [alone] */
+/**
+ * The sign of a verdict with its word, which is read aloud where it is not seen.
+ * @param {Kind} kind
+ * @param {Record<Kind, string>} words
+ * @param {boolean} [alone]
+ */
 function verdictSign(kind, words, alone = false) {
   const sign = el('span', { class: `sign ${kind}`, 'aria-hidden': 'true' }, SIGNS[kind]);
   return el('span', { class: 'verdict' }, sign, alone ? unseen(words[kind]) : ` ${words[kind]}`);

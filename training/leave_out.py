@@ -1,0 +1,58 @@
+"""How the support model does on data sets that it never saw, beside the word-overlap floor.
+
+    python training/leave_out.py [--data ../shared/data]
+
+The data sets of ``support/train.jsonl`` are left out a fifth at a time, sisters in different fifths, and weighed by
+what the others were fitted to, as ``fit_support.py`` fits. ``dev.jsonl`` is not read.
+"""
+
+from __future__ import annotations
+
+import argparse
+from multiprocessing import Pool
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from fit_support import CHANGED, grow, log_odds, read, support_features, table
+from ragstone.judges.embedded.evidence import FEATURES
+from variations import variations
+
+FIFTHS = (
+    ("begin-cmu", "ragbench-emanual", "summedits-podcast", "summedits-scitldr", "fm2"),
+    ("begin-wow", "ragbench-covidqa", "ragbench-delucionqa", "summedits-qmsumm", "scifact"),
+    ("fever", "ragbench-expertqa", "summedits-sales_call", "wice-claim-oracle"),
+    ("scu-realsumm", "ragbench-hagrid", "summedits-samsum", "cg2c_doc"),
+    ("faithdial-audit", "ragbench-hotpotqa", "summedits-sales_email"),
+)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument("--jobs", type=int, default=2)
+    given = arguments.parse_args()
+    rows = read(given.data / "support/train.jsonl")
+    every = [*rows, *variations(rows, CHANGED)]
+    with Pool(given.jobs) as pool:
+        features = np.array(pool.map(support_features, every, chunksize=200))
+    known = table(every)
+    floor = features[:, FEATURES.index("plain_everywhere")]
+    print(f"{'data set left out':24}{'rows':>7}{'support':>9}{'floor':>8}{'AUROC':>8}")
+    found = []
+    for fifth in FIFTHS:
+        learn = known.clear & ~np.isin(known.sets, fifth)
+        model = grow(features[learn], known.labels[learn], known.made[learn])
+        for name in fifth:
+            mine = (known.sets == name) & known.clear & (known.made == "")
+            y, scores = known.labels[mine], log_odds(model, features[mine])
+            below, value = roc_auc_score(y, floor[mine]), roc_auc_score(y, scores)
+            print(f"{name:24}{len(y):7}{y.mean():9.2f}{below:8.3f}{value:8.3f}", flush=True)
+            found.append((below, value))
+    means = np.array(found).mean(axis=0)
+    print(f"{'mean':40}{means[0]:8.3f}{means[1]:8.3f}")
+
+
+if __name__ == "__main__":
+    main()
