@@ -64,7 +64,7 @@ def page(browser: Chromium, held: Held) -> Chromium:
 
 def shown_row(page: Chromium, name: str) -> str:
     """The text of a metric's row."""
-    (found,) = [text for text in page.all(".differences tbody tr") if text.startswith(name)]
+    (found,) = [text for text in page.all(".differences tbody tr") if text.startswith(f"{name}run 1")]
     return str(found).replace("\u00a0", " ").replace("\u2212", "-")
 
 

@@ -44,10 +44,10 @@ function pairedInWords() {
       first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : '',
     )
     .filter(Boolean);
-  const texts =
-    first.same_responses === first.shared
-      ? 'the responses are the same'
-      : `${plural(first.shared - first.same_responses, 'response')} differ${first.shared - first.same_responses === 1 ? 's' : ''}`;
+  const differ = first.shared - first.same_responses;
+  const texts = differ
+    ? `${plural(differ, 'response')} ${differ === 1 ? 'differs' : 'differ'}`
+    : 'the responses are the same';
   return [`${plural(first.shared, 'record')} by id`, ...alone, texts].join(' \u00b7 ');
 }
 

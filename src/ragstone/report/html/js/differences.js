@@ -50,7 +50,11 @@ function dotPair(one) {
   );
 }
 
-/** The difference with its interval; a band where it would have had to leave to be shown. @param {any} one @param {number} reach */
+/**
+ * The difference with its interval; a band where it would have had to leave to be shown.
+ * @param {any} one
+ * @param {number} reach
+ */
 function differencePlot(one, reach) {
   const at = (/** @type {number} */ value) => PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
   const { difference, low, high } = one.paired;
@@ -103,7 +107,12 @@ function rowName(one, block) {
   return block ? one.metric.slice(one.metric.indexOf('.') + 1).replaceAll('_', ' ') : named(one.metric);
 }
 
-/** A cell; roles are written out, because rows are no longer rows for the eye on narrow screens. @param {string} kind @param {any} label @param {...any} children */
+/**
+ * A cell; roles are written out, because rows are no longer rows for the eye on narrow screens.
+ * @param {string} kind
+ * @param {any} label
+ * @param {...any} children
+ */
 function cell(kind, label, ...children) {
   return el(
     'td',
@@ -237,7 +246,7 @@ function groupsTable() {
     el(
       'p',
       { class: 'note' },
-      'Means of the records that have a value in both runs. Only the whole was tested: what stands here is where to look, and no finding.',
+      'Means of the records with a value in both runs. Only the whole was tested: this is where to look, no finding.',
     ),
     el(
       'div',

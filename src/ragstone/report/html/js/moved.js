@@ -146,7 +146,13 @@ function movedRecord(one, metric) {
   );
 }
 
-/** A response with its verdicts underlined. @param {string} title @param {string | null} text @param {any[]} marks @param {Record<Kind, string>} words */
+/**
+ * A response with its verdicts underlined.
+ * @param {string} title
+ * @param {string | null} text
+ * @param {any[]} marks
+ * @param {Record<Kind, string>} words
+ */
 function responseOf(title, text, marks, words) {
   const spans = marks.map(({ start, end, kind }) => ({ start, end, of: kind }));
   return el(
@@ -180,7 +186,12 @@ function responseOf(title, text, marks, words) {
   );
 }
 
-/** The verdicts that changed, with why and by which words. @param {any} one @param {string} metric @param {Record<Kind, string>} words */
+/**
+ * The verdicts that changed, with why and by which words.
+ * @param {any} one
+ * @param {string} metric
+ * @param {Record<Kind, string>} words
+ */
 function changesTable(one, metric, words) {
   const rest = [
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
