@@ -121,7 +121,7 @@ def test_a_comparison_is_also_a_page(runs: Path) -> None:
     assert by_folder.code == 0
     assert "Page        f.html" in by_folder.out
     refused = in_store(runs, "compare", "main", "new", "-o", str(runs / "s.db"))
-    assert (refused.code, "would be written over" in refused.flat) == (2, True)
+    assert (refused.code, "would be written over" in refused.err) == (2, True)
 
 
 def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
