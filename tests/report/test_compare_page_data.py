@@ -165,10 +165,11 @@ def test_a_result_of_another_make_is_named(tmp_path: Path) -> None:
 def test_what_is_read_is_never_written_over(tmp_path: Path) -> None:
     """Neither a file of results nor a store."""
     runs = folder(tmp_path / "a", [judged("r1", "A.", {"A.": 1.0}, 1.0)]), str(tmp_path / "a")
-    before = (tmp_path / "a" / "results.jsonl").read_bytes()
-    with pytest.raises(ConfigError, match="would be written over"):
-        compare(*runs, out=tmp_path / "a" / "results.jsonl")
-    assert (tmp_path / "a" / "results.jsonl").read_bytes() == before
+    for name in ("results.jsonl", "run.json"):
+        before = (tmp_path / "a" / name).read_bytes()
+        with pytest.raises(ConfigError, match="would be written over"):
+            compare(*runs, out=tmp_path / "a" / name)
+        assert (tmp_path / "a" / name).read_bytes() == before
     with pytest.raises(ConfigError, match="cannot be written"):
         compare(*runs, out=tmp_path / "nowhere" / "c.html")
 

@@ -13,7 +13,7 @@ from ragstone.report.compare import MOVED, Comparison
 from ragstone.report.compare import compare as compare_runs
 from ragstone.report.gate import Gate, Kind, decide, thresholds
 from ragstone.report.run import Run
-from ragstone.report.saved import SavedRun, Weighed, saved
+from ragstone.report.saved import ABOUT, SavedRun, Weighed, saved
 from ragstone.report.target import refuse_inputs, whole
 from ragstone.settings import read
 from ragstone.types import NOTHING
@@ -44,12 +44,17 @@ def compare(
         return found
 
 
+def _sources(run: Weighed) -> list[Path]:
+    """The files that a run is read from."""
+    if isinstance(run, Run):
+        return [run.store.path]
+    return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
+
+
 def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
     from ragstone.report.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
 
-    refuse_inputs(
-        path, [run.store.path if isinstance(run, Run) else getattr(run, "path", None) for run in (first, second)]
-    )
+    refuse_inputs(path, [source for run in (first, second) for source in _sources(run)])
     parts = comparison_page(found, first, second)
     with whole(path) as file:
         file.writelines(parts)
