@@ -94,7 +94,7 @@ def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: He
         assert f"{one.paired.wins} better{one.paired.ties} same{one.paired.losses} worse" in text
         assert one.adjusted is None or ("<0.001" if one.adjusted < 0.001 else f"{one.adjusted:.3f}") in text
         if one.paired.low is not None and one.paired.high is not None:
-            assert f"95 % {100 * one.paired.low:.1f} to {100 * one.paired.high:.1f}" in text
+            assert f"95 % {100 * one.paired.low:+.1f} to {100 * one.paired.high:+.1f}" in text
     assert len(page.all(".differences tbody tr:not(.block)")) == len(held.found.metrics)
 
 

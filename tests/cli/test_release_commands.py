@@ -253,7 +253,7 @@ def test_a_drop_that_could_be_chance_passes_and_is_said() -> None:
 def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     gate = drop_of([0.5] * 8, [0.3] * 8)
     assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
-    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "passed"
+    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "error"
 
 
 def drop_of(before: list[float], after: list[float]) -> Gate:
@@ -452,3 +452,66 @@ def test_hostile_results_are_text_on_both_screens(runs: Path) -> None:
     refused = ragstone("check", "b", "--max-drop", "m=0", "--baseline", "a", "--store", "none.db")
     assert refused.code == 2
     assert not re.search("[\x1b\x9b\u202e]", refused.err)
+
+
+def test_what_is_read_is_not_written_over(runs: Path) -> None:
+    """No store, no results, no settings; and not one file for two things."""
+    before = {path: path.read_bytes() for path in (runs / "s.db", runs / "new" / "results.jsonl")}
+    store, results = (str(path) for path in before)
+    for run, *more in (
+        ("new", "--junit", store),
+        (f"{runs / 'new'}/", "--junit", results),
+        ("new", "--junit", "same", "--markdown", "same"),
+    ):
+        came = ragstone("check", run, "--store", store, "--min", "grounding=0.1", *more)
+        assert (came.code, came.out) == (2, ""), more
+        assert "would be written over" in came.err or "written twice" in came.err
+    assert {path: path.read_bytes() for path in before} == before
+    assert not Path("same").exists()
+
+
+def test_a_mean_and_its_limit_are_told_apart(runs: Path) -> None:
+    (decision,) = check("new", store=runs / "s.db", min={"grounding": 0.0}).decisions
+    assert decision.value is not None
+    limit = decision.value + 0.00002
+    out = ragstone("check", "new", "--store", str(runs / "s.db"), "--min", f"grounding={limit}").out
+    told = re.search(r"mean ([0-9.]+) % .* at least ([0-9.]+) % wanted", " ".join(out.split()))
+    assert told is not None
+    assert float(told[1]) < float(told[2])
+
+
+def test_a_record_that_was_set_aside_counts_as_not_scored(tmp_path: Path) -> None:
+    rows = [row(n) for n in range(4)] + [{"id": "bad", "question": 3, "response": ["no"]}]
+    with evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip").store:
+        pass
+    out = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99").out
+    assert "4 of 5 records scored, 80 % (1 set aside)" in " ".join(out.split())
+    assert "bad" in out
+
+
+def test_a_drop_that_could_not_be_shown_is_an_error(tmp_path: Path) -> None:
+    """Too few records with a value in both: neither passed nor failed."""
+    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(5)]
+    for name, judge in (("main", answers), ("new", harsh)):
+        judged = ScriptedJudge(judge, version="1")
+        with evaluate(rows, ["grounding"], judged, store=tmp_path / "s.db", name=name).store:
+            pass
+    found = check("new", store=tmp_path / "s.db", max_drop={"grounding": 0.0}, baseline="main")
+    assert found.outcome == "error"
+    assert "fewer than 6" in found.decisions[0].found
+
+
+def test_what_has_no_value_is_told_beside_a_mean(runs: Path) -> None:
+    rows = [row(n) for n in range(4)] + [{"id": "bad", "question": 3, "response": ["no"]}]
+    with evaluate(rows, ["grounding"], store=runs / "some.db", on_error="skip").store:
+        pass
+    (decision,) = check("last", store=runs / "some.db", min={"grounding": 0.0}).decisions
+    assert decision.notes == ("1 of 5 records without a value (1 set aside)",)
+
+
+def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> None:
+    lines = (runs / "new" / "results.jsonl").read_bytes().splitlines(keepends=True)
+    twice = tmp_path / "results.jsonl"
+    twice.write_bytes(b"".join([*lines, lines[0]]))
+    with pytest.raises(InputError, match="has two results"):
+        check(twice, min={"grounding": 0.1})

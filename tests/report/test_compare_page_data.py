@@ -23,7 +23,7 @@ LABELS = {0.0: "no_support", 0.5: "partial_support", 1.0: "support", None: None}
 def judged(record: str, response: str, units: dict[str, float | None], value: float, **more: Any) -> dict[str, Any]:
     """A result whose grounding stands on claims with these values, in this order."""
     named = [(f"{record}/claim/{number}", text, told) for number, (text, told) in enumerate(units.items(), 1)]
-    verdicts = [
+    verdicts: list[dict[str, Any]] = [
         {"unit": unit, "label": LABELS[told], "value": told, "raw": None, "probability": None, "judge": "one",
          "reason": f"because of {text}", "evidence": [], **({"failure": "no reply"} if told is None else {})}
         for unit, text, told in named

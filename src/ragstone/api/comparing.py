@@ -47,7 +47,7 @@ def compare(
 def _sources(run: Weighed) -> list[Path]:
     """The files that a run is read from."""
     if isinstance(run, Run):
-        return [run.store.path]
+        return [Path(run.store.path)]
     return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
 
 

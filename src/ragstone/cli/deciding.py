@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -14,12 +15,16 @@ from ragstone.cli.ending import FAILED, UNJUDGED
 from ragstone.cli.output import html_file, show, show_json
 from ragstone.errors import ConfigError
 from ragstone.report import ci
-from ragstone.report.files import COMPARISON
+from ragstone.report.files import COMPARISON, REPORT
 from ragstone.report.gate import Gate
-from ragstone.report.target import whole
+from ragstone.report.saved import ABOUT, RESULTS
+from ragstone.report.target import refuse_inputs, whole
 from ragstone.report.terminal.gate import gate_page
 from ragstone.report.terminal.outcome import Place
 from ragstone.report.terminal.side_by_side import side_by_side
+
+WRITTEN: Final = (RESULTS, ABOUT, REPORT, "summary.json")
+"""The files of a run's folder."""
 
 
 def compare(
@@ -60,6 +65,7 @@ def check(
 ) -> None:
     """Show what was found and write it to the files; leave with 1 for a failure, and else with 3 for an error."""
     found = {kind: _limits(kind, written or ()) for kind, written in limits.items()}
+    _refuse_inputs([path for path in files.values() if path is not None], [which, baseline], config)
     with weighed(which, store) as run:
         gate = api.check(run, **found, baseline=baseline, store=store, config=config)
         _write(gate, files)
@@ -70,6 +76,18 @@ def check(
             show(lambda look: gate_page(gate, run, look, options))
     if not gate.passed:
         raise typer.Exit(FAILED if gate.outcome == "failed" else UNJUDGED)
+
+
+def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
+    """ConfigError where what is read, or what has just been written, would be written over."""
+    folders = [Path(name) for name in runs if name]
+    inputs = [config, *folders, *(folder / name for folder in folders for name in WRITTEN)]
+    for number, path in enumerate(paths):
+        if str(path) == "-":
+            raise ConfigError("--junit and --markdown are written to files; name them")
+        refuse_inputs(path, inputs)
+        if path in paths[:number]:
+            raise ConfigError(f"{path}: is to be written twice; give --junit and --markdown files of their own")
 
 
 def _write(gate: Gate, files: Mapping[str, Path | None]) -> None:

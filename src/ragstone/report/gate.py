@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import ConfigError, InputError
-from ragstone.paired import LEVEL, Paired
+from ragstone.paired import LEVEL, Paired, least_moved
 from ragstone.report.compare import VERSION, Comparison, compare
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import One, Scores, scores_of
@@ -118,7 +118,7 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
         for metric, limit in limits.items():
             if not (math.isfinite(limit) and 0 <= limit <= 1):
                 raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80 % is 0.8)")
-            found.append(Threshold(kind, metric, float(limit)))
+            found.append(Threshold(kind, metric, abs(float(limit))))  # -0 is 0
     return tuple(found)
 
 
@@ -161,14 +161,20 @@ def _decision(
             return Decision(threshold, "error", None, None, None, 0, said)
     scores = {record: one for record, all_ in records.items() if (one := all_.by_metric.get(threshold.metric))}
     if not any(one.value is not None for one in scores.values()):
-        return Decision(threshold, "error", None, None, None, 0, f"nothing was scored{_why(scores)}")
+        return Decision(threshold, "error", None, None, None, 0, f"nothing was scored{_why(scores, len(records))}")
+    if threshold.kind == "min_coverage":
+        return _coverage(run, records, scores, threshold)
     if threshold.kind == "max_drop":
         assert found is not None
         assert baseline is not None
-        return _drop(run, baseline, threshold, found)
-    if threshold.kind == "min_coverage":
-        return _coverage(run, len(records), scores, threshold)
-    return _mean(run, scores, threshold)
+        decision = _drop(run, baseline, threshold, found)
+    else:
+        decision = _mean(run, scores, threshold)
+    without = len(records) - sum(one.value is not None for one in scores.values())
+    if without:
+        note = f"{without:,} of {_records(len(records))} without a value{_why(scores, len(records))}"
+        return replace(decision, notes=(*decision.notes, note))
+    return decision
 
 
 # ---- each kind
@@ -180,6 +186,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
     held = interval.mean >= threshold.limit - HAIR
     low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
     lowest = sorted(values.items(), key=lambda item: item[1])[:WORST]
+    found, wanted = _apart(interval.mean, threshold.limit)
     notes = []
     if held and low is not None and low < threshold.limit:
         notes.append(f"the interval reaches below {_percent(threshold.limit)}")
@@ -194,17 +201,19 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
         low,
         high,
         len(values),
-        f"mean {_percent(interval.mean, threshold.limit)}{_between(low, high)} of {_records(len(values))}",
-        f"at least {_percent(threshold.limit)}",
+        f"mean {found}{_between(low, high)} of {_records(len(values))}",
+        f"at least {wanted}",
         tuple(notes),
         () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest),
     )
 
 
-def _coverage(run: Weighed, total: int, scores: Mapping[str, One], threshold: Threshold) -> Decision:
+def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One], threshold: Threshold) -> Decision:
+    total = len(records)
     scored = sum(one.value is not None for one in scores.values())
     held = scored / total >= threshold.limit - HAIR
-    without = [record for record, one in scores.items() if one.value is None][:WORST]
+    without = [record for record in records if record not in scores or scores[record].value is None][:WORST]
+    found, wanted = _apart(scored / total, threshold.limit)
     return Decision(
         threshold,
         "passed" if held else "failed",
@@ -212,8 +221,8 @@ def _coverage(run: Weighed, total: int, scores: Mapping[str, One], threshold: Th
         None,
         None,
         total,
-        f"{scored:,} of {_records(total)} scored, {_percent(scored / total, threshold.limit)}{_why(scores)}",
-        f"at least {_percent(threshold.limit)}",
+        f"{scored:,} of {_records(total)} scored, {found}{_why(scores, total)}",
+        f"at least {wanted}",
         (),
         () if held else tuple(_worst(run, threshold.metric, record, None) for record in without),
     )
@@ -226,6 +235,10 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
     if pairs is None:
         said = f"no record has a value in both {_called(run)} and the baseline"
         return Decision(threshold, "error", None, None, None, 0, said)
+    groups, least = pairs.clusters or pairs.pairs, least_moved()
+    if groups < least:
+        said = f"{_records(pairs.pairs)} with a value in both; fewer than {least} can show no drop, however large"
+        return Decision(threshold, "error", pairs.difference, None, None, pairs.pairs, said)
     failed = _shown_below(pairs, -threshold.limit)
     drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
     if not pairs.difference:
@@ -304,18 +317,22 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-def _why(scores: Mapping[str, One]) -> str:
+def _why(scores: Mapping[str, One], total: int) -> str:
+    """Why some of so many records have no value; those without the metric were set aside as they were read."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
-    told = ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
+    counts["set aside"] += total - len(scores)
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
     return f" ({told})" if told else ""
 
 
-def _percent(value: float, limit: float | None = None) -> str:
-    """With one decimal, or as many more as tell the value from the ``limit`` that it is held against."""
-    texts = [f"{100 * value:.{digits}f}" for digits in range(1, 6)]
-    others = [f"{100 * limit:.{digits}f}" if limit is not None and limit != value else "" for digits in range(1, 6)]
-    text = next((text for text, other in zip(texts, others, strict=True) if text != other), texts[-1])
-    return f"{text.removesuffix('.0')} %"
+def _percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f}".removesuffix(".0") + " %"
+
+
+def _apart(value: float, limit: float) -> tuple[str, str]:
+    """A value and the limit that it is held against, both with as many decimals as tell them apart."""
+    texts = [(_percent(value, digits), _percent(limit, digits)) for digits in range(1, 6)]
+    return next((both for both in texts if both[0] != both[1]), texts[0])
 
 
 def _points(value: float) -> str:

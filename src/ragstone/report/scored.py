@@ -54,6 +54,8 @@ def scores_of(run: Weighed, by: str | None = None) -> dict[str, Scores]:
     grouped = _grouping(by) if by is not None else None
     found: dict[str, Scores] = {}
     for result in run.results():
+        if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
+            raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
             found[result["id"]] = Scores(
                 result["position"],

@@ -6,10 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from ragstone.errors import ConfigError
 from ragstone.report.files import PARTIAL
+
+_DATABASE: Final = b"SQLite format 3\0"
 
 
 @contextlib.contextmanager
@@ -20,6 +22,7 @@ def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
     was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
     written to directly. ConfigError when it cannot be written.
     """
+    _spare_store(path)
     direct = path.exists() and not path.is_file()
     partial = path if direct else path.with_name(path.name + PARTIAL)
     try:
@@ -39,7 +42,7 @@ def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
 
 def unwritable(path: Path | str, error: OSError) -> ConfigError:
     """What is said of a file that cannot be written."""
-    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file with -o")
+    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file")
 
 
 def is_folder(name: str) -> bool:
@@ -51,7 +54,16 @@ def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
     """ConfigError where a file that is read would be written over."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
-            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file with -o")
+            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file")
+
+
+def _spare_store(path: Path) -> None:
+    """ConfigError where the file is a store: no output is worth what it holds."""
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as there:
+                if there.read(len(_DATABASE)) == _DATABASE:
+                    raise ConfigError(f"{path}: is a store, and would be written over; choose another file")
 
 
 def _same(one: Path, other: Path) -> bool:

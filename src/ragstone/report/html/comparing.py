@@ -20,6 +20,7 @@ from ragstone.report.html.document import Block, page, to_json
 from ragstone.report.run import Run, unit_text
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import scores_of
+from ragstone.report.terminal.methods import signed
 from ragstone.report.terminal.outcome import judges_of
 from ragstone.report.terminal.screen import Look, kind_of
 from ragstone.report.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
@@ -99,11 +100,17 @@ def _side(side: Side, run: Weighed) -> dict[str, Any]:
 
 
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
-    """As in the JSON of the comparison, without what the page says elsewhere."""
-    plain: list[dict[str, Any]] = found.as_json()["metrics"]
-    return [
-        {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")} for one in plain
-    ]
+    """As in the JSON of the comparison, without what the page says elsewhere; differences also as they are written.
+
+    They are written here, so that a half is rounded as in the sentences beside it.
+    """
+    told = []
+    for one in found.as_json()["metrics"]:
+        kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
+        ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
+        written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
+        told.append({**kept, "points": written})
+    return told
 
 
 # ---- groups

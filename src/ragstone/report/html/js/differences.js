@@ -137,7 +137,7 @@ function differenceRow(one, block, reach) {
   if (!one.paired)
     return el('tr', { role: 'row', class: 'nothing' }, head, el('td', { role: 'cell', colspan: 8 }, words));
   const whole = one.paired.pairs === first.shared || one.unit === 'nugget';
-  const { low, high, difference } = one.paired;
+  const [difference, from, to] = one.points;
   return el(
     'tr',
     { role: 'row', class: one.finding },
@@ -148,7 +148,7 @@ function differenceRow(one, block, reach) {
     cell(
       'number points',
       'points',
-      one.finding === 'higher' || one.finding === 'lower' ? el('b', null, inPoints(difference)) : inPoints(difference),
+      one.finding === 'higher' || one.finding === 'lower' ? el('b', null, difference) : difference,
     ),
     cell(
       'apart',
@@ -158,9 +158,7 @@ function differenceRow(one, block, reach) {
         'span',
         { class: 'told' },
         words,
-        low === null
-          ? null
-          : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${inPoints(low)}${NBSP}to${NBSP}${inPoints(high)}`),
+        !from ? null : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${from}${NBSP}to${NBSP}${to}`),
       ),
     ),
     cell('went', '', threeWays(one)),
