@@ -198,7 +198,7 @@ function changesTable(one, metric, words) {
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s response`
+        ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s ${sourceOf(words)}`
         : '',
     ),
   ].filter(Boolean);
@@ -260,7 +260,7 @@ function sideCell(side, place, one, words) {
       'td',
       { role: 'cell', class: 'soft' },
       label,
-      one.responses.length === 1 ? 'not among its units' : 'not in its response',
+      one.responses.length === 1 && words !== HELD ? 'not among its units' : `not in its ${sourceOf(words)}`,
     );
   return el(
     'td',
@@ -279,6 +279,11 @@ function sideCell(side, place, one, words) {
       ),
     ),
   );
+}
+
+/** Where units were taken from. @param {Record<Kind, string>} words */
+function sourceOf(words) {
+  return words === HELD ? 'bank' : 'response';
 }
 
 /** Where the rest of a record stands. @param {any} one */
