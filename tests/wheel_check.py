@@ -30,7 +30,9 @@ NEEDED = (
     "judges/embedded/band.json",
     "report/html/page.html",
     "report/html/page.css",
+    "report/html/compare.css",
     "report/html/js/main.js",
+    "report/html/js/compare.js",
 )
 
 

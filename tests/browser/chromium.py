@@ -118,7 +118,7 @@ class Chromium:
     # ---- the page
 
     def open(self, address: str) -> None:
-        """Go to the address of a report and wait until all of its records are read, or the one that is asked for."""
+        """Go to the address of a page and wait until all of its records are read, or those that are asked for."""
         self.evaluate("window.left = true")
         self.send("Page.navigate", url="about:blank")  # a changed fragment alone would not load anything
         self.until("!window.left")
@@ -126,6 +126,7 @@ class Chromium:
         self.send("Page.navigate", url=address)
         self.until(
             "document.readyState === 'complete' && (document.querySelector('.case-head')"
+            " || (document.querySelector('.compare') && !document.querySelector('.moved-box:empty'))"
             " || !(document.querySelector('.shown')?.textContent ?? 'reading').includes('reading'))"
         )
 

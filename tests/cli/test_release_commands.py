@@ -106,6 +106,24 @@ def test_runs_are_named_by_number_by_name_or_by_folder(runs: Path) -> None:
         compare("./main", 2, store=runs / "s.db")
 
 
+def test_a_comparison_is_also_a_page(runs: Path) -> None:
+    """In the file or the folder that is named, which the screen says; the JSON stays as it is."""
+    came = in_store(runs, "compare", "main", "new", "-o", "pages/")
+    assert came.code == 0
+    assert "Page        pages/compare.html" in came.out
+    page = Path("pages/compare.html").read_bytes()
+    assert page.endswith(b"</html>\n")
+    assert b"<title>main and new</title>" in page
+    told = in_store(runs, "compare", "main", "new", "--json", "-o", "c.html")
+    assert told.json == in_store(runs, "compare", "main", "new", "--json").json
+    assert Path("c.html").read_bytes() == page
+    by_folder = ragstone("compare", str(runs / "main"), str(runs / "new"), "-o", "f.html")
+    assert by_folder.code == 0
+    assert "Page        f.html" in by_folder.out
+    refused = in_store(runs, "compare", "main", "new", "-o", str(runs / "s.db"))
+    assert (refused.code, "would be written over" in refused.err) == (2, True)
+
+
 def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     """Fewer tests raise p less; records that belong together are one."""
     alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
@@ -140,6 +158,8 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         (("compare", "main", "new", "-m", "grunding"), "metric 'grunding' is not in both runs"),
         (("compare", "main", "new", "--by", "topics"), "--by topics: expected topic"),
         (("compare", "main", "."), ". no results.jsonl in it"),
+        (("compare", "main", "new", "-o", "-"), "a page is written to a file; name it, as in: -o compare.html"),
+        (("compare", "main", "new", "-o", "no/where.html"), "no/where.html: cannot be written"),
         (("check", "new"), "nothing to check"),
         (("check", "new", "--min", "grounding"), "expected METRIC=NUMBER"),
         (("check", "new", "--min", "grounding=high"), "expected METRIC=NUMBER"),

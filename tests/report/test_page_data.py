@@ -228,8 +228,8 @@ def test_data_cannot_end_their_element(value: Any) -> None:
 
 def test_a_page_allows_its_own_script_and_nothing_else(run: Run) -> None:
     """The policy names the hashes of the one script and the one style, and no source."""
-    for live in (False, True):
-        text = b"".join(page("run", "</title><script>", {}, (), live=live)).decode()
+    for kind, live in (("run", False), ("run", True), ("compare", False)):
+        text = b"".join(page(kind, "</title><script>", {}, (), live=live)).decode()
         policy = html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0])
         scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
         (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
@@ -253,12 +253,13 @@ def test_every_script_is_part_of_a_page() -> None:
     assert [name for name, text in files.items() if len(text.splitlines()) > 600] == []
 
 
-def test_the_script_is_valid(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", list(SCRIPTS))
+def test_the_script_is_valid(tmp_path: Path, kind: str) -> None:
     """As Node reads it, where there is one; the parts are put together as in a page."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    text = b"".join(page("run", "x", {}, ())).decode()
+    text = b"".join(page(kind, "x", {}, ())).decode()
     path = tmp_path / "page.js"
     path.write_text(re.findall(r"<script>(.*?)</script>", text, re.DOTALL)[0], encoding="utf-8")
     done = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False)

@@ -13,7 +13,8 @@ from ragstone.report.compare import MOVED, Comparison
 from ragstone.report.compare import compare as compare_runs
 from ragstone.report.gate import Gate, Kind, decide, thresholds
 from ragstone.report.run import Run
-from ragstone.report.saved import SavedRun, Weighed, saved
+from ragstone.report.saved import ABOUT, SavedRun, Weighed, saved
+from ragstone.report.target import refuse_inputs, whole
 from ragstone.settings import read
 from ragstone.types import NOTHING
 
@@ -25,17 +26,38 @@ def compare(
     by: str | None = None,
     metrics: Sequence[str] | str | None = None,
     moved: int = MOVED,
+    out: Path | str | None = None,
     store: Path | str | None = None,
 ) -> Comparison:
     """Hold the second run against the first: by number, by name, ``last``, or the folder that it was written to.
 
     ``by`` is a field by which records belong together, as ``meta.topic``; ``metrics`` are those to compare, all that
-    both have unless named; ``moved`` how many records are listed of each that moved most. InputError where nothing can
-    be paired.
+    both have unless named; ``moved`` how many records are listed of each that moved most. With ``out`` it is also
+    written as an HTML file that needs nothing else. InputError where nothing can be paired, ConfigError where the file
+    cannot be written.
     """
     wanted = [metrics] if isinstance(metrics, str) else metrics
     with weighed(first, store) as one, weighed(second, store) as other:
-        return compare_runs(one, other, by=by, metrics=wanted, moved=moved)
+        found = compare_runs(one, other, by=by, metrics=wanted, moved=moved)
+        if out is not None:
+            _write_page(found, one, other, Path(out))
+        return found
+
+
+def _sources(run: Weighed) -> list[Path]:
+    """The files that a run is read from."""
+    if isinstance(run, Run):
+        return [Path(run.store.path)]
+    return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
+
+
+def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
+    from ragstone.report.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
+
+    refuse_inputs(path, [source for run in (first, second) for source in _sources(run)])
+    parts = comparison_page(found, first, second)
+    with whole(path) as file:
+        file.writelines(parts)
 
 
 def check(

@@ -12,10 +12,10 @@ import typer
 from ragstone import api
 from ragstone.api.comparing import weighed
 from ragstone.cli.ending import FAILED, UNJUDGED
-from ragstone.cli.output import show, show_json
+from ragstone.cli.output import html_file, show, show_json
 from ragstone.errors import ConfigError
 from ragstone.report import ci
-from ragstone.report.files import REPORT
+from ragstone.report.files import COMPARISON, REPORT
 from ragstone.report.gate import Gate
 from ragstone.report.saved import ABOUT, RESULTS
 from ragstone.report.target import refuse_inputs, whole
@@ -34,17 +34,20 @@ def compare(
     metrics: Sequence[str] | None,
     by: str | None,
     moved: int,
+    out: str | None,
     store: Path | None,
     as_json: bool,
 ) -> None:
-    """Show two runs side by side; leave with 3 where no metric has a value in both."""
+    """Show two runs side by side, and write the page if one is named; leave with 3 where no metric has both values."""
     names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
+    target = html_file(out, COMPARISON)
     with weighed(first, store) as one, weighed(second, store) as other:
-        found = api.compare(one, other, by=by, metrics=names, moved=moved)
+        found = api.compare(one, other, by=by, metrics=names, moved=moved, out=target)
         if as_json:
             show_json(found.as_json())
         else:
-            place = Place(options=("--store", str(store)) if store else ())
+            options = ("--store", str(store)) if store else ()
+            place = Place(options=options, comparison="" if target is None else str(target))
             show(lambda look: side_by_side(found, one, other, look, place))
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)

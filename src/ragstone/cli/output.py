@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.report.files import PARTIAL
-from ragstone.report.target import refuse_inputs, whole
+from ragstone.report.target import is_folder, refuse_inputs, unwritable, whole
 from ragstone.report.terminal.screen import Look, screen
 
 
@@ -36,6 +36,22 @@ def binary_output() -> IO[bytes]:
     """Standard output for bytes."""
     sys.stdout.flush()
     return sys.stdout.buffer
+
+
+def html_file(out: str | None, name: str) -> Path | None:
+    """Where a page goes that is named with -o: that file, or the file ``name`` in that folder; None where none is."""
+    if out is None:
+        return None
+    if out == "-":
+        raise ConfigError(f"a page is written to a file; name it, as in: -o {name}")
+    if not is_folder(out):
+        return Path(out)
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return folder / name
 
 
 @dataclass(slots=True)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ragstone import api
 from ragstone.cli.ending import say, undisturbed
-from ragstone.cli.output import show, show_json
-from ragstone.errors import ConfigError
+from ragstone.cli.output import html_file, show, show_json
 from ragstone.report.files import REPORT
-from ragstone.report.target import is_folder, refuse_inputs
+from ragstone.report.target import refuse_inputs
 from ragstone.report.terminal.pages import report_written, serving
 
 
@@ -20,12 +19,7 @@ def report(which: str, out: str | None, *, calls: bool, store: Path | None, as_j
     """Write the page of a run."""
     opened = api.open_run(which, store)
     with closing(opened.store):
-        if out == "-":
-            raise ConfigError("a report is written to a file; name it, as in: -o report.html")
-        target = Path(out or f"report-{opened.id}.html")
-        if out and is_folder(out):
-            target = target / REPORT
-            target.parent.mkdir(parents=True, exist_ok=True)
+        target = html_file(out, REPORT) or Path(f"report-{opened.id}.html")
         refuse_inputs(target, [opened.store.path])
         api.write_report(opened, target, calls=calls)
         told = {"written": str(target), "bytes": target.stat().st_size, "run": opened.id, "records": len(opened)}

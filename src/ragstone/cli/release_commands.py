@@ -18,6 +18,7 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             "ragstone compare 3 last",
             "ragstone compare baseline last -m grounding --by meta.topic",
+            "ragstone compare main last -o compare.html",
             "ragstone compare main-out/ out/ --json",
         )
     )(compare)
@@ -46,6 +47,9 @@ def compare(
         int,
         typer.Option("--moved", metavar="N", min=0, show_default=False, help="Records shown that moved most; 5."),
     ] = 5,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also as one HTML file, to send or to keep.")
+    ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +60,7 @@ def compare(
     """
     from ragstone.cli import deciding  # noqa: PLC0415 - loaded when it is called for
 
-    deciding.compare(first, second, metrics=metrics, by=by, moved=moved, store=store, as_json=as_json)
+    deciding.compare(first, second, metrics=metrics, by=by, moved=moved, out=out, store=store, as_json=as_json)
 
 
 def check(

@@ -15,6 +15,7 @@ from ragstone.errors import ConfigError
 
 PARTIAL = ".partial"
 REPORT = "report.html"
+COMPARISON = "compare.html"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ragstone.report.result import Result
 from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.screen import RELEVANCE, WORDS, kind_of
 
@@ -26,7 +25,7 @@ def why(verdict: Mapping[str, Any]) -> str:
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
 
 
-def place(result: Result, metric: str, quote: Mapping[str, Any]) -> str:
+def place(result: Mapping[str, Any], metric: str, quote: Mapping[str, Any]) -> str:
     """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
     of_response = columns_of(metric) is RECALL
     if quote["start"] is None:

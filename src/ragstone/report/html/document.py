@@ -19,11 +19,21 @@ import orjson
 
 SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "run": (
-        "elements", "numbers", "words", "source", "state", "charts", "table", "overview", "groups", "scatter",
+        "elements", "numbers", "words", "source", "look", "state", "charts", "table", "overview", "groups", "scatter",
         "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
     ),
+    "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
+
+STYLES: Final[Mapping[str, Sequence[str]]] = {"run": ("page",), "compare": ("page", "compare")}
+"""The styles of each kind of page; a later one goes before an earlier."""
+
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
+    "compare": "the same figures are in the terminal, with: ragstone compare",
+}
+"""Where each kind of page can be read without its script."""
 
 LIVE: Final = "connect-src 'self'; "
 """What a served page may do besides: ask its own server for data."""
@@ -59,13 +69,14 @@ def page(
 
     The script stands before the blocks, so that a large file is drawn while the rest of it is still being read.
     """
-    script, style = _script(kind), _style()
+    script, style = _script(kind), _style(kind)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         f"{LIVE if live else ''}base-uri 'none'; form-action 'none'"
     )
     before, after = _text("page.html").split("<!-- data -->\n")
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
+    head = head.replace("{elsewhere}", ELSEWHERE[kind])
     head = head.replace("{title}", html.escape(title))  # last: nothing is looked for in foreign text
     parts = [head.encode("utf-8", "replace")]
     parts += [b'<script type="application/json" id="first">', in_markup(to_json(first)), _CLOSE]
@@ -93,8 +104,8 @@ def _script(kind: str) -> str:
 
 
 @cache
-def _style() -> str:
-    return _text("page.css")
+def _style(kind: str) -> str:
+    return "\n".join(_text(f"{name}.css") for name in STYLES[kind])
 
 
 @cache

@@ -57,13 +57,14 @@ _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run's results lie: a folder of files, a file of lines, if any; ``options`` find its store again."""
+    """Where results lie: a folder of files, a file of lines, a page, if any; ``options`` find the store again."""
 
     folder: str = ""
     cases: bool = False
     options: Sequence[str] = ()
     lines: str = ""
     report: bool = False
+    comparison: str = ""
 
 
 def outcome(run: Run, look: Look, place: Place | None = None) -> Page:

@@ -49,10 +49,10 @@ def side_by_side(found: Comparison, first: Weighed, second: Weighed, look: Look,
         prose(headline(found, leading), look),
         _table(found, look),
         _in_words(found, look),
-        _in_the_way(found, look),
-        _unpaired(found, look),
+        _lines("Before you rely on this", in_the_way(found, look), look),
+        _lines("Left out", left_out(found, look), look),
         _moved(leading, (first, second), look) if leading is not None else None,
-        _next(leading, second, place) if leading is not None else None,
+        _following(leading, second, place),
     )
 
 
@@ -177,22 +177,31 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
         title = titles[one.finding]
         kinds.setdefault(title, []).append(_named(one))
     rows = [prose(f"{title}: {_joined(title, kinds[title])}.", look) for title in titles.values() if title in kinds]
-    notes = []
+    return Group(*rows, *(prose(note, look, "quiet") for note in notes(found)))
+
+
+def notes(found: Comparison) -> list[str]:
+    """How p was found, for how many tests it was raised, and what would have been found in one of them alone."""
+    told = []
     alone = [one.metric for one in found.metrics if one.only_alone]
     if alone:
         names = ", ".join(folded(alone))
-        notes.append(
+        told.append(
             f"By itself p is under .05 for {names}: among {number(found.tests)} tests that is no finding. A single "
             "question is one test: name its metric with -m before you look."
         )
     if found.tests:
         raised = f", raised for {number(found.tests)} tests together (Holm)" if found.tests > 1 else ""
-        notes.append(
+        told.append(
             f"p: by flipping the signs of differences{raised}. The 95{NBSP}% intervals are of one metric alone."
         )
     if found.by is not None:
-        notes.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
-    return Group(*rows, *(prose(note, look, "quiet") for note in notes))
+        told.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
+    return told
+
+
+def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
+    return section(title, *(prose(line, look) for line in lines)) if lines else None
 
 
 def _joined(title: str, names: Sequence[str]) -> str:
@@ -207,7 +216,7 @@ def _named(one: Compared) -> str:
 # ---- what is in the way
 
 
-def _in_the_way(found: Comparison, look: Look) -> RenderableType | None:
+def in_the_way(found: Comparison, look: Look) -> list[str]:
     """Other judges, prompts or parameters, runs that did not end, what is unjudged."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
@@ -224,7 +233,7 @@ def _in_the_way(found: Comparison, look: Look) -> RenderableType | None:
         lines.append(f"{plural(found.groups, 'group')} are few: below about {GROUPS}, p and intervals are rough.")
     if found.ungrouped:
         lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each is a group of its own.")
-    return section("Before you rely on this", *(prose(line, look) for line in lines)) if lines else None
+    return lines
 
 
 def _could_be(one: Compared, found: Comparison, look: Look) -> str:
@@ -242,7 +251,7 @@ def _range(half: Half, look: Look) -> str:
     return f" (the mean could be {between(half.low, half.high, 1000, look.dash)}{NBSP}%)"
 
 
-def _unpaired(found: Comparison, look: Look) -> RenderableType | None:
+def left_out(found: Comparison, look: Look) -> list[str]:
     """Records and values that only one run has: left out, and counted nowhere as 0."""
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
@@ -259,7 +268,7 @@ def _unpaired(found: Comparison, look: Look) -> RenderableType | None:
         if told:
             lacking.setdefault(told, []).append(one.metric)
     lines += [f"{', '.join(folded(names))}: {told}." for told, names in lacking.items()]
-    return section("Left out", *(prose(line, look) for line in lines)) if lines else None
+    return lines
 
 
 def _lacking(one: Compared, found: Comparison) -> str:
@@ -316,11 +325,12 @@ def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, r
     return Group(*lines)
 
 
-def _next(leading: Compared, second: Weighed, place: Place) -> RenderableType | None:
-    """The command that shows the record that moved most; a run that only lies in a folder has none."""
-    if not isinstance(second, Run):
-        return None
-    result = second.find(leading.moved[0].record) if leading.moved else None
-    which = [handle(result["id"], result["position"])] if result is not None else []
-    command = shlex.join(["ragstone", "show", str(second.id), *which, *place.options])
-    return facts([("Next", Text(command, overflow="fold"))])
+def _following(leading: Compared | None, second: Weighed, place: Place) -> RenderableType | None:
+    """The page that was written, and the command that shows the record that moved most if its run is in a store."""
+    rows = [("Page", Text(flat(place.comparison), overflow="fold"))] if place.comparison else []
+    if leading is not None and isinstance(second, Run):
+        result = second.find(leading.moved[0].record) if leading.moved else None
+        which = [handle(result["id"], result["position"])] if result is not None else []
+        command = shlex.join(["ragstone", "show", str(second.id), *which, *place.options])
+        rows.append(("Next", Text(command, overflow="fold")))
+    return facts(rows) if rows else None

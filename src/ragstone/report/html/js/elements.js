@@ -81,3 +81,8 @@ function choice(label, choices, chosen, then) {
   );
   return el('label', { class: 'choice' }, el('span', null, label), select);
 }
+
+/** The beginning of a text. @param {string} text @param {number} most */
+function shortened(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
+}

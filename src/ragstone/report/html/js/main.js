@@ -1,7 +1,6 @@
-// The page: what the address asks for is drawn, keys move, the look can be switched.
+// The page: what the address asks for is drawn, keys move.
 
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
-const LOOKS = ['light', 'dark'];
 let drawn = 0;
 
 function topBar() {
@@ -10,22 +9,8 @@ function topBar() {
     { class: 'top' },
     el('button', { class: 'skip', on: { click: showRecords } }, 'Skip to the records'),
     el('span', { class: 'wordmark' }, 'Ragstone'),
-    el('button', { class: 'look', id: 'look', on: { click: switchLook } }, lookWords()),
+    lookButton(),
   );
-}
-
-function darkNow() {
-  const set = document.documentElement.dataset.look;
-  return set ? set === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-}
-
-function lookWords() {
-  return darkNow() ? 'Light' : 'Dark';
-}
-
-function switchLook() {
-  document.documentElement.dataset.look = LOOKS[darkNow() ? 0 : 1];
-  /** @type {HTMLElement} */ (document.getElementById('look')).textContent = lookWords();
 }
 
 const parts = { first: el('div'), hurts: el('div'), every: el('div') };

@@ -46,6 +46,11 @@ function dollars(amount) {
   return `$${amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
+/** With its sign. @param {number} difference in points */
+function signed(difference) {
+  return `${difference > 0 ? '+' : difference < 0 ? '\u2212' : ''}${Math.abs(difference).toFixed(1)}`;
+}
+
 /** A day and a time in the reader's own zone. @param {number} seconds since 1970 */
 function moment(seconds) {
   const at = new Date(seconds * 1000);

@@ -132,11 +132,6 @@ function quoteLine(record, quote) {
   );
 }
 
-/** @param {string} text @param {number} most */
-function shortened(text, most) {
-  return text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
-}
-
 /** The plain triad beside the nuggetized one. @param {Case} record */
 function methodsTable(record) {
   const rows = Object.entries(record.document.methods).map(([aspect, found]) =>
@@ -166,11 +161,6 @@ function methodsTable(record) {
     ),
     el('tbody', null, rows),
   );
-}
-
-/** @param {number} difference in points */
-function signed(difference) {
-  return `${difference > 0 ? '+' : difference < 0 ? '\u2212' : ''}${Math.abs(difference).toFixed(1)}`;
 }
 
 /** Every score of a record with what it stands on. @param {Case} record @param {Lights} lights */

@@ -1,0 +1,141 @@
+// The page of two runs: what differs, whether it can be told from chance, what is in the way, and which records moved.
+
+const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+
+function runsTable() {
+  return el(
+    'dl',
+    { class: 'runs' },
+    first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
+      el(
+        'dt',
+        null,
+        el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }),
+        foreign(side.label),
+      ),
+      el(
+        'dd',
+        null,
+        el('bdi', { class: 'name' }, side.name),
+        el(
+          'span',
+          { class: 'soft' },
+          foreign(
+            [
+              side.started === null ? '' : moment(side.started),
+              plural(side.records, 'record'),
+              side.judge ? `judged by ${side.judge}` : '',
+            ]
+              .filter(Boolean)
+              .join(' \u00b7 '),
+          ),
+        ),
+      ),
+    ]),
+    el('dt', null, 'paired'),
+    el('dd', null, foreign(pairedInWords())),
+  );
+}
+
+/** How many records both have, and how many one has alone. */
+function pairedInWords() {
+  const alone = first.sides
+    .map((/** @type {any} */ side, /** @type {number} */ place) =>
+      first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : '',
+    )
+    .filter(Boolean);
+  const differ = first.shared - first.same_responses;
+  const texts = differ
+    ? `${plural(differ, 'response')} ${differ === 1 ? 'differs' : 'differ'}`
+    : 'the responses are the same';
+  return [`${plural(first.shared, 'record')} by id`, ...alone, texts].join(' \u00b7 ');
+}
+
+/** @param {string} title @param {string} id @param {string[]} lines @param {string} kind */
+function listed(title, id, lines, kind) {
+  if (!lines.length) return null;
+  return el(
+    'section',
+    { class: kind, 'aria-labelledby': id },
+    el('h2', { id }, title),
+    el(
+      'ul',
+      null,
+      lines.map((line) => el('li', null, foreign(line))),
+    ),
+  );
+}
+
+function comparisonView() {
+  const [before, after] = first.sides;
+  return el(
+    'main',
+    { class: 'sheet compare' },
+    el(
+      'section',
+      { class: 'told', 'aria-labelledby': 'title' },
+      el(
+        'header',
+        { class: 'title' },
+        el(
+          'h1',
+          { id: 'title', tabindex: '-1' },
+          foreign(after.name),
+          el('span', { class: 'against' }, ' against '),
+          foreign(before.name),
+        ),
+        runsTable(),
+      ),
+      el('p', { class: 'sentence' }, foreign(first.headline)),
+    ),
+    listed('Before you rely on this', 'warnings', first.warnings, 'notice'),
+    el(
+      'section',
+      { class: 'metrics', 'aria-labelledby': 'differences' },
+      el('h2', { id: 'differences' }, 'What differs'),
+      differencesTable(),
+      el(
+        'ul',
+        { class: 'quiet' },
+        bandNote(),
+        first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
+      ),
+    ),
+    groupsTable(),
+    movedSection(),
+    listed('Left out', 'left-out', first.left_out, 'left-out-list'),
+    el('footer', { class: 'quiet' }, `Made by Ragstone ${first.ragstone}. Nobody was asked anything.`),
+  );
+}
+
+function bandNote() {
+  return first.metrics.some((/** @type {any} */ one) => shownBand(one))
+    ? el(
+        'li',
+        null,
+        'A grey band is what could not have been shown: a true difference inside it would most often have been missed.',
+      )
+    : null;
+}
+
+/** Bring the records of a metric into view, where the address asks for them. */
+async function followAddress() {
+  await drawMoved();
+  if (location.hash.startsWith('#moved=')) document.getElementById('moved')?.scrollIntoView();
+}
+
+/** @param {KeyboardEvent} event */
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (/** @type {HTMLElement} */ (event.target).closest?.('input, select, textarea')) return;
+  if (event.key === 'j' || event.key === 'k') stepMoved(event.key === 'j' ? 1 : -1);
+}
+
+refill(
+  page,
+  el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), lookButton()),
+  comparisonView(),
+);
+addEventListener('hashchange', followAddress);
+addEventListener('keydown', keys);
+followAddress();

@@ -1,0 +1,292 @@
+// The metrics of both runs, one a row: both means, the difference on a scale that all share, who went which way, and
+// what can be said of it.
+
+/** The widths of the difference's scale, in points to either side. */
+const REACHES = [1, 2, 5, 10, 20, 50, 100];
+const PLOT = { width: 240, height: 20, middle: 10, edge: 6 };
+
+/** The least width of the scale on which every interval can be drawn. @param {any[]} metrics */
+function reachOf(metrics) {
+  const ends = metrics.flatMap((one) =>
+    one.paired ? [one.paired.difference, one.paired.low || 0, one.paired.high || 0, shownBand(one)] : [],
+  );
+  const most = Math.max(0, ...ends.map((end) => Math.abs(100 * end)));
+  return REACHES.find((reach) => reach >= most - 1e-9) || 100;
+}
+
+/** Where no difference could be shown: how large one would have had to be. @param {any} one */
+function shownBand(one) {
+  return one.finding === 'none' && one.smallest !== null ? Math.min(1, one.smallest) : 0;
+}
+
+/** A difference in points as it is written. @param {number} difference from -1 to 1 */
+function inPoints(difference) {
+  const shown = 100 * difference;
+  return Math.abs(shown) < 0.05 ? '0.0' : signed(shown);
+}
+
+/** A mean with a decimal, as differences have one. @param {number | null} value */
+function exactly(value) {
+  return percent(value, 1000);
+}
+
+/** Never 0. @param {number | null} p */
+function chance(p) {
+  if (p === null) return '';
+  return p < 0.001 ? '<0.001' : p.toFixed(3);
+}
+
+/** Both means on a scale from 0 to 100: a ring for the first, a dot for the second. @param {any} one */
+function dotPair(one) {
+  const at = (/** @type {number} */ value) => PLOT.edge + value * (140 - 2 * PLOT.edge);
+  const { first: before, second: after } = one.paired;
+  return draw(
+    'svg',
+    { class: `pair-plot ${one.finding}`, viewBox: `0 0 140 ${PLOT.height}`, 'aria-hidden': 'true' },
+    draw('line', { x1: at(0), x2: at(1), y1: PLOT.middle, y2: PLOT.middle, class: 'axis' }),
+    draw('line', { x1: at(before), x2: at(after), y1: PLOT.middle, y2: PLOT.middle, class: 'way' }),
+    draw('circle', { cx: at(before), cy: PLOT.middle, r: 4, class: 'before' }),
+    draw('circle', { cx: at(after), cy: PLOT.middle, r: 4.5, class: 'after' }),
+  );
+}
+
+/**
+ * The difference with its interval; a band where it would have had to leave to be shown.
+ * @param {any} one
+ * @param {number} reach
+ */
+function differencePlot(one, reach) {
+  const at = (/** @type {number} */ value) => PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
+  const { difference, low, high } = one.paired;
+  const band = shownBand(one);
+  return draw(
+    'svg',
+    { class: `difference-plot ${one.finding}`, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, 'aria-hidden': 'true' },
+    band ? draw('rect', { x: at(-band), width: at(band) - at(-band), y: 2, height: 16, class: 'band' }) : null,
+    draw('line', { x1: at(-reach / 100), x2: at(reach / 100), y1: PLOT.middle, y2: PLOT.middle, class: 'axis' }),
+    draw('line', { x1: at(0), x2: at(0), y1: 0, y2: PLOT.height, class: 'zero' }),
+    low === null ? null : draw('line', { x1: at(low), x2: at(high), y1: PLOT.middle, y2: PLOT.middle, class: 'reach' }),
+    one.finding === 'lower'
+      ? draw('path', { d: `M${at(difference)} 5.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z`, class: 'found' })
+      : draw('circle', { cx: at(difference), cy: PLOT.middle, r: 4, class: 'found' }),
+  );
+}
+
+/** How many went up, stayed, went down: a bar of three parts over its numbers. @param {any} one */
+function threeWays(one) {
+  const { wins, ties, losses, pairs } = one.paired;
+  /** @type {[string, number][]} */
+  const ways = [
+    ['better', wins],
+    ['same', ties],
+    ['worse', losses],
+  ];
+  return [
+    el(
+      'span',
+      { class: 'ways', 'aria-hidden': 'true' },
+      ways.map(([way, size]) => (size ? el('span', { class: way, css: { width: `${(100 * size) / pairs}%` } }) : null)),
+    ),
+    el(
+      'span',
+      { class: 'counts' },
+      ways.map(([way, size]) => el('span', { class: size ? null : 'none' }, `${count(size)} ${way}`)),
+    ),
+  ];
+}
+
+/** The block of a metric: columns of one metric stand together, and so do nuggets. @param {any} one */
+function blockOf(one) {
+  if (one.unit === 'nugget') return 'Nuggets, one by one';
+  return one.metric.includes('.') ? named(one.metric.split('.')[0]) : '';
+}
+
+/** @param {any} one @param {string} block */
+function rowName(one, block) {
+  if (one.unit === 'nugget') return one.metric === 'nuggets' ? 'all' : one.metric.split(' ')[0];
+  return block ? one.metric.slice(one.metric.indexOf('.') + 1).replaceAll('_', ' ') : named(one.metric);
+}
+
+/**
+ * A cell; roles are written out, because rows are no longer rows for the eye on narrow screens.
+ * @param {string} kind
+ * @param {any} label
+ * @param {...any} children
+ */
+function cell(kind, label, ...children) {
+  return el(
+    'td',
+    { class: kind, role: 'cell' },
+    label ? el('span', { class: 'of', 'aria-hidden': 'true' }, label) : null,
+    children,
+  );
+}
+
+/** @param {any} one @param {string} block @param {number} reach */
+function differenceRow(one, block, reach) {
+  const [before, after] = first.sides;
+  const words = one.finding === 'higher' || one.finding === 'lower' ? el('b', null, one.said) : one.said;
+  const head = el(
+    'th',
+    { scope: 'row', role: 'rowheader', class: block ? 'inner' : null },
+    block ? unseen(`${block}: `) : null,
+    first.moved[one.metric]
+      ? el('a', { href: `#moved=${one.metric}`, title: 'The records that moved most' }, rowName(one, block))
+      : rowName(one, block),
+  );
+  if (!one.paired)
+    return el('tr', { role: 'row', class: 'nothing' }, head, el('td', { role: 'cell', colspan: 8 }, words));
+  const whole = one.paired.pairs === first.shared || one.unit === 'nugget';
+  const [difference, from, to] = one.points;
+  return el(
+    'tr',
+    { role: 'row', class: one.finding },
+    head,
+    cell('number level', foreign(before.label), exactly(one.paired.first)),
+    cell('drawn', '', dotPair(one)),
+    cell('number level', foreign(after.label), exactly(one.paired.second)),
+    cell(
+      'number points',
+      'points',
+      one.finding === 'higher' || one.finding === 'lower' ? el('b', null, difference) : difference,
+    ),
+    cell(
+      'apart',
+      reachTicks(reach),
+      differencePlot(one, reach),
+      el(
+        'span',
+        { class: 'told' },
+        words,
+        !from ? null : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% ${from}${NBSP}to${NBSP}${to}`),
+      ),
+    ),
+    cell('went', '', threeWays(one)),
+    cell('number chance', 'p', chance(one.adjusted) || el('span', { class: 'soft' }, DASH, unseen('not tested'))),
+    cell(
+      'number pairs',
+      `${one.unit}s`,
+      count(one.paired.pairs),
+      whole ? null : el('span', { class: 'note' }, `of ${count(first.shared)}`),
+    ),
+  );
+}
+
+/** The ends and the middle of a scale, over what is drawn on it. @param {(string | number)[]} marks */
+function ticks(...marks) {
+  return el(
+    'span',
+    { class: 'ticks', 'aria-hidden': 'true' },
+    marks.map((mark) => el('span', null, mark)),
+  );
+}
+
+/** The scale of differences. @param {number} reach in points */
+function reachTicks(reach) {
+  return ticks(`\u2212${reach}`, 0, `+${reach}`);
+}
+
+/** All metrics. */
+function differencesTable() {
+  const reach = reachOf(first.metrics);
+  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  /** @type {Map<string, any[]>} */
+  const blocks = new Map();
+  for (const one of first.metrics) blocks.set(blockOf(one), [...(blocks.get(blockOf(one)) || []), one]);
+  const titles = [
+    ['', 'Metric'],
+    ['number', foreign(before)],
+    ['drawn', [unseen('Drawn'), ticks(0, 100)]],
+    ['number', foreign(after)],
+    ['number', 'Points'],
+    ['apart', ['Difference and its interval', reachTicks(reach)]],
+    ['went', 'Which way they went'],
+    ['number', 'p'],
+    ['number', 'Pairs'],
+  ];
+  return el(
+    'table',
+    { class: 'differences', role: 'table', 'aria-labelledby': 'differences' },
+    el(
+      'thead',
+      { role: 'rowgroup' },
+      el(
+        'tr',
+        { role: 'row' },
+        titles.map(([kind, title]) => el('th', { scope: 'col', role: 'columnheader', class: kind || null }, title)),
+      ),
+    ),
+    [...blocks].map(([block, rows]) =>
+      el(
+        'tbody',
+        { role: 'rowgroup' },
+        block
+          ? el(
+              'tr',
+              { role: 'row', class: 'block' },
+              el('th', { scope: 'rowgroup', role: 'rowheader', colspan: 9 }, block),
+            )
+          : null,
+        rows.map((one) => differenceRow(one, block, reach)),
+      ),
+    ),
+  );
+}
+
+/** The groups of the leading metric, the lowest difference on top. */
+function groupsTable() {
+  if (!first.groups.length) return null;
+  const reach = reachOf(first.groups.map((/** @type {any} */ group) => ({ paired: { difference: group.difference } })));
+  return el(
+    'section',
+    { class: 'apart-groups', 'aria-labelledby': 'groups' },
+    el('h2', { id: 'groups' }, foreign(`${named(first.leading)} by ${first.by}`)),
+    el(
+      'p',
+      { class: 'note' },
+      'Means of the records with a value in both runs. Only the whole was tested: this is where to look, no finding.',
+    ),
+    el(
+      'div',
+      { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': 'groups' },
+      el(
+        'table',
+        { class: 'plain' },
+        el(
+          'thead',
+          null,
+          el(
+            'tr',
+            null,
+            el('th', { scope: 'col' }, 'Group'),
+            [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
+              el('th', { scope: 'col', class: 'number' }, title),
+            ),
+            el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), reachTicks(reach)),
+            el('th', { scope: 'col', class: 'number' }, 'Pairs'),
+          ),
+        ),
+        el(
+          'tbody',
+          null,
+          first.groups.map((/** @type {any} */ group) =>
+            el(
+              'tr',
+              null,
+              el('th', { scope: 'row' }, foreign(group.name)),
+              el('td', { class: 'number' }, exactly(group.first)),
+              el('td', { class: 'number' }, exactly(group.second)),
+              el('td', { class: 'number' }, inPoints(group.difference)),
+              el(
+                'td',
+                { class: 'apart' },
+                differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach),
+              ),
+              el('td', { class: 'number' }, count(group.pairs)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}

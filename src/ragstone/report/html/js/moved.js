@@ -1,0 +1,303 @@
+// The records that moved most, each with what both runs have of it side by side.
+
+const AT_ONCE = 5;
+const LONG = 700;
+const LONGEST_TEXT = 600;
+const LONGEST_QUOTE = 400;
+const movedBox = el('div', { class: 'moved-box' });
+let movedDrawn = 0;
+
+/** The metric that the address asks for, or the leading one, or any of which records moved. */
+function chosenMetric() {
+  const wanted = /^#moved=([\w.-]+)$/.exec(location.hash)?.[1] || '';
+  return [wanted, first.leading].find((name) => Object.hasOwn(first.moved, name)) || Object.keys(first.moved)[0] || '';
+}
+
+/** The section of the records, without any where none moved. */
+function movedSection() {
+  const metrics = Object.keys(first.moved);
+  if (!metrics.length) return null;
+  return el(
+    'section',
+    { class: 'moved', 'aria-labelledby': 'moved' },
+    el('h2', { id: 'moved', tabindex: '-1' }, 'Moved most'),
+    el(
+      'div',
+      { class: 'choices' },
+      choice(
+        'Metric',
+        metrics.map((name) => [name, named(name)]),
+        chosenMetric(),
+        (name) => {
+          location.hash = `moved=${name}`;
+        },
+      ),
+      el(
+        'p',
+        { class: 'note screen' },
+        el('kbd', null, 'j'),
+        ' and ',
+        el('kbd', null, 'k'),
+        ' go from record to record',
+      ),
+    ),
+    movedBox,
+  );
+}
+
+/** Draw the records of the chosen metric. @param {number} [least] how many at least */
+async function drawMoved(least = AT_ONCE) {
+  const mine = ++movedDrawn;
+  const metric = chosenMetric();
+  if (!metric) return;
+  const select = /** @type {HTMLSelectElement} */ (document.getElementById('choose-metric'));
+  select.value = metric;
+  const { block: name, records } = first.moved[metric];
+  if (!name) {
+    refill(
+      movedBox,
+      el(
+        'p',
+        { class: 'empty' },
+        `The ${plural(records, 'record')} of this metric do not fit into this file. Write it with a smaller `,
+        el('code', null, '--moved'),
+        ', or with ',
+        el('code', null, `-m ${metric}`),
+        ' alone.',
+      ),
+    );
+    return;
+  }
+  let found = [];
+  try {
+    found = await block(name);
+  } catch (error) {
+    if (mine === movedDrawn) refill(movedBox, el('p', { class: 'empty' }, foreign(/** @type {any} */ (error).message)));
+    return;
+  }
+  if (mine !== movedDrawn) return;
+  const more = found.length - least;
+  refill(
+    movedBox,
+    found.slice(0, least).map((/** @type {any} */ one) => movedRecord(one, metric)),
+    more > 0
+      ? el(
+          'button',
+          { class: 'screen', on: { click: () => showMore(least) } },
+          `Show ${Math.min(more, AT_ONCE)} more of ${count(more)}`,
+        )
+      : null,
+  );
+}
+
+/** @param {number} before how many are there */
+async function showMore(before) {
+  await drawMoved(before + AT_ONCE);
+  /** @type {HTMLElement} */ (movedBox.querySelectorAll('h3')[before])?.focus();
+}
+
+/** A value of one record. @param {number} value */
+function ofRecord(value) {
+  return exactly(value).replace('.0', '');
+}
+
+/** @param {any} one @param {string} metric */
+function movedRecord(one, metric) {
+  const words = wordsFor(metric);
+  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  return el(
+    'article',
+    { class: 'moved-record' },
+    el(
+      'header',
+      null,
+      el('h3', { tabindex: '-1' }, foreign(one.id)),
+      el(
+        'p',
+        { class: 'number' },
+        `${ofRecord(one.first)} `,
+        el('span', { 'aria-hidden': 'true' }, '\u2192'),
+        unseen('to'),
+        ` ${ofRecord(one.second)} `,
+        el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
+      ),
+    ),
+    el(
+      'p',
+      { class: 'prose question', dir: 'auto' },
+      one.question === null ? el('span', { class: 'soft' }, 'no question') : one.question,
+    ),
+    one.other_question === null
+      ? null
+      : el('p', { class: 'note' }, `Another question in ${after}: `, foreign(one.other_question, { class: 'written' })),
+    one.responses.length === 1
+      ? el(
+          'div',
+          { class: 'both' },
+          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], [], words),
+        )
+      : el(
+          'div',
+          { class: 'both columns' },
+          responseOf(`Response of ${before}`, one.responses[0], one.marks[0], words),
+          responseOf(`Response of ${after}`, one.responses[1], one.marks[1], words),
+        ),
+    changesTable(one, metric, words),
+  );
+}
+
+/**
+ * A response with its verdicts underlined.
+ * @param {string} title
+ * @param {string | null} text
+ * @param {any[]} marks
+ * @param {Record<Kind, string>} words
+ */
+function responseOf(title, text, marks, words) {
+  const spans = marks.map(({ start, end, kind }) => ({ start, end, of: kind }));
+  return el(
+    'div',
+    { class: 'side' },
+    el('h4', null, foreign(title)),
+    text === null
+      ? el('p', { class: 'empty' }, 'There is no response.')
+      : !text.trim()
+        ? el('p', { class: 'empty' }, 'The response is blank.')
+        : el(
+            'div',
+            {
+              class: 'prose',
+              dir: 'auto',
+              tabindex: text.length > LONG ? 0 : null,
+              role: 'group',
+              'aria-label': title,
+            },
+            pieces(text, spans).map(({ text: piece, of }) => {
+              if (!of.length) return piece;
+              const kind = worstOf(of);
+              return el(
+                'span',
+                { class: `mark ${kind}`, dir: 'auto', title: words[kind] },
+                piece,
+                unseen(` [${words[kind]}] `),
+              );
+            }),
+          ),
+  );
+}
+
+/**
+ * The verdicts that changed, with why and by which words.
+ * @param {any} one
+ * @param {string} metric
+ * @param {Record<Kind, string>} words
+ */
+function changesTable(one, metric, words) {
+  const rest = [
+    one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
+    one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
+    ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+      one.full[place]
+        ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s ${sourceOf(words)}`
+        : '',
+    ),
+  ].filter(Boolean);
+  if (!one.changed.length) {
+    const why = rest.length
+      ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
+      : metric.startsWith('trace')
+        ? 'This score is counted over the sentences of the contexts.'
+        : 'There are no verdicts behind this score.';
+    return el('p', { class: 'note' }, `${why} `, showCommand(one));
+  }
+  return [
+    el(
+      'div',
+      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Verdicts that changed in ${one.id}` },
+      el(
+        'table',
+        { class: 'changes', role: 'table' },
+        el(
+          'thead',
+          { role: 'rowgroup' },
+          el(
+            'tr',
+            { role: 'row' },
+            ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
+              el('th', { scope: 'col', role: 'columnheader' }, foreign(title)),
+            ),
+          ),
+        ),
+        el(
+          'tbody',
+          { role: 'rowgroup' },
+          one.changed.map((/** @type {any} */ row) =>
+            el(
+              'tr',
+              { role: 'row' },
+              el(
+                'th',
+                { scope: 'row', role: 'rowheader', class: 'words' },
+                row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole',
+              ),
+              row.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+                sideCell(side, place, one, words),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    el('p', { class: 'note' }, rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
+  ];
+}
+
+/** @param {any} side @param {number} place @param {any} one @param {Record<Kind, string>} words */
+function sideCell(side, place, one, words) {
+  const label = el('span', { class: 'of', 'aria-hidden': 'true' }, foreign(first.sides[place].label));
+  if (!side)
+    return el(
+      'td',
+      { role: 'cell', class: 'soft' },
+      label,
+      one.responses.length === 1 && words !== HELD ? 'not among its units' : `not in its ${sourceOf(words)}`,
+    );
+  return el(
+    'td',
+    { role: 'cell' },
+    label,
+    verdictSign(side.kind, words),
+    side.why ? el('p', { class: 'reason' }, side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
+    side.quotes.map((/** @type {any} */ quote) =>
+      el(
+        'p',
+        { class: 'quote' },
+        '\u201c',
+        foreign(shortened(quote.text, LONGEST_QUOTE)),
+        '\u201d ',
+        el('span', { class: 'note' }, foreign(quote.place)),
+      ),
+    ),
+  );
+}
+
+/** Where units were taken from. @param {Record<Kind, string>} words */
+function sourceOf(words) {
+  return words === HELD ? 'bank' : 'response';
+}
+
+/** Where the rest of a record stands. @param {any} one */
+function showCommand(one) {
+  const number = first.sides[1].run;
+  return number ? ['all of it: ', el('code', null, `ragstone show ${number} '#${one.positions[1]}'`)] : null;
+}
+
+/** Put the focus on the next record or the one before. @param {number} by */
+function stepMoved(by) {
+  const heads = [.../** @type {NodeListOf<HTMLElement>} */ (movedBox.querySelectorAll('h3'))];
+  const now = heads.findIndex((head) => head === document.activeElement);
+  const wanted = heads[now < 0 ? (by > 0 ? 0 : heads.length - 1) : now + by];
+  if (!wanted) return;
+  wanted.focus({ preventScroll: true });
+  wanted.closest('article')?.scrollIntoView();
+}
