@@ -1,5 +1,8 @@
 // Every record's line, as columns; which of them a filter leaves, in which order.
 
+/** Columns by name. Fields are named by whoever wrote the records: `__proto__` is a name like any other. */
+const byName = () => Object.create(null);
+
 /** The lines that have come so far. */
 const table = {
   /** @type {number[]} */ position: [],
@@ -7,9 +10,9 @@ const table = {
   /** @type {string[]} */ question: [],
   /** @type {string[]} */ response: [],
   /** @type {Set<number>} lines of records that could not be read */ setAside: new Set(),
-  /** @type {Record<string, (number | null)[]>} */ values: {},
-  /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: {},
-  /** @type {Record<string, (string | null)[]>} */ fields: {},
+  /** @type {Record<string, (number | null)[]>} */ values: byName(),
+  /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
+  /** @type {Record<string, (string | null)[]>} */ fields: byName(),
   /** @type {Map<number, number>} a record's place in the input to its line */ lines: new Map(),
   /** @type {string[]} what is searched, made when it is first needed */ searched: [],
   complete: false,
