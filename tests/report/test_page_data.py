@@ -165,6 +165,13 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     assert text.endswith(said)
 
 
+def test_the_sentence_stands_on_what_has_a_value() -> None:
+    """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
+    metric = {"mean": 0.5, "interval": None, "scored": 21}
+    parts = sentence({"records": 28, "metrics": {"grounding": metric}}, "grounding", (), None)
+    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of what")
+
+
 # ---- the file
 
 

@@ -104,7 +104,7 @@ def _value(row: Row, metric: str) -> float | None:
 
 
 def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
-    """How many records, what of them is supported, how many fall short, and the worst group if one stands out.
+    """On how many records it stands, what of them is supported, how many fall short, and the worst group if one stands out.
 
     ``name`` is the metric that the run is told by, empty where nothing could be scored.
     """
@@ -118,12 +118,13 @@ def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], 
     if metric["interval"]:
         low, high = metric["interval"]
         interval = f" ({between(low, high, metric['scored'], DASH)})"
+    stands_on = records if metric["scored"] == summary["records"] else f"{number(metric['scored'])} of {records}"
     said, short = _SAID.get(name, ("", "{are} below the highest value"))
     title = getattr(metrics.catalogue().get(name.partition(".")[0]), "title", "")
     lower = sum(row.value is not None and row.value < 1 for row in scores)
     parts = [
         Part("On "),
-        Part(records, {"sort": "position"}),
+        Part(stands_on, {"sort": "position"}),
         Part(", "),
         Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
         Part(f" {said}; " if said else f" is the mean of {name}, {title}; "),
