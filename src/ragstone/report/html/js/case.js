@@ -2,13 +2,17 @@
 
 /** @typedef {{name: string, title: string, size?: number, layer?: string, body: () => Child | Child[]}} Tab */
 
-/** @param {any} found what the source has of the record, or null */
-function caseView(found) {
+/** @param {any} found what the source has of the record, or null @param {string} trouble why it could not be had */
+function caseView(found, trouble) {
   const line = table.lines.get(now.record);
   const order = matching(now);
   const at = line === undefined ? -1 : order.indexOf(line);
   const box = el('article', { class: 'case', 'aria-labelledby': 'record-title' });
-  if (!found) return filled(box, null, [caseHead(null, order, at), notHere()]);
+  if (!found)
+    return filled(box, null, [
+      caseHead(null, order, at),
+      trouble ? el('p', { class: 'empty' }, foreign(trouble)) : notHere(),
+    ]);
   if (found.set_aside !== undefined) {
     return filled(box, null, [
       caseHead(found, order, at),
@@ -120,6 +124,7 @@ function notHere() {
       { class: 'empty' },
       `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`,
     );
+  if (first.live) return el('p', { class: 'empty' }, `Record #${count(now.record)} has no result in this run yet.`);
   return el(
     'p',
     { class: 'empty' },
