@@ -104,7 +104,7 @@ def _value(row: Row, metric: str) -> float | None:
 
 
 def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
-    """On how many records it stands, what of them is supported, how many fall short, and the worst group if one stands out.
+    """On how many records it stands, what of them is supported, how many fall short, and a group that stands out.
 
     ``name`` is the metric that the run is told by, empty where nothing could be scored.
     """
