@@ -40,7 +40,7 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert [address for address in browser.requests() if not address.startswith("data:")] == [shown.address]
     assert browser.troubles() == []
     assert browser.text("h1") == "twenty-two traces"
-    assert browser.text(".sentence").startswith("On 22\u00a0records, ")
+    assert browser.text(".sentence").startswith("On 21 of 22\u00a0records, ")
     cards = browser.all(".card h2")
     assert cards[:2] == ["Grounding", "Groundedness"]
     assert len(cards) == 6
