@@ -111,10 +111,32 @@ def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
     """An address may come from anywhere."""
     browser.open(shown.at("record=999"))
     assert "There is no record #999" in browser.text("main")
-    for fragment in ("sort=nothing&page=99&in=x:0-1&by=nowhere&tab=none", "%ff%00=%&record=-1&in=grounding:9-", "in=a"):
+    browser.open(shown.at("record=1.5"))
+    assert browser.text("h1") == shown.run.find("#1")["id"]  # type: ignore[index]
+    for fragment in (
+        "status=nothing",
+        "sort=nothing&page=99&in=x:0-1&by=nowhere&tab=none",
+        "%ff%00=%&record=-1&in=grounding:9-",
+        "in=a",
+    ):
         browser.open(shown.at(fragment))
         assert browser.troubles() == []
         assert len(browser.all(".lines tbody tr")) == 22
+
+
+def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None:
+    """Nothing found is nothing among the beginnings, which are what the table knows."""
+    browser.open(shown.at("q=nowhere"))
+    assert "the beginnings of questions and responses" in browser.text(".records .empty")
+    browser.open(shown.at("in=grounding:0.001-0.002"))
+    assert browser.text(".records .empty") == "No record is left by these filters. Clear them to see all."
+
+
+def test_a_record_that_is_opened_by_its_link_keeps_the_focus(browser: Chromium, shown: Shown) -> None:
+    """Also when the lines have come, and with them the records before and after it."""
+    browser.open(shown.at("record=3"))
+    browser.until("document.querySelector('#step-j')")
+    assert browser.evaluate("document.activeElement.id") == "record-title"
 
 
 @pytest.mark.parametrize("calls", [True, False])

@@ -111,10 +111,10 @@ function caseHead(found, order, at) {
 
 /** When all lines are there: which records stand before and after the one that is open. */
 function redrawHead() {
-  const head = document.querySelector('.case-head');
   const order = matching(now);
-  const id = head?.querySelector('h1')?.textContent;
-  if (head) head.replaceWith(caseHead(id ? { id } : null, order, order.indexOf(table.lines.get(now.record) ?? -1)));
+  const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
+  // The heading stays, and with it the focus of whoever reads by keyboard.
+  document.querySelector('.case-head nav')?.replaceWith(/** @type {Element} */ (head.querySelector('nav')));
 }
 
 function notHere() {
@@ -124,7 +124,8 @@ function notHere() {
       { class: 'empty' },
       `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`,
     );
-  if (first.live) return el('p', { class: 'empty' }, `Record #${count(now.record)} has no result in this run yet.`);
+  if (first.live || caseAt.size === first.records)
+    return el('p', { class: 'empty' }, `Record #${count(now.record)} has no result in this run yet.`);
   return el(
     'p',
     { class: 'empty' },
