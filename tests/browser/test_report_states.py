@@ -72,6 +72,17 @@ def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> N
     run.store.close()
 
 
+def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> None:
+    """The table tells a record that lacks it from one whose system said nothing; no search finds the word for it."""
+    rows = [record(1, response=None), record(2, response=" "), record(3)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert page.all(".texts .soft") == ["no response", "blank response"]
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#q=null")
+    assert page.all(".lines tbody tr") == []
+    run.store.close()
+
+
 def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     """The first thing that is said; the figures are of what there is."""
 

@@ -271,7 +271,7 @@ function recordRow(line, names, entry) {
             ': ',
             foreign(table.response[line]),
           )
-        : foreign(table.response[line] || 'blank response', {
+        : foreign(table.response[line] || (table.response[line] === null ? 'no response' : 'blank response'), {
             class: table.response[line] ? 'one-line' : 'one-line soft',
           }),
     ),

@@ -8,7 +8,7 @@ const table = {
   /** @type {number[]} */ position: [],
   /** @type {string[]} */ id: [],
   /** @type {string[]} */ question: [],
-  /** @type {string[]} */ response: [],
+  /** @type {(string | null)[]} null where a record has none */ response: [],
   /** @type {Set<number>} lines of records that could not be read */ setAside: new Set(),
   /** @type {Record<string, (number | null)[]>} */ values: byName(),
   /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
@@ -91,7 +91,8 @@ function inside(value, low, high) {
 
 /** @param {number} line */
 function searched(line) {
-  return (table.searched[line] ??= `${table.id[line]}\n${table.question[line]}\n${table.response[line]}`.toLowerCase());
+  const told = () => [table.id[line], table.question[line], table.response[line]]; // what is null joins as nothing
+  return (table.searched[line] ??= told().join('\n').toLowerCase());
 }
 
 /** @param {number[]} lines @param {State} state */
