@@ -257,6 +257,18 @@ class Store:
 
     # ---- runs
 
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """What is read inside is all of one moment, whatever another process writes meanwhile. Not to be nested."""
+        if self._reader is self._writer:  # in memory: there is no other process
+            yield
+            return
+        self._reader.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._reader.execute("ROLLBACK")
+
     def start_run(self, name: str, spec: dict[str, Any]) -> int:
         """Enter a new run and return its number."""
         cursor = self._change(
@@ -325,6 +337,10 @@ class Store:
         """The last place in the input that has a result; 0 where none has."""
         ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
         return place or 0
+
+    def places(self, run: int) -> set[int]:
+        """The places in the input that have a result."""
+        return {place for (place,) in self._rows("SELECT position FROM results WHERE run = ?", (run,))}
 
     def set_aside(self, run: int) -> int:
         """How many records of a run could not be read: they have a result and no scores."""

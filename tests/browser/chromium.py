@@ -213,9 +213,11 @@ class Chromium:
         """What the reader's system says: ``light`` or ``dark``."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
 
-    def offline(self) -> None:
-        """Cut the network off."""
-        self.send("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+    def offline(self, cut: bool = True) -> None:
+        """Cut the network off, or give it back."""
+        speed = 0 if cut else -1
+        self.send("Network.emulateNetworkConditions", offline=cut, latency=0, downloadThroughput=speed,
+                  uploadThroughput=speed)  # fmt: skip
 
     def on_every_page(self, script: str) -> None:
         """Run a script before any of a page's own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import pytest
 from chromium import Chromium
@@ -61,6 +62,7 @@ def row(number: int, text: str) -> dict[str, Any]:
         "id": f"{short[:400]} {number}", "question": short, "response": f"{text}. {ALL}",
         "contexts": [text, f"\U0001d504\U0001d505 {short}"], "reference": short,
         text[:60]: text[:300], "group": PAYLOADS[number % 3], "<b>": {text[:40]: "<i>"},
+        "__proto__": PAYLOADS[number % 2], "constructor": {"toString": PAYLOADS[number % 4], "__proto__": "x"},
     }  # fmt: skip
 
 
@@ -99,6 +101,18 @@ def test_the_overview_shows_them_as_text(browser: Chromium, hostile: Shown) -> N
         browser.click(f".rows li:nth-child({number + 1}) a")
         browser.until("document.querySelector('.chips')")
         harmless(browser)
+
+
+@pytest.mark.parametrize(("name", "groups"), [("__proto__", 2), ("constructor.toString", 4)])
+def test_a_field_may_have_any_name(browser: Chromium, hostile: Shown, name: str, groups: int) -> None:
+    """Also that of something which every object of the language has."""
+    browser.open(hostile.at(urlencode({"by": name})))
+    assert browser.all(".notice") == []
+    assert len(browser.all(".rows li:not(.scale)")) == groups
+    browser.click(".rows li a")
+    browser.until("document.querySelector('.chips')")
+    assert 0 < len(browser.all(".lines tbody tr")) < len(hostile.run)
+    harmless(browser)
 
 
 @pytest.mark.parametrize("tab", ["claims", "sentences", "scores", "calls"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import zlib
 from typing import Any
 
 import pytest
@@ -38,7 +40,7 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert [address for address in browser.requests() if not address.startswith("data:")] == [shown.address]
     assert browser.troubles() == []
     assert browser.text("h1") == "twenty-two traces"
-    assert browser.text(".sentence").startswith("On 22\u00a0records, ")
+    assert browser.text(".sentence").startswith("On 21 of 22\u00a0records, ")
     cards = browser.all(".card h2")
     assert cards[:2] == ["Grounding", "Groundedness"]
     assert len(cards) == 6
@@ -294,6 +296,30 @@ def test_it_prints(page: Chromium) -> None:
     assert paper == "rgb(255, 255, 255)"
     assert len(page.all(".paper tr")) == 10
     assert page.pdf().startswith(b"%PDF-")
+
+
+def test_the_groups_are_drawn_on_paper(page: Chromium) -> None:
+    """With backgrounds left out, as browsers print: a whisker for each group, and which field and metric it is of."""
+
+    def filled() -> int:
+        """Rectangles of a colour; a background that is left out is drawn in white."""
+        parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
+        drawn = b"\n".join(zlib.decompress(part) for part in parts if part[:1] == b"x")
+        found, colour = 0, b""
+        for step in re.finditer(rb"(\S+ \S+ \S+) rg\b|\sre\s+f\b", drawn):
+            colour = step[1] or colour
+            found += step[1] is None and colour != b"1 1 1"
+        return found
+
+    whole = filled()
+    groups = len(page.all(".rows .reach"))
+    page.evaluate("document.querySelectorAll('.rows .reach').forEach((one) => one.remove())")
+    assert groups == 3
+    assert whole - filled() == groups
+    page.send("Emulation.setEmulatedMedia", media="print")
+    told = page.text(".groups .on-paper")
+    page.send("Emulation.setEmulatedMedia", media="")
+    assert told == "Grounding by kind"
 
 
 @pytest.mark.parametrize("fragment", ["", *(f"record=1&tab={tab}" for tab in TABS)])

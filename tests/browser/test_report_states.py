@@ -72,6 +72,17 @@ def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> N
     run.store.close()
 
 
+def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> None:
+    """The table tells a record that lacks it from one whose system said nothing; no search finds the word for it."""
+    rows = [record(1, response=None), record(2, response=" "), record(3)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert page.all(".texts .soft") == ["no response", "blank response"]
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#q=null")
+    assert page.all(".lines tbody tr") == []
+    run.store.close()
+
+
 def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     """The first thing that is said; the figures are of what there is."""
 
@@ -111,10 +122,32 @@ def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
     """An address may come from anywhere."""
     browser.open(shown.at("record=999"))
     assert "There is no record #999" in browser.text("main")
-    for fragment in ("sort=nothing&page=99&in=x:0-1&by=nowhere&tab=none", "%ff%00=%&record=-1&in=grounding:9-", "in=a"):
+    browser.open(shown.at("record=1.5"))
+    assert browser.text("h1") == shown.run.find("#1")["id"]  # type: ignore[index]
+    for fragment in (
+        "status=nothing",
+        "sort=nothing&page=99&in=x:0-1&by=nowhere&tab=none",
+        "%ff%00=%&record=-1&in=grounding:9-",
+        "in=a",
+    ):
         browser.open(shown.at(fragment))
         assert browser.troubles() == []
         assert len(browser.all(".lines tbody tr")) == 22
+
+
+def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None:
+    """Nothing found is nothing among the beginnings, which are what the table knows."""
+    browser.open(shown.at("q=nowhere"))
+    assert "the beginnings of questions and responses" in browser.text(".records .empty")
+    browser.open(shown.at("in=grounding:0.001-0.002"))
+    assert browser.text(".records .empty") == "No record is left by these filters. Clear them to see all."
+
+
+def test_a_record_that_is_opened_by_its_link_keeps_the_focus(browser: Chromium, shown: Shown) -> None:
+    """Also when the lines have come, and with them the records before and after it."""
+    browser.open(shown.at("record=3"))
+    browser.until("document.querySelector('#step-j')")
+    assert browser.evaluate("document.activeElement.id") == "record-title"
 
 
 @pytest.mark.parametrize("calls", [True, False])

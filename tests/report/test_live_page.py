@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from ragstone import api, evaluate
 from ragstone.errors import ConfigError
 from ragstone.report.html.build import ROWS
 from ragstone.report.html.live import Live
+from ragstone.report.run import find_run
+from ragstone.store import ResultRow, Store
 from ragstone.testing import ScriptedJudge
 
 RECORDS = 5
@@ -117,6 +120,64 @@ def test_rows_come_by_place(tmp_path: Path) -> None:
     run.store.commit()
     assert run.store.last_place(number) == ROWS + 1
     assert [found.position for found in run.store.results(number, ROWS, 2 * ROWS)] == [ROWS + 1]
+    run.store.close()
+
+
+def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
+    """Each load shows what there is by then; the table holds the records that the figures are of."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(3)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    number = run.store.start_run("growing", dict(run.spec))
+    (result, *_) = run.store.results(run.id)
+    scores = run.store.scores_of(run.id, 1)
+
+    def written(*places: int) -> None:
+        documents = {at: json.dumps({**json.loads(result.document), "position": at}).encode() for at in places}
+        rows = [(number, ResultRow(at, f"r{at}", document), [score._replace(position=at) for score in scores])
+                for at, document in documents.items()]  # fmt: skip
+        run.store.begin()
+        run.store.insert([], rows)
+        run.store.commit()
+
+    def told(live: Live) -> dict[str, Any]:
+        _, page = live.answer("/") or ("", b"")
+        found = re.search(rb'id="first">(.*?)</script>', page, re.DOTALL)
+        assert found is not None
+        return dict(json.loads(found[1]))
+
+    def listed(live: Live, blocks: int) -> list[int]:
+        content = [(live.answer(f"/data/rows-{block}") or ("", b""))[1] for block in range(blocks)]
+        return [place for block in content for place in json.loads(block)["position"]]
+
+    written(1, 3)
+    with Store(tmp_path / "s.db") as other, api.serving(find_run(other, number)) as live:
+        first = told(live)
+        written(2, 4, ROWS + 1)
+        assert (first["records"], first["metrics"][0]["scored"], first["status"]) == (2, 2, "unfinished")
+        assert listed(live, first["row_blocks"]) == [1, 3]
+        first = told(live)
+        assert (first["records"], first["metrics"][0]["scored"], first["row_blocks"]) == (5, 5, 2)
+        assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
+        run.store.finish_run(number, "done", find_run(run.store, number).summary())
+        assert told(live)["status"] == "done"
+        assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
+    run.store.close()
+
+
+def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
+    """Results that another process writes between two questions are in the answer of neither."""
+    rows = [{"id": "r", "question": "q", "response": "It is.", "contexts": ["It is."]}]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    (result,) = run.store.results(run.id)
+    with Store(tmp_path / "s.db") as other:
+        with other.still():
+            assert other.count(run.id) == 1
+            run.store.begin()
+            run.store.insert([], [(run.id, result._replace(position=2, record="r2"), [])])
+            run.store.commit()
+            assert other.count(run.id) == 1
+            assert other.places(run.id) == {1}
+        assert other.places(run.id) == {1, 2}
     run.store.close()
 
 

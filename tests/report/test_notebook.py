@@ -122,6 +122,16 @@ def test_a_record_shows_what_falls_short_and_why(weigh: Any) -> None:
     assert "2 passages 1 One. 2 Three." in page.text
 
 
+def test_a_long_word_is_broken(weigh: Any) -> None:
+    """It makes no cell wider than the notebook: everything stands in an element that lets words be broken anywhere."""
+    run = weigh(CLAIMS, response="w" * 3000)
+    for html in (run._repr_html_(), run["r"]._repr_html_()):
+        (tag, outermost), *_ = read(html).attributes
+        assert tag == "style"
+        assert "overflow-wrap:anywhere" in outermost
+        assert 'white-space:nowrap">w' not in html
+
+
 def test_the_response_is_marked_where_it_is_not_supported(weigh: Any) -> None:
     """By the worst that is said of a stretch, with a sign that does not need colour."""
     run = weigh({"support": ["3", "0"]}, ["groundedness"])

@@ -32,7 +32,6 @@ from ragstone.testing import ScriptedJudge
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 FOLDER = Path(document.__file__).parent
-WHOLE = {"interval": [0.4, 0.6], "mean": 0.5}
 
 
 def line(position: int, value: float | None = 1.0, **fields: str) -> Row:
@@ -109,16 +108,46 @@ def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
 
 
 def test_the_worst_group_stands_out_or_is_not_named() -> None:
-    """It needs five records, and a mean below the interval of the whole."""
+    """It needs five records, another group beside it, and an interval of its own below the mean of the whole."""
     few = [line(n, 0.0, kind="few") for n in range(FEWEST - 1)]
     low = [line(n, 0.1, kind="low") for n in range(FEWEST)]
     high = [line(n, 0.9, kind="high") for n in range(FEWEST)]
-    group = worst_group([*few, *low, *high], "kind", "m", WHOLE)
+    group = worst_group([*few, *low, *high], ["kind"], "m", 0.5)
     assert group is not None
     assert (group.value, group.count) == ("low", FEWEST)
-    assert worst_group([*few, *high], "kind", "m", WHOLE) is None
-    assert worst_group([line(n, 0.5, kind=str(n % 2)) for n in range(20)], "kind", "m", WHOLE) is None
-    assert worst_group([*low, *high], "kind", "m", {**WHOLE, "interval": None}) is None
+    assert worst_group([*few, *high], ["kind"], "m", 0.9) is None
+    assert worst_group([line(n, 0.5, kind=str(n % 2)) for n in range(20)], ["kind"], "m", 0.5) is None
+    assert worst_group([*low, *high], [], "m", 0.5) is None
+
+
+def test_a_group_of_few_and_scattered_records_is_not_the_worst() -> None:
+    """Its mean is lower than the whole's, its interval holds it."""
+    scattered = [line(n, value, kind="scattered") for n, value in enumerate((0.0, 0.2, 1.0, 1.0, 1.0, 1.0))]
+    rest = [line(n, 0.8 + n % 2 / 10, kind="rest") for n in range(60)]
+    assert worst_group([*scattered, *rest], ["kind"], "m", 0.84) is None
+
+
+def test_a_group_without_spread_is_held_against_that_of_all() -> None:
+    """Five at nothing say much where nearly all are at one, and little where nearly all are at nothing too."""
+    nothing = [line(n, 0.0, kind="nothing") for n in range(FEWEST)]
+    most = [line(n, float(n % 10 > 0), kind="other") for n in range(40)]
+    fewest = [line(n, float(n % 10 == 0), kind="other") for n in range(40)]
+    group = worst_group([*nothing, *most], ["kind"], "m", 36 / 45)
+    assert group is not None
+    assert group.value == "nothing"
+    assert worst_group([*nothing, *fewest], ["kind"], "m", 4 / 45) is None
+
+
+def test_the_worst_group_is_looked_for_in_every_field() -> None:
+    """The lowest of those that are the lowest of their field and stand out, in whatever order fields are offered."""
+    rows = [
+        line(n, 0.2 + n % 3 / 10 if n < 12 else 0.9 + n % 2 / 20, set=str(n // 12), half=str(n % 2)) for n in range(72)
+    ]
+    whole = sum(row.scores["m"][0] or 0.0 for row in rows) / len(rows)
+    for fields in (["half", "set"], ["set", "half"]):
+        group = worst_group(rows, fields, "m", whole)
+        assert group is not None
+        assert (group.field, group.value, group.count) == ("set", "0", 12)
 
 
 @pytest.mark.parametrize(("values", "said"), [
@@ -134,6 +163,13 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     text = "".join(part.text for part in parts).replace("\u00a0", " ")
     assert text.startswith("On 2 records, ")
     assert text.endswith(said)
+
+
+def test_the_sentence_stands_on_what_has_a_value() -> None:
+    """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
+    metric = {"mean": 0.5, "interval": None, "scored": 21}
+    parts = sentence({"records": 28, "metrics": {"grounding": metric}}, "grounding", (), None)
+    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of what")
 
 
 # ---- the file

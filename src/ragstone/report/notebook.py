@@ -35,7 +35,7 @@ SHORT: Final = 300
 _TINT: Final = {"no": "rgba(214,95,14,.28)", "partly": "rgba(214,95,14,.14)", "unjudged": "rgba(128,128,128,.22)"}
 _LINE: Final = {"no": "2px solid #d65f0e", "partly": "2px dashed #d65f0e", "unjudged": "2px dotted #808080"}
 _PAGE: Final = (
-    "max-width:60em;color:inherit;background:transparent;"
+    "max-width:60em;overflow-wrap:anywhere;color:inherit;background:transparent;"
     "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5"
 )
 _TABLE: Final = "font:inherit;border-collapse:collapse;margin:.4em 0;color:inherit;background:transparent"

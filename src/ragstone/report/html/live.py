@@ -2,7 +2,7 @@
 
 Promises: it listens on the loopback address alone and answers only requests that were sent to it by that name, so that
 no page of another site can read a run by pointing a name of its own here; it reads the store piece by piece and writes
-nothing.
+nothing. Of a run that is being written, every load of the page shows the records that there are then, and no others.
 """
 
 from __future__ import annotations
@@ -50,13 +50,22 @@ class Live(ThreadingHTTPServer):
         super().__init__((HOST, port), _Answer)
         self._run = run
         self._lock = threading.Lock()  # the store is read by one thread at a time
-        told = surveyed(islice(run.results(), SURVEYED))
-        self._fields = told.fields
-        self._first = {
-            **overview_of(run, told.rows, told.fields, told.readings if len(told.rows) == len(run) else None),
-            "live": True,
-            "row_blocks": -(-run.store.last_place(run.id) // ROWS),
-        }
+        self._look()
+
+    def _look(self) -> None:
+        """Read what the first screen shows, all of one moment; a run that is being written is another the next time."""
+        with self._run.store.still():
+            row = self._run.store.run(self._run.id)
+            self._run = run = Run(self._run.store, row) if row else self._run
+            told = surveyed(islice(run.results(), SURVEYED))
+            # Of a run that goes on, the table keeps to the records that the figures are of.
+            self._places = run.store.places(run.id) if run.status == "unfinished" else None
+            self._fields = told.fields
+            self._first = {
+                **overview_of(run, told.rows, told.fields, told.readings if len(told.rows) == len(run) else None),
+                "live": True,
+                "row_blocks": -(-run.store.last_place(run.id) // ROWS),
+            }
         self._metrics = [metric["name"] for metric in self._first["metrics"]]
         self._signatures = run.spec.get("signatures", {})
 
@@ -79,6 +88,8 @@ class Live(ThreadingHTTPServer):
         """The kind and the content of what stands at a path; None for nothing."""
         if path == "/":
             with self._lock:
+                if self._run.status == "unfinished":
+                    self._look()
                 return "text/html; charset=utf-8", b"".join(page("run", self._run.name, self._first, (), live=True))
         piece = _PIECE.fullmatch(path)
         if piece is None:
@@ -89,12 +100,13 @@ class Live(ThreadingHTTPServer):
 
     def _piece(self, kind: str, number: int) -> Any:
         if kind == "rows":
-            kept = self._run.store.results(self._run.id, number * ROWS, (number + 1) * ROWS)
+            found = self._run.store.results(self._run.id, number * ROWS, (number + 1) * ROWS)
+            kept = [row for row in found if self._places is None or row.position in self._places]
             return block_of([row_of(orjson.loads(row.document)) for row in kept], self._metrics, self._fields)
-        found = self._run.store.result(self._run.id, position=number)
-        if found is None:
+        row = self._run.store.result(self._run.id, position=number)
+        if row is None:
             return None
-        result = orjson.loads(found.document)
+        result = orjson.loads(row.document)
         return case_of(result, self._signatures) if kind == "record" else calls_of(keys_of(result), self._run.store)
 
 

@@ -72,7 +72,7 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
     leading = lead(summary)
     scores = _by_metric(run)
     whole = len(rows) == summary["records"]
-    group = worst_group(rows, fields[0], leading, summary["metrics"][leading]) if whole and fields and leading else None
+    group = worst_group(rows, fields, leading, summary["metrics"][leading]["mean"]) if whole and leading else None
     return {
         "ragstone": __version__,
         "run": run.id,

@@ -31,19 +31,20 @@ class Row:
     position: int
     id: str
     question: str
-    response: str
+    response: str | None
     scores: Mapping[str, tuple[float | None, int]]
     fields: Mapping[str, str]
     set_aside: bool = False
 
 
 def row_of(result: Mapping[str, Any]) -> Row:
-    """The row of a result."""
+    """The row of a result; a record that could not be read has the reason for a response."""
+    told = result.get("set_aside") or result.get("response")
     return Row(
         position=result["position"],
         id=_beginning(result["id"], LONGEST_ID),
         question=_beginning(result.get("question")),
-        response=_beginning(result.get("set_aside") or result.get("response")),
+        response=None if told is None else _beginning(told),
         scores={
             score["metric"]: (
                 None if score["value"] is None else round(score["value"], 4),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,12 +11,14 @@ from ragstone import metrics
 from ragstone.report.html.rows import Row
 from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.text import between, number, percent, plural
-from ragstone.stats import mean
+from ragstone.stats import mean, mean_interval, spread
 from ragstone.store import ScoreRow
 
 DASH: Final = "\u2013"
 FEWEST: Final = 5
 """Records that a group has at least to be named the worst."""
+NORMAL: Final = 1.959964
+"""Standard errors on each side of a mean in its 95 % interval."""
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
     "grounding": ("of what a response claims is supported by its contexts", "{hold} at least one claim that is not"),
@@ -63,22 +66,45 @@ class Group:
     count: int
 
 
-def worst_group(rows: Iterable[Row], field: str, metric: str, whole: Mapping[str, Any]) -> Group | None:
-    """The group with the lowest mean of a metric; None where it is not below the interval of the whole."""
+def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: float) -> Group | None:
+    """Of the fields' lowest groups the lowest that stands out: its 95 % interval lies below the mean of the whole.
+
+    A group whose values are all the same has no interval of its own: it is given that which the spread of all records
+    would give it. None where no field has such a group.
+    """
+    among = [value for row in rows if (value := _value(row, metric)) is not None]
+    lowest = [found for field in fields if (found := _lowest(rows, field, metric)) is not None]
+    for group, values in sorted(lowest, key=lambda found: (found[0].mean, -found[0].count)):
+        interval = mean_interval(values)
+        high = interval.high
+        if interval.method == "none":
+            high += NORMAL * (spread(among) or 0.0) / math.sqrt(group.count)
+        if high < whole:
+            return group
+    return None
+
+
+def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[float]] | None:
+    """Of a field's groups that are large enough the one with the lowest mean, with its values; of one, none."""
     found: dict[str, list[float]] = {}
     for row in rows:
-        value = row.scores.get(metric, (None, 0))[0]
+        value = _value(row, metric)
         if value is not None and field in row.fields:
             found.setdefault(row.fields[field], []).append(value)
-    groups = [Group(field, name, mean(values), len(values)) for name, values in found.items() if len(values) >= FEWEST]
-    if len(groups) < 2 or not whole["interval"]:
-        return None
-    worst = min(groups, key=lambda group: group.mean)
-    return worst if worst.mean < whole["interval"][0] else None
+    groups = [
+        (Group(field, name, mean(values), len(values)), values)
+        for name, values in found.items()
+        if len(values) >= FEWEST
+    ]
+    return min(groups, key=lambda group: group[0].mean) if len(groups) > 1 else None
+
+
+def _value(row: Row, metric: str) -> float | None:
+    return row.scores[metric][0] if metric in row.scores else None
 
 
 def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
-    """How many records, what of them is supported, how many fall short, and the worst group if one stands out.
+    """On how many records it stands, what of them is supported, how many fall short, and a group that stands out.
 
     ``name`` is the metric that the run is told by, empty where nothing could be scored.
     """
@@ -92,12 +118,13 @@ def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], 
     if metric["interval"]:
         low, high = metric["interval"]
         interval = f" ({between(low, high, metric['scored'], DASH)})"
+    stands_on = records if metric["scored"] == summary["records"] else f"{number(metric['scored'])} of {records}"
     said, short = _SAID.get(name, ("", "{are} below the highest value"))
     title = getattr(metrics.catalogue().get(name.partition(".")[0]), "title", "")
     lower = sum(row.value is not None and row.value < 1 for row in scores)
     parts = [
         Part("On "),
-        Part(records, {"sort": "position"}),
+        Part(stands_on, {"sort": "position"}),
         Part(", "),
         Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
         Part(f" {said}; " if said else f" is the mean of {name}, {title}; "),

@@ -2,13 +2,17 @@
 
 /** @typedef {{name: string, title: string, size?: number, layer?: string, body: () => Child | Child[]}} Tab */
 
-/** @param {any} found what the source has of the record, or null */
-function caseView(found) {
+/** @param {any} found what the source has of the record, or null @param {string} trouble why it could not be had */
+function caseView(found, trouble) {
   const line = table.lines.get(now.record);
   const order = matching(now);
   const at = line === undefined ? -1 : order.indexOf(line);
   const box = el('article', { class: 'case', 'aria-labelledby': 'record-title' });
-  if (!found) return filled(box, null, [caseHead(null, order, at), notHere()]);
+  if (!found)
+    return filled(box, null, [
+      caseHead(null, order, at),
+      trouble ? el('p', { class: 'empty' }, foreign(trouble)) : notHere(),
+    ]);
   if (found.set_aside !== undefined) {
     return filled(box, null, [
       caseHead(found, order, at),
@@ -107,10 +111,10 @@ function caseHead(found, order, at) {
 
 /** When all lines are there: which records stand before and after the one that is open. */
 function redrawHead() {
-  const head = document.querySelector('.case-head');
   const order = matching(now);
-  const id = head?.querySelector('h1')?.textContent;
-  if (head) head.replaceWith(caseHead(id ? { id } : null, order, order.indexOf(table.lines.get(now.record) ?? -1)));
+  const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
+  // The heading stays, and with it the focus of whoever reads by keyboard.
+  document.querySelector('.case-head nav')?.replaceWith(/** @type {Element} */ (head.querySelector('nav')));
 }
 
 function notHere() {
@@ -120,6 +124,8 @@ function notHere() {
       { class: 'empty' },
       `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`,
     );
+  if (first.live || caseAt.size === first.records)
+    return el('p', { class: 'empty' }, `Record #${count(now.record)} has no result in this run yet.`);
   return el(
     'p',
     { class: 'empty' },

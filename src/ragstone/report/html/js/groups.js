@@ -42,6 +42,7 @@ function groupsBody(all, open) {
       ),
       metricChoice('Metric', now.of, (of) => slide({ of })),
     ),
+    el('p', { class: 'on-paper' }, named(now.of), ' by ', foreign(now.by)),
     groups.length
       ? el(
           'ol',

@@ -87,7 +87,7 @@ async function render() {
     refill(
       page,
       topBar(),
-      el('main', { class: 'sheet' }, trouble ? el('p', { class: 'empty' }, foreign(trouble)) : caseView(found)),
+      el('main', { class: 'sheet' }, caseView(found, trouble)),
     );
     document.title = `${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`;
     if (before.record !== now.record || drawn === 1) {

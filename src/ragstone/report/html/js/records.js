@@ -17,7 +17,7 @@ const search = /** @type {HTMLInputElement} */ (
   el('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'id, question or response',
+    placeholder: 'id, or how a text begins',
     autocomplete: 'off',
     spellcheck: 'false',
     on: { input: () => slide({ q: search.value, page: 1 }) },
@@ -178,6 +178,7 @@ function noneFound() {
     'p',
     { class: 'empty' },
     'No record is left by these filters. ',
+    now.q ? 'A search sees the ids and the beginnings of questions and responses, not the whole of them. ' : null,
     el('a', { href: address(CLEAR) }, 'Clear them'),
     ' to see all.',
   );
@@ -270,7 +271,7 @@ function recordRow(line, names, entry) {
             ': ',
             foreign(table.response[line]),
           )
-        : foreign(table.response[line] || 'blank response', {
+        : foreign(table.response[line] || (table.response[line] === null ? 'no response' : 'blank response'), {
             class: table.response[line] ? 'one-line' : 'one-line soft',
           }),
     ),

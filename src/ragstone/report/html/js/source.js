@@ -15,8 +15,10 @@ const whole = new Promise((resolve) => {
 
 /** A block by its name. @param {string} name @returns {Promise<any>} */
 function block(name) {
-  const known = unpacked.get(name);
-  const found = known || (first.live ? fetched(name) : unpack(name));
+  const found = unpacked.get(name) || (first.live ? fetched(name) : unpack(name));
+  const forget = () => unpacked.get(name) === found && unpacked.delete(name);
+  // What failed, or is not there yet, is asked for anew the next time.
+  found.then((content) => content === null && forget(), forget);
   unpacked.delete(name);
   unpacked.set(name, found);
   if (unpacked.size > KEPT) unpacked.delete(unpacked.keys().next().value || '');
@@ -36,10 +38,12 @@ async function unpack(name) {
   return new Response(stream).json();
 }
 
-/** @param {string} name */
+/** A block from the server; null where it has none of that name. @param {string} name */
 async function fetched(name) {
-  const answer = await fetch(`data/${name}`);
-  if (!answer.ok) throw new Error(`the server says ${answer.status}; is ragstone view still running?`);
+  const answer = await fetch(`data/${name}`).catch(() => null);
+  if (!answer) throw new Error('The server cannot be reached; is ragstone view still running?');
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(`The server says ${answer.status}; the terminal of ragstone view may tell why.`);
   return answer.json();
 }
 
@@ -59,7 +63,7 @@ function whereabouts(blocks) {
 const caseAt = whereabouts(first.cases);
 const callsAt = whereabouts(first.calls);
 
-/** A record by its place in the input; null where this file does not hold it. @param {number} position */
+/** A record by its place in the input; null where this file or the server does not hold it. @param {number} position */
 async function recordAt(position) {
   if (first.live) return block(`record-${position}`);
   const at = caseAt.get(position);

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {object} State
- * @property {string} q words that a record's id, question or response holds
+ * @property {string} q words that a record's id holds, or the beginning of its question or response
  * @property {string} status of any score, or set_aside
  * @property {string} field a field and its @property {string} value: records of one group
  * @property {string} below a metric that is below its highest value
@@ -56,6 +56,7 @@ function readState(fragment) {
   for (const name of /** @type {const} */ (['of', 'x', 'y']))
     if (!metrics.has(state[name])) state[name] = usual()[name];
   if (!first.fields.includes(state.by)) state.by = usual().by;
+  if (state.status !== 'set_aside' && !first.statuses.includes(state.status)) state.status = '';
   for (const text of given.getAll('in')) {
     const found = /^(.+):([0-9.]+)-([0-9.]+)$/.exec(text);
     if (found && metrics.has(found[1])) state.ranges[found[1]] = [Number(found[2]), Number(found[3])];
@@ -65,7 +66,7 @@ function readState(fragment) {
   state.sort = sort.replace(/^-/, '');
   if (!metrics.has(state.sort) && state.sort !== 'id') state.sort = 'position';
   state.page = Math.max(1, Number(given.get('page')) || 1);
-  state.record = Math.max(0, Number(given.get('record')) || 0);
+  state.record = Math.max(0, Math.trunc(Number(given.get('record'))) || 0);
   return state;
 }
 

@@ -1,15 +1,18 @@
 // Every record's line, as columns; which of them a filter leaves, in which order.
 
+/** Columns by name. Fields are named by whoever wrote the records: `__proto__` is a name like any other. */
+const byName = () => Object.create(null);
+
 /** The lines that have come so far. */
 const table = {
   /** @type {number[]} */ position: [],
   /** @type {string[]} */ id: [],
   /** @type {string[]} */ question: [],
-  /** @type {string[]} */ response: [],
+  /** @type {(string | null)[]} null where a record has none */ response: [],
   /** @type {Set<number>} lines of records that could not be read */ setAside: new Set(),
-  /** @type {Record<string, (number | null)[]>} */ values: {},
-  /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: {},
-  /** @type {Record<string, (string | null)[]>} */ fields: {},
+  /** @type {Record<string, (number | null)[]>} */ values: byName(),
+  /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
+  /** @type {Record<string, (string | null)[]>} */ fields: byName(),
   /** @type {Map<number, number>} a record's place in the input to its line */ lines: new Map(),
   /** @type {string[]} what is searched, made when it is first needed */ searched: [],
   complete: false,
@@ -88,7 +91,8 @@ function inside(value, low, high) {
 
 /** @param {number} line */
 function searched(line) {
-  return (table.searched[line] ??= `${table.id[line]}\n${table.question[line]}\n${table.response[line]}`.toLowerCase());
+  const told = () => [table.id[line], table.question[line], table.response[line]]; // what is null joins as nothing
+  return (table.searched[line] ??= told().join('\n').toLowerCase());
 }
 
 /** @param {number[]} lines @param {State} state */
