@@ -12,7 +12,7 @@ import pytest
 
 import ragstone
 from ragstone.engine import Route, Routes, signature_of
-from ragstone.errors import BackendError, ConfigError
+from ragstone.errors import BackendError, ConfigError, RagstoneError
 from ragstone.judges.base import Failed
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded import EmbeddedJudge
@@ -242,6 +242,34 @@ def test_where_the_last_judge_is_down_the_run_stops_and_goes_on_later(house: dic
     summary, results = weigh(house, judges)
     assert summary["cascade"]["support"]["answered"] == {"knowing": 5, "last": 4}
     assert len(results) == len(RECORDS)
+
+
+def stopped(house: dict[str, Any], judges: Sequence[Any], names: str, **more: Any) -> list[str]:
+    """The ids of the results that a run keeps which ends early; its records are named by letters."""
+    records = [{**row, "id": name} for name in names for row in RECORDS if row["id"] == name.lower()]
+    with pytest.raises(RagstoneError):
+        weigh(house, judges, records=records, **more)
+    found = ragstone.open_run("last", house["store"])
+    kept = [result["id"] for result in found.results()]
+    found.store.close()
+    return kept
+
+
+def test_a_run_that_stops_keeps_no_record_only_since_the_first_judge_was_sure_of_it(house: dict[str, Any]) -> None:
+    """What is behind the first that is not done would be the easy ones."""
+
+    def said(_: Question[Any]) -> Any:
+        raise BackendError("last: wrong key", judge="last", fatal=True)
+
+    judges = [Knowing(), ScriptedJudge(said, name="last"), "knowing>last"]
+    at("http://127.0.0.1:9/v1", house)
+    assert stopped(house, judges, "abA") == ["a"]
+
+
+def test_a_budget_in_a_cascade_keeps_the_records_before_it(house: dict[str, Any]) -> None:
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        assert stopped(house, [Knowing(), "knowing>house"], "acbA", max_calls=1, concurrency=1) == ["a", "c"]
 
 
 def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None:
