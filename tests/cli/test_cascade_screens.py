@@ -43,6 +43,16 @@ def test_the_screens_fit_the_terminal(columns: int) -> None:
     assert "--cascade-error 0.2" in dry.flat
 
 
+def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
+    """What the first was sure of is the easy part, and its mean is not shown as if it were the whole."""
+    with FakeServer(answer=lambda _: "I would rather not say.") as server:
+        configure(server.url)
+        came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q")
+    assert came.code == 3
+    assert "But house/m answered nothing of what support left to it: this is of the easy part alone." in came.flat
+    assert "so its mean says little" in came.flat
+
+
 def test_what_came_of_it_is_told_in_words() -> None:
     house = "house/m@http://127.0.0.1:1/v1"
     told: dict[str, Any] = {

@@ -28,7 +28,7 @@ from ragstone.judges.prompting import is_prompted
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, survey
-from ragstone.report.cascades import Cascades
+from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
 from ragstone.report.files import REPORT, Folder
@@ -193,7 +193,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
-                counted |= _cascaded(cascades, plan, prices, estimated)
+                counted |= (told := _cascaded(cascades, plan, prices, estimated))
+                progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
     return find_run(store, number)
 

@@ -140,6 +140,24 @@ class Cascades:
         }
 
 
+def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """By step of a summary's cascades whose last judge answered nothing of what was left to it: that judge's id.
+
+    Means are of what the judges before it were sure of then, which is no fair part.
+    """
+    lasts = {step: found["judges"][-1] for step, found in told.items() if found["unjudged"]}
+    return {step: last for step, last in lasts.items() if not told[step]["answered"][last]}
+
+
+def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is to be known of the means of such steps, for the user."""
+    return [
+        f"{step}: {last.partition('@')[0]} answered nothing of what was left to it ({told[step]['unjudged']:,}); "
+        "the rest is what was easy to judge, so its mean says little"
+        for step, last in silent(told).items()
+    ]
+
+
 def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> float | None:
     """What these calls would have cost the judge, by what those did that it answered; None where none has a price."""
     made = totals.made
