@@ -69,6 +69,7 @@ def test_what_came_of_it_is_told_in_words() -> None:
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
     assert said == "wanted error 5 % where it is sure: embedded is sure of a yes from 0.9 on, of a no never"
+    assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("wanted error under 0.01 % where")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is sure of nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
@@ -128,4 +129,4 @@ def test_judges_are_checked_one_at_a_time() -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("judges", "--check", "embedded>house")
     assert came.code == 2
-    assert "check them one at a time: --check embedded" in came.err
+    assert "check them one at a time: --check house" in came.err
