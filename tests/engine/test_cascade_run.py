@@ -399,6 +399,24 @@ def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
     assert "cascade" not in summary
 
 
+def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> None:
+    """They are not asked, and nobody is told to have judged them."""
+    nuggets = [{"text": fact, "importance": "vital"} for fact in FACTS]
+    records = [{**RECORDS[0], "nuggets": nuggets}]
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        weigh(house, ["embedded>house"], records=records, metrics=["nugget_recall"])
+    made = orjson.loads((house["out"] / "run.json").read_bytes())
+    assert made["steps"] == {"assign": {"judges": ["embedded", "house"], "cascade": True}}
+
+
+def test_a_rate_that_is_no_number_is_refused(house: dict[str, Any]) -> None:
+    at("http://127.0.0.1:9/v1", house)
+    for name, message in (("cascade_error", "cascade error '0.1'; expected a number"), ("max_cost", "max_cost '0.1'")):
+        with pytest.raises(ConfigError, match=message):
+            weigh({**house, name: "0.1"}, ["embedded>house"])
+
+
 def test_the_rate_is_part_of_how_a_score_was_made() -> None:
     last = ScriptedJudge({}, name="last")
     made = [
