@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
+from ragstone.engine.ending import to_its_end
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
@@ -138,13 +139,16 @@ class Engine:
             try:
                 await self._finish_calls(patient=patient)
             finally:  # also when somebody has no patience left
-                opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
-                await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
-                writer.cancel()
-                await asyncio.gather(writer, return_exceptions=True)
-                await self._writer.write_group()
+                await to_its_end(self._end(writer))
         if trouble := self._stop or self.budget.over:
             raise trouble
+
+    async def _end(self, writer: asyncio.Task[None]) -> None:
+        opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
+        await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
+        writer.cancel()
+        await asyncio.gather(writer, return_exceptions=True)
+        await self._writer.write_group()
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
