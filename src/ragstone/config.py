@@ -419,15 +419,18 @@ def _limits(run: RunTable, flags: Flags) -> Limits:
     cost = run.max_cost if flags.max_cost is None else flags.max_cost
     calls = run.max_calls if flags.max_calls is None else flags.max_calls
     tokens = run.max_tokens if flags.max_tokens is None else flags.max_tokens
-    for name, value in (("max_cost", cost), ("max_calls", calls), ("max_tokens", tokens)):
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise ConfigError(f"{name} {value}; expected a number from 0")
+    given: dict[str, object] = {"max_cost": cost, "max_calls": calls, "max_tokens": tokens}
+    for name, value in given.items():  # from Python they may be anything
+        if value is None:
+            continue
+        if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
+            raise ConfigError(f"{name} {value!r}; expected a number from 0")
     return Limits(None if cost is None else float(cost), calls, tokens)
 
 
-def _error(rate: float) -> float:
-    if not 0 < rate < 0.5:
-        raise ConfigError(f"cascade error {rate}; expected a number above 0 and below 0.5, as in 0.05")
+def _error(rate: object) -> float:
+    if not isinstance(rate, int | float) or not 0 < rate < 0.5:
+        raise ConfigError(f"cascade error {rate!r}; expected a number above 0 and below 0.5, as in 0.05")
     return float(rate)
 
 

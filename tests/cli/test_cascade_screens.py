@@ -43,6 +43,16 @@ def test_the_screens_fit_the_terminal(columns: int) -> None:
     assert "--cascade-error 0.2" in dry.flat
 
 
+def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
+    """What the first was sure of is the easy part, and its mean is not shown as if it were the whole."""
+    with FakeServer(answer=lambda _: "I would rather not say.") as server:
+        configure(server.url)
+        came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q")
+    assert came.code == 3
+    assert "But house/m answered nothing of what support left to it: this is of the easy part alone." in came.flat
+    assert "so its mean says little" in came.flat
+
+
 def test_what_came_of_it_is_told_in_words() -> None:
     house = "house/m@http://127.0.0.1:1/v1"
     told: dict[str, Any] = {
@@ -59,6 +69,7 @@ def test_what_came_of_it_is_told_in_words() -> None:
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
     assert said == "wanted error 5 % where it is sure: embedded is sure of a yes from 0.9 on, of a no never"
+    assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("wanted error under 0.01 % where")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is sure of nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
@@ -118,4 +129,4 @@ def test_judges_are_checked_one_at_a_time() -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("judges", "--check", "embedded>house")
     assert came.code == 2
-    assert "check them one at a time: --check embedded" in came.err
+    assert "check them one at a time: --check house" in came.err

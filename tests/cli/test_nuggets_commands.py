@@ -400,6 +400,18 @@ def test_limits_reach_the_bank() -> None:
         assert ragstone("nuggets", "create", "a.jsonl", *arguments).code == 2
 
 
+def test_create_names_only_judges_that_it_asks(topics: str) -> None:
+    """No step of it can have a cascade: the last judge answers all, and is told as the judge."""
+    with FakeServer(realistic=True) as server:
+        house = f"vllm:m@{server.url}"
+        came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
+        step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")
+    assert came.code == step.code == 0
+    assert f"no step of this run has the cascade embedded>{house}: it is for support and assign alone" in came.err
+    assert "embedded" not in came.out
+    assert "embedded" not in step.out
+
+
 def test_where_no_bank_could_be_created_the_code_is_3(topics: str) -> None:
     """An earlier file stays, and no empty one takes its place."""
     Path("bank.jsonl").write_text("earlier\n", encoding="utf-8")

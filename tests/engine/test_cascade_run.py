@@ -12,7 +12,7 @@ import pytest
 
 import ragstone
 from ragstone.engine import Route, Routes, signature_of
-from ragstone.errors import BackendError, ConfigError
+from ragstone.errors import BackendError, ConfigError, RagstoneError
 from ragstone.judges.base import Failed
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded import EmbeddedJudge
@@ -115,7 +115,7 @@ def test_only_the_units_that_remain_are_sent_in_one_call_a_question(house: dict[
     assert results[0]["scores"][0]["verdicts"][0]["probability"] == 0.97
     told = results[1]["cascade"]["support"]
     assert (told["answered"], told["unjudged"], told["error"]) == ({"knowing": 2, model: 2}, 0, 0.05)
-    assert (told["asked"]["units"], told["alone"]["units"]) == (2, 4)
+    assert [[sent["units"] for sent in told[which]] for which in ("asked", "alone")] == [[2], [4]]
     assert summary["cascade"]["support"]["answered"] == {"knowing": 5, model: 4}
     assert summary["cascade"]["support"]["calls"] == {"made": 2, "alone": 3, "saved": 1}
 
@@ -132,6 +132,47 @@ def test_what_it_saved_is_what_the_last_judge_would_have_been_paid(house: dict[s
     assert told["dollars"]["saved"] == pytest.approx(told["dollars"]["alone"] - told["dollars"]["made"])
     assert 0 < told["dollars"]["made"] < told["dollars"]["alone"]
     assert told["by"] == "calls"
+
+
+def test_calls_without_an_answer_are_neither_made_nor_saved(house: dict[str, Any], tmp_path: Path) -> None:
+    """What was saved does not hang on how many of the calls were answered."""
+    records = [
+        {"id": f"r{n}", "question": "What?", "contexts": list(FACTS), "response": f"{FACTS[n % 3]} It has {n} floors."}
+        for n in range(12)
+    ] + [{"id": "sure", "question": "What?", "contexts": list(FACTS), "response": FACTS[0]}]
+    judges = ["embedded>house"]
+    more: dict[str, Any] = {"records": records, "cascade_error": 0.2}
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        weigh(house, judges, **{**more, "records": records[:5]})
+        told = weigh(house, judges, **more, offline=True)[0]["cascade"]["support"]
+        none = weigh({**house, "store": tmp_path / "none.db"}, judges, **more, offline=True)[0]["cascade"]["support"]
+        whole = weigh(house, judges, **more)[0]["cascade"]["support"]
+        paid = weigh({**house, "store": tmp_path / "other.db"}, ["house"], records=records)[0]["bill"]["paid"]
+    assert whole["calls"] == {"made": 12, "alone": paid["calls"], "saved": 1}
+    assert told["calls"] == {**whole["calls"], "made": 5}
+    assert told["dollars"]["alone"] == pytest.approx(paid["dollars"], rel=0.2)
+    assert told["dollars"]["saved"] == pytest.approx(whole["dollars"]["saved"], rel=0.2)
+    assert told["dollars"]["made"] < whole["dollars"]["made"] / 2
+    assert none["calls"] == {**whole["calls"], "made": 0}
+    assert none["dollars"] == {"made": 0.0, "alone": None, "saved": None}
+
+
+def test_equal_calls_of_several_records_are_one(house: dict[str, Any], tmp_path: Path) -> None:
+    """As they are to a run in which the last judge is asked everything, and to the estimate."""
+    words = (("Surely", "Perhaps", "Never"), ("Surely", "Never"), ("Perhaps", "Other"))
+    once = [record(f"r{n}", *said) for n, said in enumerate(words)]
+    records = [{**row, "id": f"{row['id']}-{n}"} for n in range(4) for row in once]
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        told = weigh(house, records=records)[0]
+        paid = weigh({**house, "store": tmp_path / "other.db"}, ["house"], records=records)[0]["bill"]["paid"]
+        alone = weigh({**house, "store": tmp_path / "once.db"}, records=once)[0]["cascade"]["support"]
+    found = told["cascade"]["support"]
+    assert found["calls"] == alone["calls"] == {"made": 2, "alone": paid["calls"], "saved": 1}
+    assert found["dollars"] == alone["dollars"]
+    assert found["dollars"]["made"] == pytest.approx(told["bill"]["paid"]["dollars"])
+    assert found["dollars"]["alone"] == pytest.approx(paid["dollars"], rel=0.1)
 
 
 def test_where_nothing_was_asked_the_estimate_says_what_was_saved(house: dict[str, Any]) -> None:
@@ -201,6 +242,34 @@ def test_where_the_last_judge_is_down_the_run_stops_and_goes_on_later(house: dic
     summary, results = weigh(house, judges)
     assert summary["cascade"]["support"]["answered"] == {"knowing": 5, "last": 4}
     assert len(results) == len(RECORDS)
+
+
+def stopped(house: dict[str, Any], judges: Sequence[Any], names: str, **more: Any) -> list[str]:
+    """The ids of the results that a run keeps which ends early; its records are named by letters."""
+    records = [{**row, "id": name} for name in names for row in RECORDS if row["id"] == name.lower()]
+    with pytest.raises(RagstoneError):
+        weigh(house, judges, records=records, **more)
+    found = ragstone.open_run("last", house["store"])
+    kept = [result["id"] for result in found.results()]
+    found.store.close()
+    return kept
+
+
+def test_a_run_that_stops_keeps_no_record_only_since_the_first_judge_was_sure_of_it(house: dict[str, Any]) -> None:
+    """What is behind the first that is not done would be the easy ones."""
+
+    def said(_: Question[Any]) -> Any:
+        raise BackendError("last: wrong key", judge="last", fatal=True)
+
+    judges = [Knowing(), ScriptedJudge(said, name="last"), "knowing>last"]
+    at("http://127.0.0.1:9/v1", house)
+    assert stopped(house, judges, "abA") == ["a"]
+
+
+def test_a_budget_in_a_cascade_keeps_the_records_before_it(house: dict[str, Any]) -> None:
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        assert stopped(house, [Knowing(), "knowing>house"], "acbA", max_calls=1, concurrency=1) == ["a", "c"]
 
 
 def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None:
@@ -328,6 +397,24 @@ def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
         summary, _ = weigh(house, ["embedded>house"], metrics=["context_relevance"])
     assert "no step of this run has the cascade embedded>house: it is for support and assign alone" in summary["notes"]
     assert "cascade" not in summary
+
+
+def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> None:
+    """They are not asked, and nobody is told to have judged them."""
+    nuggets = [{"text": fact, "importance": "vital"} for fact in FACTS]
+    records = [{**RECORDS[0], "nuggets": nuggets}]
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        weigh(house, ["embedded>house"], records=records, metrics=["nugget_recall"])
+    made = orjson.loads((house["out"] / "run.json").read_bytes())
+    assert made["steps"] == {"assign": {"judges": ["embedded", "house"], "cascade": True}}
+
+
+def test_a_rate_that_is_no_number_is_refused(house: dict[str, Any]) -> None:
+    at("http://127.0.0.1:9/v1", house)
+    for name, message in (("cascade_error", "cascade error '0.1'; expected a number"), ("max_cost", "max_cost '0.1'")):
+        with pytest.raises(ConfigError, match=message):
+            weigh({**house, name: "0.1"}, ["embedded>house"])
 
 
 def test_the_rate_is_part_of_how_a_score_was_made() -> None:

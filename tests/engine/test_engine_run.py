@@ -380,6 +380,39 @@ def test_leaving_early_cancels_what_is_in_flight() -> None:
     assert judge.backend.closed == 1
 
 
+def test_a_run_that_is_called_off_again_and_again_leaves_nothing_behind() -> None:
+    """Connections are closed and what came is on the disk, and the caller's loop has no task of it any more."""
+
+    class Lingering(SlowBackend):
+        async def close(self) -> None:
+            await asyncio.sleep(0.05)
+            await super().close()
+
+    judge = ScriptedJudge(GOOD)
+    judge.backend = Lingering(judge, 8, lambda text: 5.0 if "r2." in text else 0.0)
+    given = asyncio.Event()
+
+    async def read(store: Store) -> None:
+        engine = Engine(only(judge), store, PriceBook(), QUICK)
+        async with contextlib.aclosing(engine.run(jobs(records(6), WHOLE))) as results:
+            async for _ in results:
+                given.set()
+
+    async def call_off() -> set[asyncio.Task[Any]]:
+        with Store(":memory:") as store:
+            task = asyncio.create_task(read(store))
+            await given.wait()
+            while not task.done():
+                task.cancel()
+                await asyncio.sleep(0.004)
+            assert task.cancelled()
+            return asyncio.all_tasks() - {asyncio.current_task()}
+
+    with limited(9):
+        assert asyncio.run(call_off()) == set()
+    assert judge.backend.closed == 1
+
+
 def test_a_run_that_is_called_off_gives_out_what_is_done() -> None:
     """Records that are done and wait for a slow one before them are results, and the caller hears the end of it."""
     judge = slow_judge(lambda text: 2.0 if "r2." in text else 0.0)

@@ -74,10 +74,10 @@ def check_judge(name: str, config: Path | str | None = None) -> Checked:
     Nothing is stored, and a judge that costs money is paid for this one call.
     """
     spec = resolve(Flags(config=config, judges=[name]))
-    first, *others = spec.default.judges
+    *others, last = spec.default.judges  # of a cascade the one that may cost something
     if others:
-        raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {first}")
-    return asyncio.run(_asked(build(spec.judges[first])))
+        raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")
+    return asyncio.run(_asked(build(spec.judges[last])))
 
 
 async def _asked(judge: Judge) -> Checked:

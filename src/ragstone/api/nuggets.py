@@ -19,7 +19,7 @@ from ragstone import metrics
 from ragstone.api.estimating import dry_run, forecast, looked_at
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import check_overrides, make_routes, opened, prices_of
-from ragstone.api.running import run, set_aside_if_damaged, wait_for
+from ragstone.api.running import run, set_aside_if_damaged, uncascaded, wait_for
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Job, Routes, Tally, signature_of
 from ragstone.errors import ConfigError, InputError
@@ -135,10 +135,10 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
                     plan.survey.total,
                     engine.tally,
                     (plan.maker.name,),
-                    tuple(plan.judges),
+                    tuple(name for name, judge in plan.judges.items() if judge in plan.routes.judges()),
                     {},
                     replace(plan.survey, renamed=0),
-                    [*store.notes],
+                    [*store.notes, *uncascaded(plan.spec, plan.routes, options)],
                 )
             )
         topics: dict[int, tuple[str, str]] = {}

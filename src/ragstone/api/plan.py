@@ -93,7 +93,7 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
     if spec.default.cascade:  # not every step has one, so that each is told by name
-        tasks = dict.fromkeys(task for metric in chosen for task in metric.asks if task not in spec.steps)
+        tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
 

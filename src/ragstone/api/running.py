@@ -20,15 +20,15 @@ from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
 from ragstone.api.pages import write_report
 from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
-from ragstone.config import resolve
-from ragstone.engine import Engine, Weighed
+from ragstone.config import RunSpec, resolve
+from ragstone.engine import Engine, Routes, Weighed
 from ragstone.errors import BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, survey
-from ragstone.report.cascades import Cascades
+from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
 from ragstone.report.files import REPORT, Folder
@@ -95,7 +95,7 @@ async def weigh(source: Any, options: Options) -> Run:
                     *judging_itself(plan.judges.values(), generators),
                     *_odd(bank),
                     *_unread(plan, options),
-                    *_uncascaded(plan, options),
+                    *uncascaded(plan.spec, plan.routes, options),
                 ]
                 return await _run(plan, records, store, options, notes)
         except BaseException:
@@ -193,7 +193,8 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
-                counted |= _cascaded(cascades, plan, prices, estimated)
+                counted |= (told := _cascaded(cascades, plan, prices, estimated))
+                progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
     return find_run(store, number)
 
@@ -217,14 +218,14 @@ def _unread(plan: Plan, options: Options) -> list[str]:
     ]
 
 
-def _uncascaded(plan: Plan, options: Options) -> list[str]:
-    """Where a cascade was named and no step of the run can have one; an error rate without a cascade."""
-    if plan.cascades():
+def uncascaded(spec: RunSpec, routes: Routes, options: Options) -> list[str]:
+    """Where a cascade was named and no step that is asked can have one; an error rate without a cascade."""
+    if routes.cascading():
         return []
-    if plan.spec.default.cascade:
-        named = plan.spec.default.judges
-        sure = [task for task in TASKS if plan.routes.default.able(task).error is not None]
-        return [f"no step of this run has the cascade {'>'.join(named)}: it is for {' and '.join(sure)} alone"]
+    if spec.default.cascade:
+        sure = [task for task in TASKS if routes.default.able(task).error is not None]
+        named = ">".join(spec.default.judges)
+        return [f"no step of this run has the cascade {named}: it is for {' and '.join(sure)} alone"]
     changed = options.cascade_error is not None
     return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
 

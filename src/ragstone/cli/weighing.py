@@ -18,6 +18,7 @@ from ragstone.cli.estimating import tell
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
 from ragstone.errors import BudgetReached
+from ragstone.report.cascades import silent
 from ragstone.report.run import Run
 from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
@@ -136,12 +137,15 @@ def place_of(finished: Run, wanted: Wanted) -> Place:
 
 
 def leave(finished: Run) -> None:
-    """Leave with 3 when nothing could be scored, no call was answered, or an offline run lacked one."""
+    """Leave with 3 when nothing could be scored, no call was answered, or an offline run lacked one.
+
+    So also where the last judge of a cascade answered nothing of what was left to it.
+    """
     summary = finished.summary()
     if unseen := summary["bill"].get("unseen"):
         say_unseen(unseen)
         raise typer.Exit(UNJUDGED)
-    if not lead(summary) or _unanswered(summary["bill"]):
+    if not lead(summary) or _unanswered(summary["bill"]) or silent(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)
 
 

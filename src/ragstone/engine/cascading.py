@@ -52,7 +52,7 @@ def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int)
     """The note of one question: ``asked`` has, judge by judge, what each was asked, beginning with the whole of it."""
     question, last = asked[0], route.judges[-1]
     alone = first_turn(last, question, repeat)
-    sent = Sent()
+    sent: tuple[Sent, ...] = ()
     if len(asked) == len(route.judges):
         sent = alone if asked[-1] is question else first_turn(last, asked[-1], repeat)
     unjudged = sum(verdict.unjudged for verdict in rated.verdicts)
@@ -64,10 +64,9 @@ def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int)
     return CascadeNote(f"{hash(question):x}.{repeat}", question.task, route.error, answered, unjudged, sent, alone)
 
 
-def first_turn(judge: Judge, question: Rate, repeat: int) -> Sent:
+def first_turn(judge: Judge, question: Rate, repeat: int) -> tuple[Sent, ...]:
     """What the judge would be sent at first; turns that mend a reply are not known before it is there."""
-    calls = first_calls(judge, question, repeat)
-    return Sent(len(calls), sum(len(call.body) for call in calls), sum(call.units for call in calls))
+    return tuple(Sent(call.key.hex(), len(call.body), call.units) for call in first_calls(judge, question, repeat))
 
 
 def first_calls(judge: Judge, question: Rate, repeat: int) -> Sequence[Call]:

@@ -66,20 +66,17 @@ class CascadeNote:
     error: float
     answered: Mapping[str, int]
     unjudged: int
-    asked: Sent
-    alone: Sent
+    asked: tuple[Sent, ...]
+    alone: tuple[Sent, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Calls that are sent at a time: how many, the bytes of their requests, the units that they ask about."""
+    """A call by its key, since equal calls are one: the bytes of its request, the units that it asks about."""
 
-    calls: int = 0
-    bytes: int = 0
-    units: int = 0
-
-    def __add__(self, other: Sent) -> Sent:
-        return Sent(self.calls + other.calls, self.bytes + other.bytes, self.units + other.units)
+    key: str
+    bytes: int
+    units: int
 
 
 Note = CallNote | CascadeNote
@@ -282,11 +279,15 @@ def _cascade(notes: Iterable[CascadeNote]) -> dict[str, Any]:
             "error": found[0].error,
             "answered": {judge: sum(note.answered[judge] for note in found) for judge in found[0].answered},
             "unjudged": sum(note.unjudged for note in found),
-            "asked": asdict(sum((note.asked for note in found), Sent())),
-            "alone": asdict(sum((note.alone for note in found), Sent())),
+            "asked": _each([sent for note in found for sent in note.asked]),
+            "alone": _each([sent for note in found for sent in note.alone]),
         }
         for step, found in sorted(steps.items())
     }
+
+
+def _each(calls: Iterable[Sent]) -> list[dict[str, Any]]:
+    return [asdict(sent) for sent in {sent.key: sent for sent in calls}.values()]
 
 
 def _number(value: float | None) -> float | None:

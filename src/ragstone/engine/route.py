@@ -63,6 +63,10 @@ class Routes:
         """The routes of the steps that are asked, each once."""
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
+    def cascading(self) -> bool:
+        """Whether a step that is asked has a cascade."""
+        return any(route.error is not None for route in self.in_use())
+
     def of(self, task: Task) -> Route:
         """The route of a step."""
         return self.steps.get(task, self.default)

@@ -19,11 +19,12 @@ from typing import Any, Final, Literal
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
+from ragstone.engine.ending import to_its_end
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
-from ragstone.engine.tally import Tally
+from ragstone.engine.tally import Tally, cause_of
 from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError
 from ragstone.judges.base import (
@@ -138,13 +139,16 @@ class Engine:
             try:
                 await self._finish_calls(patient=patient)
             finally:  # also when somebody has no patience left
-                opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
-                await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
-                writer.cancel()
-                await asyncio.gather(writer, return_exceptions=True)
-                await self._writer.write_group()
+                await to_its_end(self._end(writer))
         if trouble := self._stop or self.budget.over:
             raise trouble
+
+    async def _end(self, writer: asyncio.Task[None]) -> None:
+        opened = [backend for backend in self.routes.backends() if id(backend) in self._opening]
+        await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
+        writer.cancel()
+        await asyncio.gather(writer, return_exceptions=True)
+        await self._writer.write_group()
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
@@ -196,7 +200,10 @@ class Engine:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for number in sorted(finished):
-            yield finished[number]
+            # What is done behind a gap is, of a cascade, what its first judge was sure of: no fair part of the records.
+            if number == emitted or not self.routes.cascading():
+                yield finished[number]
+                emitted += 1
         if ended is not None:
             raise ended
 
@@ -473,7 +480,7 @@ class Engine:
                 if not trouble.retryable or last:
                     return self._give_up(judge, trouble, attempt)
                 self.tally.retried += 1
-                self.tally.retry_causes[_cause(trouble)] += 1
+                self.tally.retry_causes[cause_of(trouble)] += 1
                 await asyncio.sleep(pause)
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self.tally.failed += 1
@@ -589,9 +596,3 @@ def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline
 def _backoff(attempt: int) -> float:
     """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
     return min(20.0, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
-
-
-def _cause(error: BackendError) -> str:
-    text = str(error)
-    at = text.find("HTTP ")
-    return text[at : at + 8] if at >= 0 else text.partition(": ")[2].partition(" (")[0][:60] or text[:60]

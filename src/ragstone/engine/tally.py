@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
 
 
@@ -132,3 +133,10 @@ class Tally:
             "retry_causes": dict(sorted(self.retry_causes.items())),
             "notes": dict(sorted(self.notes.items())),
         }
+
+
+def cause_of(error: BackendError) -> str:
+    """What attempts that were made again are counted under: the HTTP status, else the first words."""
+    text = str(error)
+    at = text.find("HTTP ")
+    return text[at : at + 8] if at >= 0 else text.partition(": ")[2].partition(" (")[0][:60] or text[:60]

@@ -1,8 +1,8 @@
 """What cascades came to in a run: who answered how much, and what that saved beside asking the last judge everything.
 
-Calls are counted: the last judge's prompts were rendered for the whole of each question too. Money is scaled from what
-its calls of this run took: input by the bytes of the requests, output by the units asked about. Where it was not asked
-at all, the run's estimate stands in, if there is one.
+Calls are counted: the last judge's prompts were rendered for the whole of each question too. Equal calls are one, as
+they are for a run. Money is scaled from what its answered calls of this run took: input by the bytes of the requests,
+output by the units asked about. Where it was not asked at all, the run's estimate stands in, if there is one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,40 @@ from ragstone.prices import PriceBook
 
 
 @dataclass(slots=True)
+class _Calls:
+    """Calls, each counted once: how many, the bytes of their requests, the units that they ask about."""
+
+    seen: set[bytes] = field(default_factory=set)
+    calls: int = 0
+    units: int = 0
+    bytes: int = 0
+
+    def add(self, call: Mapping[str, Any]) -> None:
+        """Count a call that was not counted before."""
+        if (key := bytes.fromhex(call["key"])) not in self.seen:
+            self.seen.add(key)
+            self.calls += 1
+            self.bytes += call["bytes"]
+            self.units += call["units"]
+
+
+@dataclass(slots=True)
 class _Totals:
+    """What a step came to; ``made`` are those of the ``asked`` calls that were answered.
+
+    ``dollars`` is what the last judge took, ``others`` what those before it did; None where a price is unknown.
+    """
+
     answered: Counter[str] = field(default_factory=Counter)
     unjudged: int = 0
-    asked: Counter[str] = field(default_factory=Counter)
-    alone: Counter[str] = field(default_factory=Counter)
-    paid: Counter[str] = field(default_factory=Counter)
+    asked: _Calls = field(default_factory=_Calls)
+    made: _Calls = field(default_factory=_Calls)
+    alone: _Calls = field(default_factory=_Calls)
+    tokens: Counter[str] = field(default_factory=Counter)
+    paid: set[bytes] = field(default_factory=set)
+    last: int = 0
     dollars: float | None = 0.0
+    others: float | None = 0.0
 
 
 class Cascades:
@@ -49,27 +76,38 @@ class Cascades:
                 continue
             totals.answered.update(found["answered"])
             totals.unjudged += found["unjudged"]
-            totals.asked.update(found["asked"])
-            totals.alone.update(found["alone"])
+            failed = {call["key"] for call in result.get("calls", ()) if call.get("error")}
+            for sent in found["asked"]:
+                totals.asked.add(sent)
+                if sent["key"] not in failed:
+                    totals.made.add(sent)
+            for sent in found["alone"]:
+                totals.alone.add(sent)
         for call in result.get("calls", ()):
             step = call["step"]
             if step in self._steps and not call.get("error"):
                 self._pay(self._steps[step], call, self._told[step]["judges"][-1])
 
     def _pay(self, totals: _Totals, call: Mapping[str, Any], last: str) -> None:
-        dollars = call["dollars"]
-        totals.dollars = None if totals.dollars is None or dollars is None else totals.dollars + dollars
-        if call["judge"] == last:
-            tokens = ("input_tokens", "output_tokens", "cached_tokens")
-            totals.paid.update({"calls": 1, **{name: call.get(name) or 0 for name in tokens}})
+        if (key := bytes.fromhex(call["key"])) in totals.paid:
+            return
+        totals.paid.add(key)
+        if call["judge"] != last:
+            totals.others = _sum(totals.others, call["dollars"])
+            return
+        totals.dollars = _sum(totals.dollars, call["dollars"])
+        totals.last += 1
+        tokens = ("input_tokens", "output_tokens", "cached_tokens")
+        totals.tokens.update({name: call.get(name) or 0 for name in tokens})
 
     def as_json(
         self, prices: PriceBook, judges: Mapping[str, Judge], estimated: Mapping[str, float | None] | None = None
     ) -> dict[str, Any]:
         """Plain JSON by step; ``judges`` are by id, ``estimated`` dollars for asking the last judge everything.
 
-        Of ``calls`` and ``dollars``, ``made`` is what was asked, now or before, ``alone`` what asking the last judge
-        everything would have taken, ``saved`` the difference; None where it cannot be told. ``by`` says how money was.
+        Of ``calls`` and ``dollars``, ``made`` is what was asked and answered, now or before, ``alone`` what asking the
+        last judge everything would have taken, ``saved`` what it was not asked: the difference, if every call was
+        answered. None where it cannot be told. ``by`` says how money was.
         """
         return {step: self._step(step, prices, judges, estimated or {}) for step in self._steps}
 
@@ -77,33 +115,58 @@ class Cascades:
         self, step: str, prices: PriceBook, judges: Mapping[str, Judge], estimated: Mapping[str, float | None]
     ) -> dict[str, Any]:
         totals, told = self._steps[step], self._told[step]
-        made = totals.dollars
-        if totals.asked["calls"]:
-            alone, by = _scaled(totals, prices, judges[told["judges"][-1]]), "calls"
+        made = _sum(totals.dollars, totals.others)
+        asked: float | None
+        if totals.asked.calls:
+            judge = judges[told["judges"][-1]]
+            asked, alone = (_scaled(totals, calls, prices, judge) for calls in (totals.asked, totals.alone))
+            by = "calls"
         else:
-            alone, by = estimated.get(step), "estimate"
-        saved = None if made is None or alone is None else round(alone - made, 9)
-        calls, whole = totals.asked["calls"], totals.alone["calls"]
+            asked, alone, by = 0.0, estimated.get(step), "estimate"
+        taken = _sum(asked, totals.others)
+        saved = None if taken is None or alone is None else alone - taken
         return {
             **told,
             "units": totals.answered.total() + totals.unjudged,
             "answered": dict(totals.answered),
             "unjudged": totals.unjudged,
-            "calls": {"made": calls, "alone": whole, "saved": whole - calls},
-            "dollars": {"made": _money(made), "alone": _money(alone), "saved": saved},
+            "calls": {
+                "made": totals.made.calls,
+                "alone": totals.alone.calls,
+                "saved": totals.alone.calls - totals.asked.calls,
+            },
+            "dollars": {"made": _money(made), "alone": _money(alone), "saved": _money(saved)},
             "by": by if alone is not None else None,
         }
 
 
-def _scaled(totals: _Totals, prices: PriceBook, judge: Judge) -> float | None:
-    """What asking the judge everything would have cost, by what its calls did; None where none has a price."""
-    paid, asked, alone = totals.paid, totals.asked, totals.alone
-    if totals.dollars is None or not paid["calls"]:
+def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """By step of a summary's cascades whose last judge answered nothing of what was left to it: that judge's id.
+
+    Means are of what the judges before it were sure of then, which is no fair part.
+    """
+    lasts = {step: found["judges"][-1] for step, found in told.items() if found["unjudged"]}
+    return {step: last for step, last in lasts.items() if not told[step]["answered"][last]}
+
+
+def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is to be known of the means of such steps, for the user."""
+    return [
+        f"{step}: {last.partition('@')[0]} answered nothing of what was left to it ({told[step]['unjudged']:,}); "
+        "the rest is what was easy to judge, so its mean says little"
+        for step, last in silent(told).items()
+    ]
+
+
+def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> float | None:
+    """What these calls would have cost the judge, by what those did that it answered; None where none has a price."""
+    made = totals.made
+    if totals.dollars is None or not totals.last or not made.calls:
         return None
     if not totals.dollars:
         return 0.0
     given, written, cached = (
-        round(paid[name] / paid["calls"]) for name in ("input_tokens", "output_tokens", "cached_tokens")
+        round(totals.tokens[name] / totals.last) for name in ("input_tokens", "output_tokens", "cached_tokens")
     )
     at = (judge.id, judge.provider, judge.model)
     whole = prices.cost(*at, input_tokens=given, output_tokens=written, cached_tokens=cached)
@@ -111,7 +174,11 @@ def _scaled(totals: _Totals, prices: PriceBook, judge: Judge) -> float | None:
     if not whole or for_input is None:
         return None
     share = for_input / whole
-    return totals.dollars * (share * alone["bytes"] / asked["bytes"] + (1 - share) * alone["units"] / asked["units"])
+    return totals.dollars * (share * calls.bytes / made.bytes + (1 - share) * calls.units / made.units)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _money(value: float | None) -> float | None:

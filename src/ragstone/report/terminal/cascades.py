@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 
 from ragstone.report.terminal.screen import Look, prose
 from ragstone.report.terminal.text import NBSP, dollars, flat, number, percent, plural
 
+LEAST_RATE: Final = 0.0001
+"""The lowest rate that is written out."""
 Row = tuple[str, RenderableType]
 
 
@@ -67,5 +69,7 @@ def called(judge: str) -> str:
 
 
 def rate(error: float) -> str:
-    """A rate as a percentage with no more digits than it has."""
+    """A rate as a percentage with no more digits than it has; nothing is sure at one that is lower than any fitted."""
+    if error < LEAST_RATE:
+        return f"under {rate(LEAST_RATE)}"
     return f"{100 * error:g}{NBSP}%"
