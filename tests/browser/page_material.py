@@ -45,3 +45,8 @@ def rows() -> list[dict[str, Any]]:
             row["nuggets"] = [{"text": row["response"].split(".")[0], "importance": "vital"},
                               {"text": "Something that no response says.", "importance": "okay"}]  # fmt: skip
     return found
+
+
+def seen(text: str) -> str:
+    """A text as a page draws it: what turns its direction is a sign."""
+    return "".join("\u21c4" if "\u202a" <= one <= "\u202e" or "\u2066" <= one <= "\u2069" else one for one in text)

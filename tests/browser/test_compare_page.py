@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chromium import Chromium
-from page_material import rows
+from page_material import rows, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from ragstone import Comparison, Run, compare, evaluate
@@ -238,8 +238,8 @@ def test_hostile_texts_are_texts(browser: Chromium, tmp_path: Path) -> None:
     while browser.all(".moved-box > button"):
         browser.click(".moved-box > button")
         browser.until("document.activeElement.tagName === 'H3'")
-    assert set(browser.all(".moved-record h3")) == {result["id"] for result in first.results()}
-    assert ALL in browser.text(".moved")
+    assert set(browser.all(".moved-record h3")) == {seen(result["id"]) for result in first.results()}
+    assert seen(ALL) in browser.text(".moved")
     harmless(browser)
     for run in (first, second):
         run.store.close()

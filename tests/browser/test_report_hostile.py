@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 from chromium import Chromium
-from page_material import Shown
+from page_material import Shown, seen
 
 from ragstone import evaluate
 from ragstone.api import write_report
@@ -93,7 +93,7 @@ def test_the_overview_shows_them_as_text(browser: Chromium, hostile: Shown) -> N
     """Name, groups, ids, questions."""
     browser.open(hostile.address)
     harmless(browser)
-    assert browser.evaluate("document.querySelector('h1').textContent") == hostile.run.name
+    assert browser.evaluate("document.querySelector('h1').textContent") == seen(hostile.run.name)
     assert "<script>window.hit = 1</script>" in browser.evaluate("document.querySelector('.lines').textContent")
     assert len(browser.all(".rows .name")) >= 3
     for number in range(3):
@@ -120,12 +120,12 @@ def test_records_show_them_as_text(browser: Chromium, hostile: Shown, tab: str) 
     """Every record with every field, reason, quote and raw call."""
     for result in hostile.run.results():
         browser.open(hostile.at(f"record={result['position']}&tab={tab}"))
-        assert browser.evaluate("document.querySelector('h1').textContent") == result["id"]
+        assert browser.evaluate("document.querySelector('h1').textContent") == seen(result["id"])
         response = browser.evaluate(
             "(() => { const text = document.querySelectorAll('.left .prose')[1].cloneNode(true);"
             " text.querySelectorAll('.unseen').forEach((one) => one.remove()); return text.textContent; })()"
         )
-        assert response == result["response"]
+        assert response == seen(result["response"])
         if tab == "calls":
             browser.click(".calls summary")
             browser.until("document.querySelector('.calls details[open] pre')")

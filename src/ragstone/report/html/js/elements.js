@@ -37,13 +37,23 @@ function filled(element, attributes, children) {
       for (const [property, given] of Object.entries(value)) element.style.setProperty(property, given);
     else if (name.startsWith('on') || name === 'style') throw new Error(`no attribute ${name}`);
     else if (name === 'href' && !String(value).startsWith('#')) throw new Error('links stay in the page');
+    else if (name === 'title' || name === 'aria-label') element.setAttribute(name, seen(String(value)));
     else element.setAttribute(name, value === true ? '' : String(value));
   }
   for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false)
-      element.append(child instanceof Node ? child : String(child));
+      element.append(child instanceof Node ? child : seen(String(child)));
   }
   return element;
+}
+
+/**
+ * A text as it is drawn: what turns the direction of the text after it is a sign that is seen, one for one, so that places
+ * in the text stay where they are. Else a response would be read otherwise than it was judged.
+ * @param {string} text
+ */
+function seen(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\u21c4');
 }
 
 /**

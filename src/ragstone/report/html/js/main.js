@@ -89,7 +89,7 @@ async function render() {
       topBar(),
       el('main', { class: 'sheet' }, caseView(found, trouble)),
     );
-    document.title = `${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`;
+    document.title = seen(`${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`);
     if (before.record !== now.record || drawn === 1) {
       scrollTo(0, 0);
       document.getElementById('record-title')?.focus({ preventScroll: true });
@@ -98,7 +98,7 @@ async function render() {
   }
   const at = scrollY;
   drawOverview();
-  document.title = first.name;
+  document.title = seen(first.name);
   if (recordsWanted) {
     recordsWanted = false;
     recordsBox.scrollIntoView();
