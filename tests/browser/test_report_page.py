@@ -214,6 +214,18 @@ def test_every_tab_is_filled(page: Chromium, shown: Shown, tab: str) -> None:
     assert page.troubles() == []
 
 
+def test_another_tab_leaves_the_passages_where_they_are(page: Chromium, shown: Shown) -> None:
+    """What was scrolled to stays in sight."""
+    page.size(1280, 300)
+    page.open(shown.at("record=1"))
+    style = "const sheet = new CSSStyleSheet(); sheet.replaceSync('.column { max-height: 60px; overflow-y: auto }');"
+    page.evaluate(f"(() => {{ {style} document.adoptedStyleSheets = [sheet]; }})()")
+    page.evaluate("document.querySelector('.column.right').scrollTop = 40")
+    page.click("#tab-scores")
+    page.until("document.querySelector('#tab-scores').ariaSelected === 'true'")
+    assert page.evaluate("document.querySelector('.column.right').scrollTop") == 40
+
+
 def test_the_map_ties_a_sentence_to_what_it_rests_on(page: Chromium, shown: Shown) -> None:
     """A square for each sentence; pointing at one of the response draws a line to each that supports it."""
     result = shown.run["kettle-descale"]

@@ -84,11 +84,14 @@ async function render() {
       trouble = String(/** @type {any} */ (error).message || error);
     }
     if (mine !== drawn) return;
+    const scrolled = [...document.querySelectorAll('.column')].map((column) => column.scrollTop);
     refill(
       page,
       topBar(),
       el('main', { class: 'sheet' }, caseView(found, trouble)),
     );
+    if (before.record === now.record)
+      document.querySelectorAll('.column').forEach((column, place) => (column.scrollTop = scrolled[place] || 0));
     document.title = seen(`${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`);
     if (before.record !== now.record || drawn === 1) {
       scrollTo(0, 0);
