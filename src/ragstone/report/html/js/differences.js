@@ -252,19 +252,13 @@ function groupsTable() {
       el(
         'table',
         { class: 'plain' },
-        el(
-          'thead',
-          null,
-          el(
-            'tr',
-            null,
-            el('th', { scope: 'col' }, 'Group'),
-            [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
-              el('th', { scope: 'col', class: 'number' }, title),
-            ),
-            el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), reachTicks(reach)),
-            el('th', { scope: 'col', class: 'number' }, 'Pairs'),
+        tableHead(
+          el('th', { scope: 'col' }, 'Group'),
+          [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
+            el('th', { scope: 'col', class: 'number' }, title),
           ),
+          el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), reachTicks(reach)),
+          el('th', { scope: 'col', class: 'number' }, 'Pairs'),
         ),
         el(
           'tbody',

@@ -65,6 +65,11 @@ function foreign(text, attributes) {
   return el('bdi', attributes, String(text ?? ''));
 }
 
+/** The head of a table: one row of these cells. @param {...(Child | Child[])} cells */
+function tableHead(...cells) {
+  return el('thead', null, el('tr', null, cells));
+}
+
 /** Words that are read aloud and not seen. @param {string} text */
 function unseen(text) {
   return el('span', { class: 'unseen' }, text);

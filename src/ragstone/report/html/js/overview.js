@@ -269,15 +269,9 @@ function everyMetric(toRecords) {
       el(
         'table',
         { class: 'plain' },
-        el(
-          'thead',
-          null,
-          el(
-            'tr',
-            null,
-            ['Metric', 'Mean', '95 %', '', 'Scored', 'What the value means'].map((title, place) =>
-              el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
-            ),
+        tableHead(
+          ['Metric', 'Mean', '95 %', '', 'Scored', 'What the value means'].map((title, place) =>
+            el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
           ),
         ),
         el('tbody', null, rows),

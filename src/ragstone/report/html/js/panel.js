@@ -34,16 +34,10 @@ function panelView(record, lights) {
         el(
           'table',
           { class: 'units judges' },
-          el(
-            'thead',
-            null,
-            el(
-              'tr',
-              null,
-              el('th', { scope: 'col' }, 'Unit'),
-              judges.map((judge) => el('th', { scope: 'col' }, foreign(judge))),
-              el('th', { scope: 'col' }, 'Panel'),
-            ),
+          tableHead(
+            el('th', { scope: 'col' }, 'Unit'),
+            judges.map((judge) => el('th', { scope: 'col' }, foreign(judge))),
+            el('th', { scope: 'col' }, 'Panel'),
           ),
           el(
             'tbody',

@@ -17,17 +17,11 @@ function unitTable(record, metrics, lights, unit) {
   return el(
     'table',
     { class: 'units' },
-    el(
-      'thead',
-      null,
-      el(
-        'tr',
-        null,
-        weighed ? el('th', { scope: 'col' }, 'Importance') : null,
-        there.map((metric) => el('th', { scope: 'col' }, named(metric))),
-        el('th', { scope: 'col' }, unit),
-        el('th', { scope: 'col' }, 'Why, and by which words'),
-      ),
+    tableHead(
+      weighed ? el('th', { scope: 'col' }, 'Importance') : null,
+      there.map((metric) => el('th', { scope: 'col' }, named(metric))),
+      el('th', { scope: 'col' }, unit),
+      el('th', { scope: 'col' }, 'Why, and by which words'),
     ),
     el(
       'tbody',
@@ -148,16 +142,10 @@ function methodsTable(record) {
   return el(
     'table',
     { class: 'units' },
-    el(
-      'thead',
-      null,
-      el(
-        'tr',
-        null,
-        el('th', { scope: 'col' }, 'Aspect'),
-        ['Plain', 'Nugget by nugget', 'Points'].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
-        el('th', { scope: 'col' }, 'What it means'),
-      ),
+    tableHead(
+      el('th', { scope: 'col' }, 'Aspect'),
+      ['Plain', 'Nugget by nugget', 'Points'].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
+      el('th', { scope: 'col' }, 'What it means'),
     ),
     el('tbody', null, rows),
   );
@@ -168,17 +156,11 @@ function scoresTable(record, lights) {
   return el(
     'table',
     { class: 'units' },
-    el(
-      'thead',
-      null,
-      el(
-        'tr',
-        null,
-        el('th', { scope: 'col' }, 'Metric'),
-        el('th', { scope: 'col', class: 'number' }, 'Value'),
-        el('th', { scope: 'col' }, 'Stands on'),
-        el('th', { scope: 'col' }, 'Why'),
-      ),
+    tableHead(
+      el('th', { scope: 'col' }, 'Metric'),
+      el('th', { scope: 'col', class: 'number' }, 'Value'),
+      el('th', { scope: 'col' }, 'Stands on'),
+      el('th', { scope: 'col' }, 'Why'),
     ),
     el(
       'tbody',
