@@ -63,6 +63,7 @@ model: $(VENV)/.model
 
 evaluate-model: $(VENV)/.model
 	@$(BIN)/python training/evaluate_support.py --data $(DATA)
+	@$(BIN)/python training/evaluate_abstaining.py --data $(DATA)
 	@$(BIN)/python training/evaluate_band.py --data $(DATA)
 	@$(BIN)/python training/evaluate_trace.py --data $(DATA)
 	@$(BIN)/python training/evaluate_nuggets.py --data $(DATA)

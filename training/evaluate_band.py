@@ -11,14 +11,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from multiprocessing import Pool
 from pathlib import Path
+from typing import Any
 
-from fit_band import Row, weighed
+from evaluate_support import weigh
+from fit_band import Row
 from fit_support import read
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded.band import band_of
 from ragstone.judges.embedded.model import digest
 from ragstone.questions import Task
+
+
+def weighed(rows: Sequence[dict[str, Any]], jobs: int) -> list[Row]:
+    """What the judge as it is packaged says of rows."""
+    with Pool(jobs) as pool:
+        found = pool.map(weigh, rows, chunksize=100)
+    return [Row(row["dataset"], row["label"], chance) for row, (_, chance) in zip(rows, found, strict=True)]
 
 
 def share(count: int, whole: int) -> str:

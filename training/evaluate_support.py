@@ -4,7 +4,7 @@
 
 Support on ``support/dev.jsonl``: AUROC of the floor (share of the claim's content words found in the context)
 and of the judge, balanced accuracy at the ``yes`` cut, expected calibration error in ten bins, and how partial
-support (where labelled, in the training data's kept-back tenth) falls into grades. Relevance on the half of
+support (where labelled, in the training contexts kept back) falls into grades. Relevance on the half of
 the traces that was not fitted on.
 """
 
@@ -20,11 +20,15 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from fit_support import HELD, Numbers, answer_pairs, bucket, passage_pairs, read
+from ragstone.judges.base import Reply
+from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.evidence import FEATURES, find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import label_of, model, probability
 from ragstone.judges.embedded.relevance import relevance
-from ragstone.questions import GRADE_0_2
+from ragstone.questions import GRADE_0_2, YES_NO, Rate
+from ragstone.types import Passage, Unit
 from variations import variations
 
 WRONG = (
@@ -37,9 +41,19 @@ EVERYWHERE = FEATURES.index("plain_everywhere")
 def weigh(row: dict[str, Any]) -> tuple[float, float]:
     """The floor and the judge's probability."""
     finding = find(row["claim"], Library(row["context"], (row["claim"],)))
-    weights = model().support
-    chance = probability(round(weights.log_odds(finding.features), 6), weights.calibration) if finding.windows else 0.0
-    return finding.features[EVERYWHERE], chance
+    return finding.features[EVERYWHERE], chance_of(row["claim"], row["context"])
+
+
+def chance_of(claim: str, context: list[str]) -> float:
+    """The probability as in a run; 0 of a claim that there is nothing to look for in."""
+    passages = tuple(Passage(f"p{rank}", text, rank) for rank, text in enumerate(context, 1))
+    dialogue = EmbeddedJudge().dialogue(Rate("support", (Unit("c", "claim", claim),), YES_NO, passages=passages))
+    (call,) = next(dialogue)
+    try:
+        dialogue.send([Reply(reply_to(call.body))])
+    except StopIteration as stop:
+        return stop.value.verdicts[0].probability or 0.0
+    raise AssertionError("it asks again")
 
 
 def relevant(name: str, pair: tuple[str, str]) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
     python training/evaluate_trace.py [--data ../shared/data] [--held out/held] [--rows 0]
 
-Reads ``traces/ragbench_validation.jsonl``. Weights and cuts that are measured on a domain were fitted without it: the
-domains are taken in two halves, and each half is weighed by what the other was fitted to (``fit_trace.py``). For
+Reads ``traces/ragbench_validation.jsonl``. Weights and cuts that are measured on a domain were fitted without it, to
+the other five (``fit_trace.py``). For
 adherence that needs support models which never saw the domain, and these need other libraries to fit; they are read
 from ``--held`` where ``fit_trace.py`` left them. Without them adherence is weighed by the packaged numbers, which have
 learned from the very claims, and the table says so.
@@ -26,7 +26,7 @@ from typing import Any
 
 import orjson
 
-from fit_trace import DOMAINS, FOLDS, Heard, Traced, domain_of, fit_marks, read, support_without, traced, weighed
+from fit_trace import DOMAINS, Heard, Traced, domain_of, fit_marks, read, support_without, traced, weighed, with_use
 from ragstone.judges.base import Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
@@ -161,16 +161,15 @@ class Figures:
 
 def figures(one: Measured, weigh: Mapping[str, Logistic], support: Logistic) -> Figures:
     found = one.found
-    about = chances([weigh["relevant"].log_odds(row) for row in found.relevant])
+    (seen,) = with_use([found], weigh["utilized"])
+    about = chances([weigh["relevant"].log_odds(row) for row in seen.relevant])
     used = chances([None if row is None else weigh["utilized"].log_odds(row) for row in found.utilized])
     full, alone = [], []
     for sentence in found.response:
-        full.append(chance(sentence, weigh["supported"], weighed(sentence, support)))
-        alone.append(
-            1.0 if sentence.free else
-            0.0 if sentence.own is None or sentence.features is None else
-            probability(support.log_odds(sentence.features), support.calibration)
-        )  # fmt: skip
+        row = weighed(sentence, support)
+        full.append(chance(sentence, None if row is None else chances([weigh["supported"].log_odds(row)])[0]))
+        x = None if sentence.own is None or sentence.features is None else support.log_odds(sentence.features)
+        alone.append(chance(sentence, None if x is None else probability(x, support.calibration)))
     return Figures(
         about,
         used,
@@ -185,10 +184,14 @@ def figures(one: Measured, weigh: Mapping[str, Logistic], support: Logistic) -> 
     )
 
 
-def chance(sentence: Heard, weigh: Logistic, features: tuple[float, ...] | None) -> float:
+def chance(sentence: Heard, held: float | None) -> float:
+    """The probability of a sentence whose words are held with ``held``: that of the less sure part if it abstains."""
     if sentence.free:
         return 1.0
-    return 0.0 if features is None else probability(weigh.log_odds(features), (1.0, 0.0))
+    if sentence.absent is None:
+        return held or 0.0
+    (lacking,) = chances([sentence.absent])
+    return lacking if held is None else min(lacking, held)
 
 
 # ---- tables
@@ -221,19 +224,19 @@ def main() -> None:
     with Pool(given.jobs) as pool:
         every = pool.map(measure, rows, chunksize=10)
     seconds = [one.seconds for one in every]
-    held = all((given.held / f"{kind}-{n}.json").exists() for kind in ("support", "supported") for n in (1, 2))
-    done: list[Figures] = []
-    fitted = []
-    for number, fold in enumerate(FOLDS, 1):
-        other = [one.found for one in every if one.found.domain not in fold]
-        weigh = {name: logistic(fit_marks(name, other)) for name in ("relevant", "utilized")}
+    held = all((given.held / f"{kind}-{d}.json").exists() for kind in ("support", "supported") for d in DOMAINS)
+    fitted: dict[str, tuple[dict[str, Logistic], Logistic]] = {}
+    for domain in DOMAINS:
+        other = [one.found for one in every if one.found.domain != domain]
+        weigh = {"utilized": logistic(fit_marks("utilized", other))}
+        weigh["relevant"] = logistic(fit_marks("relevant", with_use(other, weigh["utilized"])))
         weigh["supported"] = (
-            logistic(orjson.loads((given.held / f"supported-{number}.json").read_bytes()))
+            logistic(orjson.loads((given.held / f"supported-{domain}.json").read_bytes()))
             if held
             else numbers().supported
         )
-        fitted.append((weigh, support_without(given.held, number) if held else model().support))
-    done += [figures(one, *fitted[0 if one.found.domain in FOLDS[0] else 1]) for one in every]
+        fitted[domain] = weigh, support_without(given.held, domain) if held else model().support
+    done = [figures(one, *fitted[one.found.domain]) for one in every]
     report(every, done)
     print(
         f"\nadherence by support models that never saw the domain: {'yes' if held else 'NO: by the packaged ones'}"
@@ -282,11 +285,13 @@ def report(every: Sequence[Measured], done: Sequence[Figures]) -> None:
         return lambda i: labels[i]["baselines"].get(key)
 
     def same(name: str) -> Column:
-        means = [
-            mean(float(label[name]) for label, one in zip(labels, every, strict=True) if one.found.domain not in fold)
-            for fold in FOLDS
-        ]
-        return lambda i: means[0 if every[i].found.domain in FOLDS[0] else 1]
+        means = {
+            domain: mean(
+                float(label[name]) for label, one in zip(labels, every, strict=True) if one.found.domain != domain
+            )
+            for domain in DOMAINS
+        }
+        return lambda i: means[every[i].found.domain]
 
     def part(name: str) -> Column:
         return lambda i: len(done[i].marks[name]) / len(every[i].found.relevant)

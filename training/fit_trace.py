@@ -7,9 +7,9 @@ over the features that ``ragstone.judges.embedded.tracing`` names: which sentenc
 from the labelled sentences of the traces; which response sentences are fully supported, from the labelled claims.
 
 The support model of ``model.json`` has learned from those same claims, so its log-odds on them are kinder than on new
-ones. For this fit, and for every figure of adherence that ``evaluate_trace.py`` calls new, two more support models are
-fitted, each without any row of three of the six domains (``FOLDS``), and a claim is weighed by the one that never saw
-its domain. They are kept in the folder ``--held``, with everything else that was fitted without those domains.
+ones. For this fit, and for every figure of adherence that ``evaluate_trace.py`` calls new, six more support models are
+fitted, each without any row of one of the six domains, and a claim is weighed by the one that never saw its domain.
+They are kept in the folder ``--held``, with the model of full support that was fitted to the other five domains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,10 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.marks import logistic
 from ragstone.judges.embedded.model import Logistic, model, probability
 from ragstone.judges.embedded.model import logistic as as_packaged
-from ragstone.judges.embedded.tracing import Contexts, Given, Said, relevant, said, supported, utilized
+from ragstone.judges.embedded.tracing import Contexts, Given, Said, relevant, said, supported, use_of, utilized
 
 OUT = Path(__file__).parent.parent / "src/ragstone/judges/embedded/trace.json"
-FOLDS = (("covidqa", "emanual", "hagrid"), ("delucionqa", "expertqa", "hotpotqa"))
-"""Every second domain by name."""
-
-DOMAINS = tuple(sorted(FOLDS[0] + FOLDS[1]))
+DOMAINS = ("covidqa", "delucionqa", "emanual", "expertqa", "hagrid", "hotpotqa")
 LEAST = {"relevant": 0.15, "utilized": 0.15}
 """The least probability of a marked sentence."""
 
@@ -52,16 +49,17 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Heard:
-    """A response sentence: free or not, the support model's features, the trace's own."""
+    """A response sentence: free or not, the support model's features, the trace's own; see ``Said`` for the last."""
 
     free: bool
     features: Row | None
     own: Row | None
+    absent: float | None = None
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A labelled trace as features."""
+    """A labelled trace as features; those of relevance without use, see ``with_use``."""
 
     domain: str
     relevant: list[Row]
@@ -81,9 +79,10 @@ def domain_of(row: dict[str, Any]) -> str:
 
 
 def heard(contexts: Contexts, one: Said) -> Heard:
+    absent = None if one.missed is None else one.missed.log_odds
     if one.free or one.finding is None:
-        return Heard(bool(one.free), None, None)
-    return Heard(False, one.finding.features, supported(contexts, one))
+        return Heard(bool(one.free), None, None, absent)
+    return Heard(False, one.finding.features, supported(contexts, one), absent)
 
 
 def traced(row: dict[str, Any]) -> Traced:
@@ -92,12 +91,12 @@ def traced(row: dict[str, Any]) -> Traced:
     texts = [text for _, text in labels["response_sentences"]]
     library = Given([[text for _, text in document] for document in documents], (row["question"], *texts))
     contexts = Contexts(row["question"], library)
-    every = [said(text, library) for text in texts]
+    every = [said(text, library, row["question"]) for text in texts]
     keys = [key for document in documents for key, _ in document]
     about, used = set(labels["all_relevant_sentence_keys"]), set(labels["all_utilized_sentence_keys"])
     return Traced(
         domain_of(row),
-        relevant(contexts),
+        relevant(contexts, ()),
         utilized(contexts, every),
         [heard(contexts, one) for one in every],
         [key in about for key in keys],
@@ -105,9 +104,18 @@ def traced(row: dict[str, Any]) -> Traced:
     )
 
 
+def with_use(traces: Sequence[Traced], weigh: Logistic) -> list[Traced]:
+    """The same with what the model of use says among the features of relevance."""
+    found = []
+    for one in traces:
+        use = use_of([None if row is None else weigh.log_odds(row) for row in one.utilized])
+        found.append(replace(one, relevant=[(*row[:-1], x) for row, x in zip(one.relevant, use, strict=True)]))
+    return found
+
+
 def claim(row: dict[str, Any]) -> Heard:
     library = Library(row["context"], (row["question"], row["claim"]))
-    return heard(Contexts(row["question"], library), said(row["claim"], library))
+    return heard(Contexts(row["question"], library), said(row["claim"], library, row["question"]))
 
 
 # ---- fitting, without any library
@@ -192,7 +200,7 @@ def fit_support(claims: Sequence[tuple[str, bool, Heard]], models: dict[str, Log
     kept = [
         (domain, label, row)
         for domain, label, one in claims
-        if domain in models and (row := weighed(one, models[domain])) is not None
+        if domain in models and one.absent is None and (row := weighed(one, models[domain])) is not None
     ]
     sizes = Counter(domain for domain, _, _ in kept)
     found = fit([row for *_, row in kept], [label for _, label, _ in kept], equal([sizes[d] for d, *_ in kept]), 0.5)
@@ -210,7 +218,7 @@ def fit_support(claims: Sequence[tuple[str, bool, Heard]], models: dict[str, Log
 
 
 def held_support(data: Path, folder: Path, jobs: int) -> None:
-    """Two support models, each fitted without three domains, as ``fit_support.py`` fits the packaged one."""
+    """For each domain a support model fitted without it, as ``fit_support.py`` fits the packaged one."""
     import numpy as np  # noqa: PLC0415 - only this step needs it
 
     import fit_support as packaged  # noqa: PLC0415 - see above
@@ -220,15 +228,15 @@ def held_support(data: Path, folder: Path, jobs: int) -> None:
     every = [*rows, *variations(rows, packaged.CHANGED)]
     with Pool(jobs) as pool:
         features = np.array(pool.map(packaged.support_features, every, chunksize=200))
-    for number, fold in enumerate(FOLDS, 1):
-        keep = [i for i, row in enumerate(every) if domain_of(row) not in fold]
+    for domain in DOMAINS:
+        keep = [i for i, row in enumerate(every) if domain_of(row) != domain]
         found = packaged.fit_support([every[i] for i in keep], features[keep])
-        packaged.write_model(folder / f"support-{number}.json", found)
+        packaged.write_model(folder / f"support-{domain}.json", found)
 
 
-def support_without(folder: Path, number: int) -> Logistic:
-    """The support model that never saw the domains of a fold (from 1)."""
-    return as_packaged(orjson.loads((folder / f"support-{number}.json").read_bytes()))
+def support_without(folder: Path, domain: str) -> Logistic:
+    """The support model that never saw a domain."""
+    return as_packaged(orjson.loads((folder / f"support-{domain}.json").read_bytes()))
 
 
 def main() -> None:
@@ -239,20 +247,21 @@ def main() -> None:
     arguments.add_argument("--jobs", type=int, default=2)
     given = arguments.parse_args()
     given.held.mkdir(parents=True, exist_ok=True)
-    if not all((given.held / f"support-{number}.json").exists() for number in (1, 2)):
+    if not all((given.held / f"support-{domain}.json").exists() for domain in DOMAINS):
         held_support(given.data, given.held, given.jobs)
-    models = {domain: support_without(given.held, number) for number, fold in enumerate(FOLDS, 1) for domain in fold}
+    models = {domain: support_without(given.held, domain) for domain in DOMAINS}
     rows = [row for row in read(given.data / "support/train.jsonl") if row["dataset"].startswith("ragbench-")]
     with Pool(given.jobs) as pool:
         traces = pool.map(traced, read(given.data / "traces/ragbench_validation.jsonl"), chunksize=10)
         answers = pool.map(claim, rows, chunksize=50)
     claims = [(domain_of(row), row["label"] == "support", one) for row, one in zip(rows, answers, strict=True)]
-    for number, fold in enumerate(FOLDS, 1):
-        found = fit_support([one for one in claims if one[0] not in fold], models)
-        (given.held / f"supported-{number}.json").write_bytes(orjson.dumps(found))
+    for domain in DOMAINS:
+        found = fit_support([one for one in claims if one[0] != domain], models)
+        (given.held / f"supported-{domain}.json").write_bytes(orjson.dumps(found))
+    utilized_by = fit_marks("utilized", traces)
     found = {
-        "relevant": fit_marks("relevant", traces),
-        "utilized": fit_marks("utilized", traces),
+        "relevant": fit_marks("relevant", with_use(traces, logistic(utilized_by))),
+        "utilized": utilized_by,
         "supported": fit_support(claims, models),
     }
     part = given.out.with_suffix(".part")

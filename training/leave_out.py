@@ -43,7 +43,7 @@ def main() -> None:
     found = []
     for fifth in FIFTHS:
         learn = known.clear & ~np.isin(known.sets, fifth)
-        model = grow(features[learn], known.labels[learn], known.made[learn])
+        model = grow(features[learn], known.labels[learn], known.made[learn], known.sets[learn])
         for name in fifth:
             mine = (known.sets == name) & known.clear & (known.made == "")
             y, scores = known.labels[mine], log_odds(model, features[mine])

@@ -4,7 +4,7 @@
 
 MiniLM (6 layers of 384, the weights of all-MiniLM-L6-v2 as a Python package carries them) reads a claim beside
 the evidence that the embedded judge finds for it, and is tuned on a balanced draw of ``support/train.jsonl``. The
-tenth of the training contexts that ``fit_support.py`` keeps back is seen by neither model: the blend, a logistic
+share of the training contexts that ``fit_support.py`` keeps back is seen by neither model: the blend, a logistic
 model of the two log-odds, is fitted there. ``dev.jsonl`` is only measured. One thread, seeded; what was tuned stays
 in the work folder and is not tuned again. Nothing of this is part of the package: see ``docs/decisions``.
 """

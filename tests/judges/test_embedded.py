@@ -280,7 +280,7 @@ def test_sentences_that_state_nothing_are_trivial(text: Any) -> None:
     "text",
     [
         "Moscow has 12 million people:", "It is steel.", "Yes, it can.", "Moscow.",
-        "Did you know that Moscow has 12 million people?", "The answer is 42.", "## Founded in 1147", "I do not know.",
+        "Did you know that Moscow has 12 million people?", "The answer is 42.", "## Founded in 1147",
         "Here is Moscow, the capital of Russia.", "12",
     ],
 )  # fmt: skip
@@ -334,7 +334,7 @@ def test_it_is_a_judge() -> None:
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
         "embedded",
         "embedded",
-        "embedded-2",
+        "embedded-3",
         "",
         True,
     )
@@ -344,8 +344,8 @@ def test_it_is_a_judge() -> None:
 def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version."""
     maker = JUDGE.maker(Rate("support", (), YES_NO))
-    assert maker.startswith("embedded-2#")
-    assert len(maker) == len("embedded-2#") + 6
+    assert maker.startswith("embedded-3#")
+    assert len(maker) == len("embedded-3#") + 6
     int(maker[-6:], 16)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import ragstone.judges.embedded
 from ragstone.judges.embedded.judge import VERSION
 
-RULES = ("embedded-2", "c5f7afc00d6a")
+RULES = ("embedded-3", "9fde7077d610")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from ragstone.judges.embedded.absence import Absence, absence
+from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.assign import readings
 from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
@@ -22,7 +24,7 @@ from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.nuggets import of_answer
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.tracing import trace
-from ragstone.judges.embedded.trivial import triviality
+from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.segment import language_of, sentences
 
 
@@ -35,7 +37,7 @@ def reply_to(body: bytes) -> str:
         found: Any = {"claims": [[claim.text, claim.sentence, claim.confidence] for claim in claims]}
     elif task == "support":
         library = Library(asked["passages"], asked["units"])
-        found = {"units": [_support(text, library, trivial=asked["trivial"]) for text in asked["units"]]}
+        found = {"units": [_held(text, library, trivial=asked["trivial"]) for text in asked["units"]]}
     elif task == "nuggetize":
         found = _nuggets(asked)
     elif task == "importance":
@@ -82,6 +84,27 @@ def _assignment(text: str, library: Library) -> dict[str, Any]:
     return {**best, "readings": [row["x"] if row.get("windows") else None for row in rows]}
 
 
+def _held(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
+    """The row of a claim; of one that abstains, with what was found of the words that are said not to be there."""
+    parts = abstention(text, library.language)
+    if parts is None or parts.personal:
+        return _support(text, library, trivial=trivial)
+    missed = absence(parts, library)
+    if missed is not None:
+        return _absence(missed, library)
+    if names(parts.besides, library.language):
+        return _support(parts.besides, library, trivial=False)
+    return {"trivial": NO_ANSWER} if trivial else {"blank": True}
+
+
+def _absence(missed: Absence, library: Library) -> dict[str, Any]:
+    absent = {"x": _rounded(missed.log_odds), **_places(missed.finding, library)}
+    rest = missed.besides
+    if rest is None:
+        return {"absent": absent}
+    return {"absent": absent, "x": _rounded(model().support.log_odds(rest.features)), **_places(rest, library)}
+
+
 def _support(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
     kind = triviality(text, language_of(text)) if trivial else ""
     if kind:
@@ -97,12 +120,12 @@ def _response(text: str, library: Library) -> dict[str, Any]:
 
     def rows(*, trivial: bool) -> list[dict[str, Any]]:
         return [
-            {"at": [span.start, span.end], **_support(text[span.start : span.end], library, trivial=trivial)}
+            {"at": [span.start, span.end], **_held(text[span.start : span.end], library, trivial=trivial)}
             for span in spans
         ]
 
     found = rows(trivial=True)
-    if not any("x" in row for row in found):
+    if not any("x" in row or "absent" in row for row in found):
         found = rows(trivial=False)
     return {"sentences": found}
 

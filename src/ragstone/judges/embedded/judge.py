@@ -32,7 +32,7 @@ from ragstone.judges.embedded.model import (
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
-VERSION: Final = "embedded-2"
+VERSION: Final = "embedded-3"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
 """The tasks that use the numbers and word lists of nuggets."""
@@ -203,6 +203,8 @@ class EmbeddedJudge:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["trivial"])
         if "close" in row:
             return self._important(question, unit, row)
+        if "absent" in row:
+            return self._absent(question, unit, row)
         if "x" not in row:
             return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
         numbers = model()
@@ -220,6 +222,14 @@ class EmbeddedJudge:
             _, start, end = row["windows"][0]
             evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
         return self._weighed(question, unit, chance, weigh, evidence, _about(row))
+
+    def _absent(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        """Of a statement that abstains the part that holds less: what it says is not there, or what it says besides."""
+        weigh = model().support
+        chance, part = _weakest(weigh, row)
+        reason = (_found if part is row else _missed)(question, chance, weigh.yes, part)
+        windows = row.get("windows", []) if part is row or chance >= weigh.yes else part["windows"]
+        return self._weighed(question, unit, chance, weigh, _quotes(question, windows), reason)
 
     def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         """By closeness to the question, which is no probability."""
@@ -264,7 +274,7 @@ class EmbeddedJudge:
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
         """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
-        weighed = [(_support(model().support, row), row) for row in rows if "x" in row]
+        weighed = [_weakest(model().support, row) for row in rows if "x" in row or "absent" in row]
         if not weighed:
             return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
         chance = math.fsum(one for one, _ in weighed) / len(weighed)
@@ -272,10 +282,12 @@ class EmbeddedJudge:
         start, end = row["at"]
         count = f"{len(weighed)} sentence{'s' if len(weighed) > 1 else ''}"
         reason = f"{count}, mean {chance:.2f}; least supported ({worst:.2f}): {_short(unit.text[start:end])}"
-        if row["missing"]:
+        if "lacking" in row:
+            reason += f"; the passages have: {', '.join(row['shared'])}" if row["shared"] else ""
+        elif row["missing"]:
             reason += f"; not found: {', '.join(row['missing'])}"
         best = sorted((pair for pair in weighed if pair[0] > 0), key=lambda pair: -pair[0])
-        windows = [window for _, found in best for window in found["windows"][:1]]
+        windows = [window for _, found in best if "lacking" not in found for window in found["windows"][:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
         return self._weighed(question, unit, chance, model().support, _quotes(question, unique), reason)
 
@@ -303,6 +315,15 @@ def _passages(question: Rate) -> bool:
 def _support(weigh: Logistic, row: dict[str, Any]) -> float:
     """The calibrated probability; 0 where no passage shares a word with the statement."""
     return probability(row["x"], weigh.calibration) if row["windows"] else 0.0
+
+
+def _weakest(weigh: Logistic, row: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    """The probability of a sentence, and the row of the part that it comes from; most have one part alone."""
+    whole = [(_support(weigh, row), row)] if "x" in row else []
+    if "absent" in row:
+        part = {**row["absent"], "at": row.get("at"), "lacking": True}
+        whole.append((probability(part["x"], (1.0, 0.0)), part))
+    return min(whole, key=lambda pair: pair[0])
 
 
 def _rows(replies: Replies, name: str, count: int | None) -> list[Any] | str:
@@ -346,6 +367,15 @@ def _found(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> st
     if missing:
         return f"not found: {missing} ({chance:.2f}; nearest: passage {place})"
     return f"its words, but not so put, in passage {place} ({chance:.2f})"
+
+
+def _missed(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> str:
+    """Why a statement that something is not there holds or not."""
+    if chance < yes and row["windows"]:
+        place = question.passages[row["windows"][0][0]].rank
+        return f"says that it is not there, but passage {place} has: {', '.join(row['shared'])} ({chance:.2f})"
+    missing = f"; not found: {', '.join(row['missing'])}" if row["missing"] else ""
+    return f"says that it is not there, and it was not found together ({chance:.2f}){missing}"
 
 
 def _about(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.embedded.model import Logistic, cuts_of, probability
+from ragstone.judges.embedded.model import Logistic, cuts_of, model, probability
 from ragstone.questions import SUPPORT_3, YES_NO, Special, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
 
@@ -132,6 +132,10 @@ def _read(unit: Unit, row: Mapping[str, Any], sentences: Sequence[Unit], judge: 
     if "free" in row:
         verdict = Verdict(unit, "yes", 1.0, judge, raw=YES_NO.raw("yes"), reason=row["free"])
         return verdict, (GENERAL,)
+    if "absent" in row:
+        (lacking,) = chances([row["absent"]["x"]])
+        if "x" not in row or chances([row["x"]])[0] > lacking:
+            return _lacking(unit, row["absent"], lacking, sentences, judge)
     if "x" not in row:
         return Verdict(unit, None, None, judge, failure="no words to look for"), ()
     cut = numbers().supported.yes
@@ -140,7 +144,25 @@ def _read(unit: Unit, row: Mapping[str, Any], sentences: Sequence[Unit], judge: 
     units = [sentences[i] for i in row["found"]]
     label = "yes" if chance >= cut and units else "no"
     named = tuple(key_of(one) for one in units)
-    verdict = Verdict(
+    verdict = _verdict(unit, label, chance, units, _reason(label, chance, named, row["missing"]), judge)
+    return verdict, named if chance >= partial else ()
+
+
+def _lacking(
+    unit: Unit, row: Mapping[str, Any], chance: float, sentences: Sequence[Unit], judge: str
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Of a sentence that says that something is not there: it holds, or these sentences have it."""
+    if chance >= model().support.yes:
+        reason = f"says that it is not there, and it was not found together ({chance:.2f})"
+        return _verdict(unit, "yes", chance, (), reason, judge), (GENERAL,)
+    units = [sentences[i] for i in row["found"]]
+    places = ", ".join(key_of(one) for one in units[:3])
+    reason = f"says that it is not there, but see {places} ({chance:.2f})"
+    return _verdict(unit, "no", chance, units, reason, judge), ()
+
+
+def _verdict(unit: Unit, label: str, chance: float, units: Sequence[Unit], reason: str, judge: str) -> Verdict:
+    return Verdict(
         unit,
         label,
         YES_NO.value(label),
@@ -150,9 +172,8 @@ def _read(unit: Unit, row: Mapping[str, Any], sentences: Sequence[Unit], judge: 
         evidence=tuple(
             Quote(one.parent or "", one.span, one.text, verbatim=True) for one in units if one.span is not None
         ),
-        reason=_reason(label, chance, named, row["missing"]),
+        reason=reason,
     )
-    return verdict, named if chance >= partial else ()
 
 
 def _reason(label: str, chance: float, named: Sequence[str], words: Sequence[str]) -> str:

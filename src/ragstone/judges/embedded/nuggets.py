@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from ragstone.judges.embedded.abstaining import abstains
 from ragstone.judges.embedded.claims import CLAUSE, SUPPLIED, WHOLE, Claim, Grammar, clean, grammar_of, plain, split
 from ragstone.judges.embedded.mentions import resolved, subject_of
 from ragstone.judges.embedded.trivial import triviality
-from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, purposeful, states, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, imperative, purposeful, states, verbs
 from ragstone.judges.embedded.wording import Senses, put, sense_of, without_abbreviations
-from ragstone.judges.embedded.words import nugget_lexicon
 from ragstone.segment import SAMPLE, language_of, sentences
 
 LONGEST: Final = 400
@@ -152,22 +152,3 @@ def _trailing(text: str) -> tuple[str, str]:
         head, told = " ".join(words[:i]).rstrip(","), " ".join((name, *clause))
         return (head, told) if states(head) and states(told) else (text, "")
     return text, ""
-
-
-def abstains(text: str, language: str) -> bool:
-    """Whether a sentence says that the evidence does not say, or that no answer can be given."""
-    if len(text) > 600:
-        return False
-    low = " " + " ".join(text.lower().replace("\u2019", "'").split()) + " "
-    if any(f" {phrase}" in low for phrase in _phrases("declining", language)):
-        return True
-    if not any(phrase in low for phrase in _phrases("abstaining", language)):
-        return False
-    known = listed("sources", language) | listed("sources")
-    return any(word.strip(".,;:!?()\"'") in known for word in low.split())
-
-
-@lru_cache(maxsize=64)
-def _phrases(kind: str, language: str) -> tuple[str, ...]:
-    known = nugget_lexicon()[kind]
-    return tuple(phrase for code in {language, LANGUAGE} for phrase in known.get(code, "").split("|") if phrase)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from ragstone.judges.embedded.abstaining import abstains
 from ragstone.judges.embedded.claims import plain
-from ragstone.judges.embedded.nuggets import abstains
 from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, purposeful, states, verbs
 
 SHORTEST: Final = 4

@@ -15,12 +15,13 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from ragstone.judges.embedded.absence import Absence, absence
+from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Analysed, Library, common_language
 from ragstone.judges.embedded.marks import numbers
 from ragstone.judges.embedded.model import CONTENT, DIGITS, model, weigher
-from ragstone.judges.embedded.nuggets import abstains
-from ragstone.judges.embedded.trivial import triviality
+from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, question_stems, stem_of, tokens_of
 from ragstone.segment import language_of
@@ -35,8 +36,13 @@ RELEVANT: Final = (
     "spread",   # log of how many sentences share the question's words evenly
     "names",    # names in the sentence, at most 3
     "ended",    # it ends as a sentence does: no title, no torn passage
+    "used",     # log-odds that the response used it, as ``use_of`` puts them
 )  # fmt: skip
-"""What the model of relevance sees, in order. All but the last four are of the question and the passages alone."""
+"""What the model of relevance sees, in order. All but the last are of the question and the passages alone.
+
+What a response used is the best sign of what answers the question, since whoever wrote the response has understood
+both. Where nothing was used it says nothing.
+"""
 
 UTILIZED: Final = (
     "match",     # best cosine of the sentence and a sentence of the response
@@ -56,6 +62,15 @@ SUPPORTED: Final = (
     "about",     # how close the sentences around it are to the question
 )  # fmt: skip
 """What the model of full support sees, in order."""
+
+UNUSED: Final = -6.0
+"""The log-odds of use below which a sentence is as good as not used."""
+
+SILENT: Final = -3.5
+"""What stands for the use of every sentence where the response used none ..."""
+
+USED: Final = -0.85
+"""... that is, none with log-odds of at least this (a probability of 0.3)."""
 
 ASKED: Final = 20_000
 """Characters of a question that are read."""
@@ -229,8 +244,15 @@ def share(weights: Weights, stems: AbstractSet[str]) -> float:
 # ---- relevance
 
 
-def relevant(contexts: Contexts) -> list[tuple[float, ...]]:
-    """The features of each sentence's relevance to the question, as in ``RELEVANT``."""
+def use_of(log_odds: Sequence[float | None]) -> list[float]:
+    """How far the use of each sentence speaks for its relevance; None is a sentence that shares no word."""
+    found = [UNUSED if x is None else max(UNUSED, x) for x in log_odds]
+    return found if max(found, default=UNUSED) >= USED else [SILENT] * len(found)
+
+
+def relevant(contexts: Contexts, used: Sequence[float | None]) -> list[tuple[float, ...]]:
+    """The features of each sentence's relevance to the question, as in ``RELEVANT``; ``used``: log-odds of use."""
+    use = use_of(used or [None] * len(contexts))
     carried = _carried(contexts)
     alike = _alike(contexts, carried)
     weights = {stem: weight * contexts.local(stem) for stem, weight in contexts.asked.items()}
@@ -253,6 +275,7 @@ def relevant(contexts: Contexts) -> list[tuple[float, ...]]:
                 spread,
                 float(min(3, sum(token.kind == NAME for token in text.tokens[s]))),
                 float(bool(_END.search(text.text[max(span.start, span.end - _TAIL) : span.end]))),
+                use[i],
             )
         )
     return rows
@@ -297,25 +320,31 @@ def _centre(contexts: Contexts, top: Sequence[tuple[frozenset[str], float]]) -> 
 
 
 class Said(NamedTuple):
-    """One sentence of a response: its text, its content words, what was found for it, and why it needs nothing."""
+    """One sentence of a response: its text, its content words, what was found for it, and why it needs nothing.
+
+    ``missed`` is what was found of what it says is not there; ``finding`` is then of the rest of the sentence.
+    """
 
     text: str
     stems: frozenset[str]
     finding: Finding | None
     free: str
+    missed: Absence | None = None
 
 
-def said(text: str, library: Library) -> Said:
-    """Read one sentence of a response.
-
-    One that states nothing, or only that the contexts do not say, needs no support; the latter may use words all
-    the same.
-    """
-    kind = triviality(text, language_of(text))
+def said(text: str, library: Library, question: str) -> Said:
+    """Read one sentence of a response; one that states nothing needs no support."""
+    parts = abstention(text, library.language)
+    kind = "" if parts else triviality(text, language_of(text))
     if kind:
         return Said(text, frozenset(), None, f"states nothing: {kind}")
-    free = "says that there is no answer" if abstains(text, library.language) else ""
-    return Said(text, content_of(tokens_of(text, library.language), library.weight), find(text, library), free)
+    stems = content_of(tokens_of(text, library.language), library.weight)
+    missed = absence(parts, library, question) if parts else None
+    if missed is not None:
+        return Said(text, stems, missed.besides, "", missed)
+    return Said(
+        text, stems, find(text, library), NO_ANSWER if parts and not names(parts.besides, library.language) else ""
+    )
 
 
 def utilized(contexts: Contexts, response: Sequence[Said]) -> list[tuple[float, ...] | None]:
@@ -425,17 +454,15 @@ def trace(question: str, passages: Sequence[Sequence[str]], response: Sequence[s
     """The raw scores of every sentence, in the order given; see ``marks``."""
     library = Given(passages, (question, *response))
     contexts = Contexts(question, library)
-    read = {text: said(text, library) for text in response}
+    read = {text: said(text, library, question) for text in response}
     every = [read[text] for text in response]
     weigh = numbers()
-    found: dict[str, Any] = {"relevant": None}
+    used = [None if row is None else round(weigh.utilized.log_odds(row), 6) for row in utilized(contexts, every)]
+    found: dict[str, Any] = {"relevant": None, "utilized": used}
     if contexts.asked:
-        found["relevant"] = [round(weigh.relevant.log_odds(row), 6) for row in relevant(contexts)]
+        found["relevant"] = [round(weigh.relevant.log_odds(row), 6) for row in relevant(contexts, used)]
         found["shared"] = _surfaces(question, contexts, found=True)
         found["missing"] = _surfaces(question, contexts, found=False)
-    found["utilized"] = [
-        None if row is None else round(weigh.utilized.log_odds(row), 6) for row in utilized(contexts, every)
-    ]
     rows = {text: _row(contexts, one) for text, one in read.items()}
     found["response"] = [rows[text] for text in response]
     return found
@@ -444,12 +471,24 @@ def trace(question: str, passages: Sequence[Sequence[str]], response: Sequence[s
 def _row(contexts: Contexts, one: Said) -> dict[str, Any]:
     if one.free:
         return {"free": one.free}
+    if one.missed is not None:
+        absent = {"x": round(one.missed.log_odds, 6), **_holding(contexts, one.missed.finding, one.stems)}
+        return {"absent": absent, **({} if one.finding is None else _carried_by(contexts, one, one.finding))}
     if one.finding is None or not one.finding.words:
         return {"blank": True}
+    return _carried_by(contexts, one, one.finding)
+
+
+def _carried_by(contexts: Contexts, one: Said, finding: Finding) -> dict[str, Any]:
     features = supported(contexts, one)
     x = None if features is None else round(numbers().supported.log_odds(features), 6)
-    holding = [i for i in windows_of(contexts, one.finding) if contexts.content[i] & one.stems]
-    return {"x": x, "found": list(dict.fromkeys(holding)), "missing": [word[:40] for word in one.finding.missing[:5]]}
+    return {"x": x, **_holding(contexts, finding, one.stems)}
+
+
+def _holding(contexts: Contexts, finding: Finding, stems: frozenset[str]) -> dict[str, Any]:
+    """The sentences of what was found that share a word, and the words that none has."""
+    holding = [i for i in windows_of(contexts, finding) if contexts.content[i] & stems]
+    return {"found": list(dict.fromkeys(holding)), "missing": [word[:40] for word in finding.missing[:5]]}
 
 
 def _surfaces(question: str, contexts: Contexts, *, found: bool) -> list[str]:

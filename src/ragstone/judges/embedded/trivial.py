@@ -1,5 +1,6 @@
 """Which sentences state nothing that could be supported: greetings, headings, announcements, questions back.
 
+So does one that says that there is no answer, without a word on what is missing.
 Conservative: whatever holds a number or a name, or is long, is taken to state something.
 """
 
@@ -9,12 +10,14 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, tokens_of
 
 _ENDS: Final = (
     " \t\r\n\u00a0#*_`>~-\u2013\u2014\u2022.!,:;\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
 )
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
+NO_ANSWER: Final = "says that there is no answer"
 _LONGEST: Final = 30
 """Words from which on a sentence is never trivial."""
 
@@ -38,6 +41,9 @@ def triviality(text: str, language: str) -> str:
     tokens = tokens_of(bare, language)
     if not tokens or not any(c.isalpha() for c in bare):
         return "" if any(token.kind == NUMBER for token in tokens) else "no words"
+    parts = abstention(bare, language)
+    if parts is not None and not names(parts.besides if parts.personal else f"{parts.topic} {parts.besides}", language):
+        return NO_ANSWER
     if len(tokens) > _LONGEST:
         return ""
     whole, starts, announcements = _phrases(language)

@@ -1,0 +1,62 @@
+"""Whether passages say what a statement says they do not.
+
+A statement that abstains holds if the passages do not say it, so its words are looked for in the opposite sense: where
+one window of sentences has nearly all of what is said to be missing, the statement is refused. What it says besides
+("..., but it does mention A") is held against the passages like any claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.judges.embedded.abstaining import Abstention, frames, names
+from ragstone.judges.embedded.evidence import Finding, find
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
+
+SLOPE: Final = 6.0
+"""How steeply the log-odds fall with the share of its words that one window has ..."""
+
+EVEN: Final = 0.55
+"""... from the share at which it is as likely as not that the passages say it; and how much of that share ..."""
+
+LOST: Final = 0.3
+"""... its heaviest word is worth where no passage has it, against the heaviest of all.
+
+Chosen by hand: of 720 questions of RAGBench the best windows have .73 of the words on average where a passage
+answers them, and .28 where none does; 43 labelled statements of RAGBench that abstain are too few to fit to.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """What was found of the words that are said not to be there: log-odds that the passages do not say it.
+
+    ``besides`` is what was found for the rest of the statement, None where there is no rest.
+    """
+
+    log_odds: float
+    finding: Finding
+    besides: Finding | None
+
+
+def absence(parts: Abstention, library: Library, question: str = "") -> Absence | None:
+    """Hold a statement that abstains against the passages; None of one that names no evidence, or nothing missing.
+
+    One that says only that there is no answer is about the question, if that is given.
+    """
+    language = library.language
+    if parts.personal:
+        return None
+    topic = next((one for one in (parts.topic, question) if names(one, language)), "")
+    if not topic:
+        return None
+    framing = frames(language)
+    statement = Statement(topic, library, framing)
+    masks, found = masks_of(statement, library)
+    windows = windows_of(statement, masks, library)
+    share = statement.share(windows[0][1]) if windows else 0.0
+    lost = max((w for i, w in enumerate(statement.w) if not found >> i & 1), default=0.0) / max(statement.w)
+    besides = find(parts.besides, library, framing) if names(parts.besides, language) else None
+    return Absence(SLOPE * (EVEN - share + LOST * lost), find(topic, library, framing), besides)

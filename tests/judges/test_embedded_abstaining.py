@@ -1,0 +1,204 @@
+"""Statements that the evidence does not say something: held to whether it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import evaluate
+from ragstone.judges.base import Reply
+from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded.abstaining import abstains, abstention
+from ragstone.judges.embedded.compute import reply_to
+from ragstone.judges.embedded.words import lexicon
+from ragstone.questions import GRADE_0_2, YES_NO, Question, Rate, Task, Trace
+from ragstone.types import TRIVIAL, Level, Passage, Span, Unit, Verdict
+
+TELEVISION = (
+    "The Orla 55 supports Ambient Mode. Brightness and colour tone are set in the Ambient Mode settings.",
+    "Dan Patch, a horse, died in 1916 at the age of 20.",
+)
+
+
+def ask(question: Question[Any]) -> Any:
+    dialogue = EmbeddedJudge().dialogue(question)
+    (call,) = next(dialogue)
+    try:
+        dialogue.send([Reply(reply_to(call.body))])
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it asks again")
+
+
+def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVISION, **more: Any) -> Verdict:
+    passages = tuple(Passage(f"p{rank}", context, rank) for rank, context in enumerate(contexts, 1))
+    task: Task = "response_support" if level == "response" else "support"
+    scale = GRADE_0_2 if level == "response" else YES_NO
+    answer = ask(Rate(task, (Unit("u", level, text),), scale, passages=passages, **more))
+    (verdict,) = answer.verdicts
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The context does not mention a warranty.",
+        "The provided documents don't say how loud the speakers are.",
+        "There is no information about the price in the passages.",
+        "However, the exact weight is not specified in the given context.",
+        "Based on the provided context, there is no mention of a tuner.",
+        "I cannot tell from the documents when the shop opens.",
+        "Unfortunately, the text provides no details on delivery.",
+    ],
+)
+def test_what_is_not_there_may_be_said_to_be_missing(text: str) -> None:
+    verdict = rated(text)
+    assert verdict.label == "yes"
+    assert verdict.evidence == ()
+    assert "says that it is not there" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("The context does not mention Ambient Mode.", "Ambient Mode"),
+        ("The documents do not say at what age Dan Patch died.", "at the age of 20"),
+        ("There is no information on the colour tone settings of Ambient Mode.", "colour tone"),
+        ("It is not stated in the text when Dan Patch died.", "died in 1916"),
+    ],
+)
+def test_what_is_there_may_not(text: str, quote: str) -> None:
+    verdict = rated(text)
+    assert verdict.label == "no"
+    assert any(quote in one.text for one in verdict.evidence)
+    assert "but passage" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("context", "missing", "there"),
+    [
+        ("Das Pferd Dan Patch starb 1916 im Alter von 20 Jahren auf dem Hof.", "Der Text erwähnt keine Garantie.",
+         "Im Dokument wird nicht erwähnt, in welchem Alter das Pferd Dan Patch starb."),
+        ("Лошадь Дэн Патч умерла в 1916 году на ферме в возрасте 20 лет.", "В документе не указано, кто её продал.",
+         "В тексте не указано, в каком году умерла лошадь Дэн Патч."),
+        ("Le cheval Dan Patch est mort en 1916 dans la ferme à l'âge de 20 ans.",
+         "Le document ne précise pas la garantie.",
+         "Le texte ne précise pas à quel âge le cheval Dan Patch est mort."),
+        ("El caballo que se llamaba Dan Patch murió en la granja el año 1916, cuando tenía la edad de 20 años.",
+         "El documento no menciona la garantía.",
+         "El texto no menciona a qué edad murió el caballo Dan Patch."),
+    ],
+)  # fmt: skip
+def test_other_languages_say_so_too(context: str, missing: str, there: str) -> None:
+    assert rated(missing, contexts=(context,)).label == "yes"
+    assert rated(there, contexts=(context,)).label == "no"
+
+
+def test_what_is_said_besides_is_held_against_the_passages() -> None:
+    right = rated("The passage does not specify the warranty, but it says that Dan Patch died in 1916.")
+    wrong = rated("The passage does not specify the warranty, but it says that Dan Patch died in 1936.")
+    assert (right.label, wrong.label) == ("yes", "no")
+    assert "not found: 1936" in (wrong.reason or "")
+    conceded = rated("While the warranty is not mentioned in the text, Dan Patch died in 1936.")
+    assert conceded.label == "no"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The context states that this function is not available in Canada.",
+        "If the information is not provided with the programme, nothing may appear.",
+        "The law does not mention a warranty.",
+        "The set does not include a battery.",
+        "You cannot drive without the doors.",
+        "There is no evidence of life on Mars.",
+        "",
+        "?",
+    ],
+)
+def test_other_denials_are_claims_like_any(text: str) -> None:
+    assert not abstains(text, "en")
+
+
+def test_a_sentence_that_only_says_there_is_no_answer_states_nothing() -> None:
+    for text in (
+        "I don't know.",
+        "I cannot answer that from the documents.",
+        "Es tut mir leid, ich kann nicht antworten.",
+    ):
+        verdict = rated(text, "sentence", skippable=True)
+        assert verdict.label == TRIVIAL, text
+    claim = rated("I cannot answer that from the documents.")
+    assert claim.label is None
+    assert claim.failure
+
+
+def test_a_response_counts_it_as_a_sentence_like_any() -> None:
+    missing = rated("Dan Patch died in 1916. The context does not mention a warranty.", "response")
+    denied = rated("Dan Patch died in 1916. The context does not mention Ambient Mode.", "response")
+    assert missing.probability is not None
+    assert denied.probability is not None
+    assert missing.probability > denied.probability
+    assert "the passages have: Ambient, Mode" in (denied.reason or "")
+
+
+def test_a_trace_holds_it_against_the_question_where_it_names_nothing() -> None:
+    def traced(asked: str, sentence: str) -> Verdict:
+        units = tuple(
+            Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
+        )
+        found = ask(Trace("trace", asked, units, (Unit("r/resp_s0", "sentence", sentence),)))
+        assert found.support in {(("general",),), ((),)}
+        (verdict,) = found.verdicts
+        assert isinstance(verdict, Verdict)
+        return verdict
+
+    plain = "The documents do not contain the answer."
+    assert traced("Who sold the tickets?", plain).label == "yes"
+    assert traced("When did the horse Dan Patch die?", plain).label == "no"
+    assert traced("Who sold the tickets?", "The context does not mention Ambient Mode.").label == "no"
+    assert traced("Who sold the tickets?", "I don't know who sold them.").label == "yes"
+
+
+def test_a_run_counts_a_rightful_abstention_as_grounded() -> None:
+    record = {"question": "Is there a warranty?", "contexts": list(TELEVISION)}
+    result = evaluate(
+        [{**record, "id": str(n), "response": text} for n, text in enumerate((
+            "The context does not mention a warranty for the Orla 55.",
+            "The context does not mention Ambient Mode for the Orla 55.",
+        ))],
+        metrics=["grounding"],
+    )  # fmt: skip
+    right, wrong = (score.value for score in result.scores)
+    assert right == 1.0
+    assert wrong == 0.0
+
+
+WORDS = st.sampled_from(
+    ["the context", "does not mention", "I don't know", "but", "while", ",", ";", ". ", "no information", "if",
+     "not available in", "document", "контекст", "не указано", "没有提到", "1916", "\ud800", "It", "A"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=14).map(" ".join))
+def test_its_parts_are_of_the_statement(text: str) -> None:
+    parts = abstention(text, "en")
+    if parts is not None:
+        assert parts.topic
+        for piece in (parts.topic, parts.besides):
+            assert all(word in text for word in piece.split())
+    rated(text, "sentence", skippable=True)
+
+
+def test_every_phrase_has_a_mark_by_which_texts_without_any_are_passed_over() -> None:
+    words = lexicon()
+    marks = [mark for known in words["lacks"].values() for mark in known.split("|")]
+    for kind in ("declining", "ignorance", "silent", "abstaining"):
+        for known in words[kind].values():
+            for phrase in known.split("|"):
+                assert any(mark in phrase for mark in marks), phrase
+                assert phrase == phrase.lower().lstrip()
