@@ -141,7 +141,7 @@ def test_calls_without_an_answer_are_neither_made_nor_saved(house: dict[str, Any
         for n in range(12)
     ] + [{"id": "sure", "question": "What?", "contexts": list(FACTS), "response": FACTS[0]}]
     judges = ["embedded>house"]
-    more: dict[str, Any] = {"records": records, "cascade_error": 0.2}
+    more: dict[str, Any] = {"records": records, "cascade_error": 0.05}
     with FakeServer(realistic=True) as server:
         at(server.url, house)
         weigh(house, judges, **{**more, "records": records[:5]})
@@ -275,7 +275,7 @@ def test_a_budget_in_a_cascade_keeps_the_records_before_it(house: dict[str, Any]
 def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None:
     """Of the embedded judge nothing can be lacking."""
     at("http://127.0.0.1:9/v1", house)
-    summary, results = weigh(house, ["embedded>house"], offline=True, cascade_error=0.2)
+    summary, results = weigh(house, ["embedded>house"], offline=True, cascade_error=0.05)
     told = summary["cascade"]["support"]
     assert told["unjudged"] == told["units"] - told["answered"]["embedded"] > 0
     failures = {v["failure"] for r in results for v in r["scores"][0]["verdicts"] if v["label"] is None}
