@@ -53,6 +53,13 @@ def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVIS
         "Based on the provided context, there is no mention of a tuner.",
         "I cannot tell from the documents when the shop opens.",
         "Unfortunately, the text provides no details on delivery.",
+        "The **context** does not mention a warranty.",
+        "None of the passages mention a warranty.",
+        "The context you provided says nothing about a warranty.",
+        "The warranty isn't mentioned in the documents.",
+        "I do not have information about the warranty.",
+        "They say nothing about a warranty.",
+        "It does not mention a warranty.",
     ],
 )
 def test_what_is_not_there_may_be_said_to_be_missing(text: str) -> None:
@@ -116,12 +123,83 @@ def test_what_is_said_besides_is_held_against_the_passages() -> None:
         "The set does not include a battery.",
         "You cannot drive without the doors.",
         "There is no evidence of life on Mars.",
+        "There is no doubt that this information is old.",
+        "According to the context, the plan does not cover dental work.",
+        "Based on the passage, the milk does not contain lactose.",
+        "The passage explains that Kant does not say that ethics is relative.",
+        "The context menu does not contain a search.",
+        "Click Reset if the document does not contain a table.",
+        "The text message does not contain a link.",
+        "The source code does not contain any loops.",
+        "There is no information desk at the airport.",
+        "The phone call cannot be answered while charging.",
+        "The court was unable to determine the source of the funds.",
+        "Information about customers is not provided to third parties.",
+        "The court could not find sufficient evidence of fraud.",
+        "The agency has no information on the missing plane.",
+        "We could not find a difference between the groups.",
         "",
         "?",
     ],
 )
 def test_other_denials_are_claims_like_any(text: str) -> None:
     assert not abstains(text, "en")
+
+
+def test_what_goes_on_with_a_statement_is_held_against_the_passages() -> None:
+    for text in (
+        "The context does not mention a warranty, so call the shop in Mumbai.",
+        "There is no mention of a warranty, and it was sold to Klingons in Zanzibar.",
+        "The context does not mention Ambient Mode, so call the shop in Mumbai.",
+    ):
+        assert rated(text).label == "no", text
+
+
+def test_a_denial_of_the_passages_own_is_no_abstention() -> None:
+    for text in (
+        "The text provides no specific dose for children.",
+        "The document does not contain a table of prices.",
+    ):
+        assert rated(text, contexts=(f"It is known: {text}",)).label == "yes", text
+
+
+def test_it_is_never_sure_that_something_is_missing() -> None:
+    """What was not found may be there in other words, so a cascade asks on."""
+    verdict = rated("The context does not mention Klingons.")
+    assert verdict.probability is not None
+    band = EmbeddedJudge().band("support", 0.05)
+    assert band is not None
+    assert band.above is not None
+    assert verdict.probability < band.above
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I cannot find fault with Napoleon, who was born in Madrid in 1850.",
+     "He said that I don't know when he was asked about the murder by the police of Berlin.",
+     "We are unable to provide refunds for orders older than 99 days, and the shop is in Berlin."],
+)  # fmt: skip
+def test_other_first_persons_state_something(text: str) -> None:
+    assert rated(text, "sentence", skippable=True).label == "no"
+
+
+def test_words_of_grammar_alone_are_nothing_to_look_for() -> None:
+    verdict = rated("The context does not mention after.", contexts=("It does not mention after in the context.",))
+    assert verdict.label is None or "there is" not in (verdict.reason or "")
+
+
+def test_an_abstaining_response_leaves_relevance_to_the_question() -> None:
+    def relevant(*sentences: str) -> tuple[str, ...] | None:
+        units = tuple(
+            Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
+        )
+        own = tuple(Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(sentences))
+        found: tuple[str, ...] | None = ask(Trace("trace", "When did Dan Patch die?", units, own)).relevant
+        return found
+
+    assert relevant() == ("doc_1_s0",)
+    assert relevant("The documents do not mention Ambient Mode.") == relevant()
+    assert relevant("Dan Patch died in 1916.") == relevant()
 
 
 def test_a_sentence_that_only_says_there_is_no_answer_states_nothing() -> None:
@@ -197,7 +275,7 @@ def test_its_parts_are_of_the_statement(text: str) -> None:
 def test_every_phrase_has_a_mark_by_which_texts_without_any_are_passed_over() -> None:
     words = lexicon()
     marks = [mark for known in words["lacks"].values() for mark in known.split("|")]
-    for kind in ("declining", "ignorance", "silent", "abstaining"):
+    for kind in ("declining", "ignorance", "wanting", "silent", "abstaining"):
         for known in words[kind].values():
             for phrase in known.split("|"):
                 assert any(mark in phrase for mark in marks), phrase

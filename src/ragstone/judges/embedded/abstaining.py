@@ -20,15 +20,26 @@ LONGEST: Final = 400
 WITHIN: Final = 5
 """Words after "not mentioned in" among which the source is looked for."""
 
+AHEAD: Final = 5
+"""Words that may stand ahead of "I don't know": I am sorry, but unfortunately."""
+
 ENGLISH: Final = "en"
-_EDGES: Final = ".,;:!?()\"'\u201c\u201d\u2026"
+_EDGES: Final = ".,;:!?()[]*_`\"'\u201c\u201d\u2018\u2026\u00ab\u00bb"
 _BREAK: Final = r"[,;]\s+|[\uff0c\uff1b\u3002]\s*|(?<=[^\W\d_][.!?])(?:\s+|(?=[A-Z]))"
+_REFERRING: Final = frozenset({"they", "it", "these"})
+_SAYING: Final = ("say", "mention", "state", "specif")
+_GOES_ON: Final = re.compile(
+    r"(?:so|therefore|thus|hence|instead)\b|and (?:it|they|he|she|you|we|this|these|that|there|so|therefore|thus)\b",
+    re.IGNORECASE,
+)
+"""How English goes on with another statement; other languages are parted at words of contrast alone."""
+
 _JOINT: Final = ",\uff0c"
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """A statement in two: what it says is not there, and what it says besides; either may be empty.
+    """A statement in two: what it says is not there, and what it says besides, which may be empty.
 
     ``personal``: it names no evidence, but the ignorance of who speaks ("I don't know who wrote it").
     """
@@ -52,17 +63,24 @@ def abstention(text: str, language: str) -> Abstention | None:
     sourced = next((i for i, word in enumerate(words) if word in sources), None)
     topic: list[str] = []
     besides: list[str] = []
+    led, referred = _leads(text, language), _first(text) in _REFERRING
     seen = 0
     evident = False
     for piece in _pieces(text, language):
         low = _words(piece)
         here = sourced is not None and sourced < seen
-        declines = _declines(low, language, before=here, named=sourced is not None)
+        declines = _declines(low, language, before=here, referred=referred, led=led)
         evident = evident or declines
         (topic if declines or _ignorant(low, language) else besides).append(piece)
         seen += len(low)
     personal = sourced is None and not evident
     return Abstention(" ".join(topic), " ".join(besides), personal) if topic else None
+
+
+def begins_ignorant(text: str) -> bool:
+    """Whether a statement begins with the ignorance of who speaks: "Sorry, I don't know ..."."""
+    low = " ".join(_words(text))
+    return any(low[:at].count(" ") <= AHEAD for kind in ("ignorance", "wanting") for _, at in _hits(kind, low))
 
 
 def names(text: str, language: str) -> bool:
@@ -84,12 +102,24 @@ def _both(language: str) -> tuple[str, ...]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.strip(_EDGES) for word in text.lower().replace("\u2019", "'").split()]
+    low = " ".join(word.strip(_EDGES) for word in text.lower().replace("\u2019", "'").split())
+    return re.sub(r"\bcan not\b", "cannot", low).split()
 
 
 @lru_cache(maxsize=8)
 def _phrases(kind: str) -> frozenset[str]:
     return frozenset(phrase for known in lexicon()[kind].values() for phrase in known.split("|") if phrase)
+
+
+@lru_cache(maxsize=1)
+def _framing() -> frozenset[str]:
+    kinds = ("frames", "contrasts", "concessions")
+    return frozenset(word for kind in kinds for known in lexicon()[kind].values() for word in known.split())
+
+
+@lru_cache(maxsize=1)
+def _known() -> frozenset[str]:
+    return _sources() | frozenset(word for known in lexicon()["knowledge"].values() for word in known.split())
 
 
 @lru_cache(maxsize=1)
@@ -128,16 +158,18 @@ def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
 
 
 def _pieces(text: str, language: str) -> list[str]:
-    """The stretches of a sentence that words of contrast part: "A, but B", "while A, B", "A; B"."""
+    """The stretches of a sentence that words of contrast part: "A, but B", "while A, B", "if A, B", "A; B"."""
     contrasts, concessions = _listed("contrasts", language), _listed("concessions", language)
+    opening = concessions | _listed("provisos", language)
     found: list[str] = []
     start = 0
-    conceding = _first(text) in concessions
+    conceding = _first(text) in opening
     for cut in _breaks(language).finditer(text):
         after = _first(text[cut.end() :])
-        if conceding or after in contrasts or after in concessions or cut[0][:1] not in _JOINT:
+        joined = _GOES_ON.match(text, cut.end()) is not None
+        if conceding or joined or after in contrasts or after in concessions or cut[0][:1] not in _JOINT:
             found.append(text[start : cut.start()])
-            start, conceding = cut.end(), after in concessions
+            start, conceding = cut.end(), after in opening
     found.append(text[start:])
     return [piece for piece in found if piece.strip()]
 
@@ -158,20 +190,56 @@ def _ignorant(words: Sequence[str], language: str) -> bool:
     """Whether a stretch says that who speaks does not know or cannot answer."""
     if not words or words[0] in _listed("provisos", language):
         return False
-    return any(_hits("ignorance", " ".join(words)))
+    low = " ".join(words)
+    if any(_hits("ignorance", low)):
+        return True
+    known = _known()
+    return any(
+        any(word in known for word in low[at + len(phrase) :].split()[:WITHIN]) for phrase, at in _hits("wanting", low)
+    )
 
 
-def _declines(words: Sequence[str], language: str, *, before: bool, named: bool) -> bool:
-    """Whether a stretch abstains; ``before``: a source was named ahead of it, ``named``: anywhere in the sentence."""
+def _declines(words: Sequence[str], language: str, *, before: bool, referred: bool, led: bool) -> bool:
+    """Whether a stretch abstains.
+
+    ``before``: a source was named in a stretch ahead of it. ``referred``: the sentence begins with a pronoun, which
+    may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
+    one ("based on the context, ..."). Else a source must be the subject, or follow closely.
+    """
     if not words or words[0] in _listed("provisos", language):
         return False
     low = " ".join(words)
     if any(_hits("declining", low)):
         return True
-    sources = _sources()
-    if any(before or any(word in sources for word in low[:at].split()) for _, at in _hits("silent", low)):
-        return True
-    return named and any(
-        not phrase.endswith(" in") or any(word in sources for word in low[at + len(phrase) :].split()[:WITHIN])
-        for phrase, at in _hits("abstaining", low)
-    )
+    provisos, sources = _listed("provisos", language), _sources()
+    for kind in ("silent", "abstaining"):
+        for phrase, at in _hits(kind, low):
+            subject, after = low[:at].split(), low[at + len(phrase) :].split()[:WITHIN]
+            if not provisos.isdisjoint(subject):
+                continue
+            said = referred and any(verb in phrase for verb in _SAYING)
+            near = kind == "abstaining" and (led or not sources.isdisjoint(after))
+            if near or _of_source(subject, before=before or said):
+                return True
+    return False
+
+
+def _of_source(subject: Sequence[str], *, before: bool) -> bool:
+    """Whether what stands before a phrase ends with a source, but for words that frame it.
+
+    "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
+    """
+    sources, framing = _sources(), _framing()
+    for word in reversed(subject):
+        if word in sources:
+            return True
+        if word not in framing:
+            return False
+    return before
+
+
+def _leads(text: str, language: str) -> bool:
+    """Whether a sentence begins by naming its source."""
+    words = _words(text)
+    first = next((i for i, word in enumerate(words[:3]) if word in _listed("attributions", language)), None)
+    return first is not None and any(word in _sources() for word in words[first : first + WITHIN + 2])

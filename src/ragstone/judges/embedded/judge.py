@@ -282,7 +282,9 @@ class EmbeddedJudge:
         start, end = row["at"]
         count = f"{len(weighed)} sentence{'s' if len(weighed) > 1 else ''}"
         reason = f"{count}, mean {chance:.2f}; least supported ({worst:.2f}): {_short(unit.text[start:end])}"
-        if "lacking" in row:
+        if "lacking" in row and worst >= model().support.yes:
+            reason += "; not found together"
+        elif "lacking" in row:
             reason += f"; the passages have: {', '.join(row['shared'])}" if row["shared"] else ""
         elif row["missing"]:
             reason += f"; not found: {', '.join(row['missing'])}"
@@ -371,9 +373,9 @@ def _found(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> st
 
 def _missed(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> str:
     """Why a statement that something is not there holds or not."""
-    if chance < yes and row["windows"]:
-        place = question.passages[row["windows"][0][0]].rank
-        return f"says that it is not there, but passage {place} has: {', '.join(row['shared'])} ({chance:.2f})"
+    if chance < yes:
+        place = f"passage {question.passages[row['windows'][0][0]].rank} has" if row["windows"] else "there is"
+        return f"says that it is not there, but {place}: {', '.join(row['shared'])} ({chance:.2f})"
     missing = f"; not found: {', '.join(row['missing'])}" if row["missing"] else ""
     return f"says that it is not there, and it was not found together ({chance:.2f}){missing}"
 

@@ -157,7 +157,7 @@ def _lacking(
         return _verdict(unit, "yes", chance, (), reason, judge), (GENERAL,)
     units = [sentences[i] for i in row["found"]]
     places = ", ".join(key_of(one) for one in units[:3])
-    reason = f"says that it is not there, but see {places} ({chance:.2f})"
+    reason = f"says that it is not there, but {f'see {places}' if places else 'it seems to be'} ({chance:.2f})"
     return _verdict(unit, "no", chance, units, reason, judge), ()
 
 

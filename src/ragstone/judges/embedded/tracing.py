@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from ragstone.judges.embedded.absence import Absence, absence
-from ragstone.judges.embedded.abstaining import abstention, names
+from ragstone.judges.embedded.abstaining import abstention
 from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Analysed, Library, common_language
 from ragstone.judges.embedded.marks import numbers
@@ -335,16 +335,14 @@ class Said(NamedTuple):
 def said(text: str, library: Library, question: str) -> Said:
     """Read one sentence of a response; one that states nothing needs no support."""
     parts = abstention(text, library.language)
-    kind = "" if parts else triviality(text, language_of(text))
-    if kind:
+    missed = absence(parts, library, question) if parts else None
+    kind = "" if missed is not None else triviality(text, language_of(text))
+    if kind and kind != NO_ANSWER:
         return Said(text, frozenset(), None, f"states nothing: {kind}")
     stems = content_of(tokens_of(text, library.language), library.weight)
-    missed = absence(parts, library, question) if parts else None
     if missed is not None:
         return Said(text, stems, missed.besides, "", missed)
-    return Said(
-        text, stems, find(text, library), NO_ANSWER if parts and not names(parts.besides, library.language) else ""
-    )
+    return Said(text, stems, find(text, library), kind)
 
 
 def utilized(contexts: Contexts, response: Sequence[Said]) -> list[tuple[float, ...] | None]:
@@ -460,11 +458,13 @@ def trace(question: str, passages: Sequence[Sequence[str]], response: Sequence[s
     used = [None if row is None else round(weigh.utilized.log_odds(row), 6) for row in utilized(contexts, every)]
     found: dict[str, Any] = {"relevant": None, "utilized": used}
     if contexts.asked:
-        found["relevant"] = [round(weigh.relevant.log_odds(row), 6) for row in relevant(contexts, used)]
+        stated = any(one.stems and one.missed is None and not one.free for one in every)
+        rows = relevant(contexts, used if stated else ())
+        found["relevant"] = [round(weigh.relevant.log_odds(row), 6) for row in rows]
         found["shared"] = _surfaces(question, contexts, found=True)
         found["missing"] = _surfaces(question, contexts, found=False)
-    rows = {text: _row(contexts, one) for text, one in read.items()}
-    found["response"] = [rows[text] for text in response]
+    judged = {text: _row(contexts, one) for text, one in read.items()}
+    found["response"] = [judged[text] for text in response]
     return found
 
 
