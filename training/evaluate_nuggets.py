@@ -26,15 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
+from evaluate_support import rated
 from fit_support import Numbers, read
-from ragstone.judges.base import Reply
-from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.evidence import FEATURES, find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import assignment_cuts, model
 from ragstone.questions import SUPPORT_3, Rate
-from ragstone.types import Passage, Unit, Verdict
+from ragstone.types import Passage, Unit
 
 EVERYWHERE = FEATURES.index("plain_everywhere")
 DOUBT = 0.25
@@ -55,15 +53,8 @@ def judge(record: dict[str, Any]) -> list[tuple[float, float, float]]:
     """For each nugget: the floor (share of its content words in the response), the probability, the value."""
     texts = [nugget["text"] for nugget in record["nuggets"]]
     units = tuple(Unit(f"nugget/{n}", "nugget", text) for n, text in enumerate(texts, 1))
-    dialogue = EmbeddedJudge().dialogue(
-        Rate("assign", units, SUPPORT_3, passages=(Passage("response", record["response"], 1),), evidence=True)
-    )
-    (call,) = next(dialogue)
-    verdicts: tuple[Verdict, ...] = ()
-    try:
-        dialogue.send([Reply(reply_to(call.body))])
-    except StopIteration as stop:
-        verdicts = stop.value.verdicts
+    passages = (Passage("response", record["response"], 1),)
+    verdicts = rated(Rate("assign", units, SUPPORT_3, passages=passages, evidence=True))
     library = Library([record["response"]], texts)
     floors = [find(text, library).features[EVERYWHERE] for text in texts]
     return [

@@ -28,7 +28,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import label_of, model, probability
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.questions import GRADE_0_2, YES_NO, Rate
-from ragstone.types import Passage, Unit
+from ragstone.types import Passage, Unit, Verdict
 from variations import variations
 
 WRONG = (
@@ -47,12 +47,19 @@ def weigh(row: dict[str, Any]) -> tuple[float, float]:
 def chance_of(claim: str, context: list[str]) -> float:
     """The probability as in a run; 0 of a claim that there is nothing to look for in."""
     passages = tuple(Passage(f"p{rank}", text, rank) for rank, text in enumerate(context, 1))
-    dialogue = EmbeddedJudge().dialogue(Rate("support", (Unit("c", "claim", claim),), YES_NO, passages=passages))
+    (verdict,) = rated(Rate("support", (Unit("c", "claim", claim),), YES_NO, passages=passages))
+    return verdict.probability or 0.0
+
+
+def rated(question: Rate) -> tuple[Verdict, ...]:
+    """The judge's verdicts as in a run, computed at once from its one call."""
+    dialogue = EmbeddedJudge().dialogue(question)
     (call,) = next(dialogue)
     try:
         dialogue.send([Reply(reply_to(call.body))])
     except StopIteration as stop:
-        return stop.value.verdicts[0].probability or 0.0
+        verdicts: tuple[Verdict, ...] = stop.value.verdicts
+        return verdicts
     raise AssertionError("it asks again")
 
 

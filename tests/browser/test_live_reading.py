@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 from chromium import Chromium
 
-from ragstone import api, evaluate
+from live_run import served
 from ragstone.report.html.live import Live
-from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]
 
@@ -18,15 +16,8 @@ pytest_plugins = ["page_fixtures"]
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A server of a run of three records."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(3)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path_factory.mktemp("l") / "s.db")
-    with api.serving(run) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(tmp_path_factory.mktemp("l"), 3) as server:
         yield server
-        server.shutdown()
-        thread.join()
-    run.store.close()
 
 
 def test_a_record_that_could_not_be_fetched_is_asked_for_again(browser: Chromium, live: Live) -> None:

@@ -1,4 +1,4 @@
-"""A prompted judge and its dialogues driven by hand: no event loop, no server."""
+"""Judges and their dialogues driven by hand: no event loop, no server."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 
 from ragstone.judges.base import Call, Failed, Reply
+from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.prompted import PromptedJudge, Settings
 from ragstone.judges.replay import ReplayBackend
 from ragstone.questions import GRADE_0_3, YES_NO, Answer, Question, Rate, Rated, Write, Written
@@ -58,6 +60,17 @@ def drive(asked: Question[Any], *rounds: Round, by: PromptedJudge | None = None)
             assert replies is rounds[-1], "the dialogue ended before its replies did"
             return stop.value, calls
     raise AssertionError(f"it still asks: {body(calls[-1][0])['messages'][-1]['content']}")
+
+
+def embedded(asked: Question[Any]) -> Any:
+    """The embedded judge's answer to a question, computed at once from one call, or without any."""
+    dialogue = EmbeddedJudge().dialogue(asked)
+    try:
+        (call,) = next(dialogue)
+        dialogue.send([Reply(reply_to(call.body))])
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it asks again")
 
 
 def rated(asked: Rate, *rounds: Round, by: PromptedJudge | None = None) -> Rated:

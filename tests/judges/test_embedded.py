@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
+from by_hand import embedded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,22 +53,11 @@ def passages(*texts: str) -> tuple[Passage, ...]:
     return tuple(Passage(f"p{rank}", text, rank) for rank, text in enumerate(texts, 1))
 
 
-def ask(question: Question[Any]) -> Any:
-    """The answer, computed at once, without any event loop."""
-    dialogue = JUDGE.dialogue(question)
-    try:
-        (call,) = next(dialogue)
-        dialogue.send([Reply(reply_to(call.body))])
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("it asks again")
-
-
 def rate(
     *texts: str, contexts: tuple[str, ...] = CITY, level: Level = "claim", scale: Scale = YES_NO, **more: Any
 ) -> tuple[Verdict, ...]:
     units = tuple(Unit(f"r/{level}/{n}", level, text) for n, text in enumerate(texts, 1))
-    answer = ask(Rate(more.pop("task", "support"), units, scale, passages=passages(*contexts), **more))
+    answer = embedded(Rate(more.pop("task", "support"), units, scale, passages=passages(*contexts), **more))
     assert isinstance(answer, Rated)
     assert [verdict.unit for verdict in answer.verdicts] == list(units)
     return answer.verdicts
@@ -310,7 +300,7 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
         Unit(f"r/passage/{n}", "passage", text, Span(0, len(text)), f"p{n}") for n, text in enumerate(CITY, 1)
     )
     question = "How many inhabitants does Moscow have?"
-    about, beside = ask(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
+    about, beside = embedded(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
     assert about.probability > beside.probability
     assert about.reason == "shares with the question: inhabitants, Moscow"
     assert beside.reason == "lacks: inhabitants, Moscow"
@@ -365,7 +355,7 @@ def test_another_scale_is_the_same_call() -> None:
 
 def test_no_units_are_no_call() -> None:
     """A question about nothing is answered with nothing."""
-    assert ask(Rate("support", (), YES_NO)) == Rated(())
+    assert embedded(Rate("support", (), YES_NO)) == Rated(())
 
 
 @pytest.mark.parametrize(

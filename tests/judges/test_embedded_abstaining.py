@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from by_hand import embedded
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import evaluate
-from ragstone.judges.base import Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.abstaining import abstains, abstention
-from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.words import lexicon
-from ragstone.questions import GRADE_0_2, YES_NO, Question, Rate, Task, Trace
+from ragstone.questions import GRADE_0_2, YES_NO, Rate, Task, Trace
 from ragstone.types import TRIVIAL, Level, Passage, Span, Unit, Verdict
 
 TELEVISION = (
@@ -23,21 +22,11 @@ TELEVISION = (
 )
 
 
-def ask(question: Question[Any]) -> Any:
-    dialogue = EmbeddedJudge().dialogue(question)
-    (call,) = next(dialogue)
-    try:
-        dialogue.send([Reply(reply_to(call.body))])
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("it asks again")
-
-
 def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVISION, **more: Any) -> Verdict:
     passages = tuple(Passage(f"p{rank}", context, rank) for rank, context in enumerate(contexts, 1))
     task: Task = "response_support" if level == "response" else "support"
     scale = GRADE_0_2 if level == "response" else YES_NO
-    answer = ask(Rate(task, (Unit("u", level, text),), scale, passages=passages, **more))
+    answer = embedded(Rate(task, (Unit("u", level, text),), scale, passages=passages, **more))
     (verdict,) = answer.verdicts
     assert isinstance(verdict, Verdict)
     return verdict
@@ -194,7 +183,7 @@ def test_an_abstaining_response_leaves_relevance_to_the_question() -> None:
             Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
         )
         own = tuple(Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(sentences))
-        found: tuple[str, ...] | None = ask(Trace("trace", "When did Dan Patch die?", units, own)).relevant
+        found: tuple[str, ...] | None = embedded(Trace("trace", "When did Dan Patch die?", units, own)).relevant
         return found
 
     assert relevant() == ("doc_1_s0",)
@@ -229,7 +218,7 @@ def test_a_trace_holds_it_against_the_question_where_it_names_nothing() -> None:
         units = tuple(
             Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
         )
-        found = ask(Trace("trace", asked, units, (Unit("r/resp_s0", "sentence", sentence),)))
+        found = embedded(Trace("trace", asked, units, (Unit("r/resp_s0", "sentence", sentence),)))
         assert found.support in {(("general",),), ((),)}
         (verdict,) = found.verdicts
         assert isinstance(verdict, Verdict)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import orjson
 import pytest
+from by_hand import embedded
 
-from ragstone.judges.base import Reply
-from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.model import model
 from ragstone.questions import YES_NO, Rate, Rated
@@ -233,14 +232,8 @@ FLOORS = {
 def weighed(claim: str, *contexts: str) -> Verdict:
     """The verdict of the judge as a run asks it."""
     passages = tuple(Passage(f"p{rank}", text, rank) for rank, text in enumerate(contexts, 1))
-    dialogue = EmbeddedJudge().dialogue(Rate("support", (Unit("c", "claim", claim),), YES_NO, passages=passages))
-    (call,) = next(dialogue)
-    try:
-        dialogue.send([Reply(reply_to(call.body))])
-    except StopIteration as stop:
-        answer: Rated = stop.value
-        return answer.verdicts[0]
-    raise AssertionError("it asks again")
+    answer: Rated = embedded(Rate("support", (Unit("c", "claim", claim),), YES_NO, passages=passages))
+    return answer.verdicts[0]
 
 
 def chance(claim: str, *contexts: str) -> float:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from by_hand import embedded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.judges.base import Reply
-from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.claims import write
-from ragstone.judges.embedded.compute import reply_to
 from ragstone.questions import Write, Written
 from ragstone.segment import sentences
 from ragstone.types import Unit
@@ -20,11 +18,7 @@ from ragstone.types import Unit
 def claims(text: str, before: str = "", **more: Any) -> tuple[Unit, ...]:
     spans = sentences(text)
     units = tuple(Unit(f"r/sentence/{n}", "sentence", text[s.start : s.end], s) for n, s in enumerate(spans, 1))
-    dialogue = EmbeddedJudge().dialogue(Write("claims", "claim", "", units, before=before, **more))
-    (call,) = next(dialogue)
-    with pytest.raises(StopIteration) as stop:
-        dialogue.send([Reply(reply_to(call.body))])
-    answer = stop.value.value
+    answer = embedded(Write("claims", "claim", "", units, before=before, **more))
     assert isinstance(answer, Written)
     assert not answer.failure
     return answer.units

@@ -8,7 +8,7 @@ from pathlib import Path
 import ragstone.judges.embedded
 from ragstone.judges.embedded.judge import VERSION
 
-RULES = ("embedded-3", "0f4dd4195c38")
+RULES = ("embedded-3", "c849c9b3e8b2")
 """A version, and the digest of the code that it stands for."""
 
 

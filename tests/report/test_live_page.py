@@ -6,13 +6,13 @@ import http.client
 import json
 import re
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from live_run import served
 from ragstone import api, evaluate
 from ragstone.errors import ConfigError
 from ragstone.report.html.build import ROWS
@@ -27,15 +27,8 @@ RECORDS = 5
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A server of a small run."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(RECORDS)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path_factory.mktemp("l") / "s.db")
-    with api.serving(run) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(tmp_path_factory.mktemp("l"), RECORDS) as server:
         yield server
-        server.shutdown()
-        thread.join()
-    run.store.close()
 
 
 def ask(live: Live, path: str, method: str = "GET", host: str | None = None) -> tuple[int, dict[str, str], bytes]:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, frames, names
-from ragstone.judges.embedded.evidence import Finding, find
+from ragstone.judges.embedded.evidence import FEATURES, Finding, find
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
+from ragstone.judges.embedded.statement import Statement, masks_of
 from ragstone.judges.embedded.words import NUMBER
+
+WINDOW: Final = FEATURES.index("best_window")
 
 SLOPE: Final = 6.0
 """How steeply the log-odds fall with the share of its words that one window has ..."""
@@ -26,9 +28,8 @@ LOST: Final = 0.3
 """... its heaviest word is worth where no passage has it, against the heaviest of all.
 
 Chosen by hand: of 720 questions of RAGBench the best windows have .73 of the words on average where a passage
-answers them, and .28 where none does; 43 labelled statements of RAGBench that abstain are too few to fit to.
+answers them, and .28 where none does; the 42 labelled statements of RAGBench that abstain are too few to fit to.
 """
-
 
 KNEE: Final = 0.3
 """Above these log-odds ..."""
@@ -64,12 +65,11 @@ def absence(parts: Abstention, library: Library, question: str = "") -> Absence 
     statement = Statement(topic, library, framing)
     if statement.functional:
         return None
-    masks, found = masks_of(statement, library)
-    windows = windows_of(statement, masks, library)
-    share = statement.share(windows[0][1]) if windows else 0.0
+    _, found = masks_of(statement, library)
+    finding = find(topic, library, framing)
     numbers = {token.stem for token in statement.tokens if token.kind == NUMBER}
     unheard = [w for i, w in enumerate(statement.w) if not found >> i & 1 and statement.stems[i] not in numbers]
     lost = max(unheard, default=0.0) / max(statement.w)
     besides = find(parts.besides, library, framing) if names(parts.besides, language) else None
-    odds = SLOPE * (EVEN - share + LOST * lost)
-    return Absence(min(odds, KNEE + FLAT * (odds - KNEE)), find(topic, library, framing), besides)
+    odds = SLOPE * (EVEN - finding.features[WINDOW] + LOST * lost)
+    return Absence(min(odds, KNEE + FLAT * (odds - KNEE)), finding, besides)

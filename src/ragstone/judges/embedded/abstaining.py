@@ -35,6 +35,7 @@ _GOES_ON: Final = re.compile(
 """How English goes on with another statement; other languages are parted at words of contrast alone."""
 
 _JOINT: Final = ",\uff0c"
+"""Breaks that part a sentence only before a word that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +60,20 @@ def abstention(text: str, language: str) -> Abstention | None:
     if len(text) > LONGEST or not _may(text):
         return None
     words = _words(text)
-    sources = _sources()
-    sourced = next((i for i, word in enumerate(words) if word in sources), None)
+    sources, provisos = _everywhere("sources"), _listed("provisos", language)
+    sourced = next((i for i, word in enumerate(words) if word in sources), len(words))
     topic: list[str] = []
     besides: list[str] = []
-    led, referred = _leads(text, language), _first(text) in _REFERRING
+    led, referred = _leads(words, language), _first(text) in _REFERRING
     seen = 0
-    evident = False
+    personal = sourced == len(words)
     for piece in _pieces(text, language):
         low = _words(piece)
-        here = sourced is not None and sourced < seen
-        declines = _declines(low, language, before=here, referred=referred, led=led)
-        evident = evident or declines
-        (topic if declines or _ignorant(low, language) else besides).append(piece)
+        stated = bool(low) and low[0] not in provisos
+        declines = stated and _declines(" ".join(low), provisos, before=sourced < seen, referred=referred, led=led)
+        personal = personal and not declines
+        (topic if declines or (stated and _ignorant(" ".join(low))) else besides).append(piece)
         seen += len(low)
-    personal = sourced is None and not evident
     return Abstention(" ".join(topic), " ".join(besides), personal) if topic else None
 
 
@@ -111,20 +111,10 @@ def _phrases(kind: str) -> frozenset[str]:
     return frozenset(phrase for known in lexicon()[kind].values() for phrase in known.split("|") if phrase)
 
 
-@lru_cache(maxsize=1)
-def _framing() -> frozenset[str]:
-    kinds = ("frames", "contrasts", "concessions")
+@lru_cache(maxsize=8)
+def _everywhere(*kinds: str) -> frozenset[str]:
+    """The words of some kinds in all languages."""
     return frozenset(word for kind in kinds for known in lexicon()[kind].values() for word in known.split())
-
-
-@lru_cache(maxsize=1)
-def _known() -> frozenset[str]:
-    return _sources() | frozenset(word for known in lexicon()["knowledge"].values() for word in known.split())
-
-
-@lru_cache(maxsize=1)
-def _sources() -> frozenset[str]:
-    return frozenset(word for known in lexicon()["sources"].values() for word in known.split())
 
 
 @lru_cache(maxsize=256)
@@ -145,13 +135,10 @@ def _marks() -> tuple[str, ...]:
 
 
 def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
-    """The phrases of one kind that a text has, each with its first place where a word begins.
-
-    In scripts without blanks that is any place.
-    """
+    """The phrases of one kind that a text has, each with its first place where a word begins."""
     for phrase in _phrases(kind):
         at = low.find(phrase)
-        while at > 0 and phrase[0] < "\u0e00" and low[at - 1].isalnum():
+        while at > 0 and low[at - 1].isalnum():
             at = low.find(phrase, at + 1)
         if at >= 0:
             yield phrase, at
@@ -186,32 +173,24 @@ def _first(text: str) -> str:
     return words[0].lower().strip(_EDGES) if words else ""
 
 
-def _ignorant(words: Sequence[str], language: str) -> bool:
+def _ignorant(low: str) -> bool:
     """Whether a stretch says that who speaks does not know or cannot answer."""
-    if not words or words[0] in _listed("provisos", language):
-        return False
-    low = " ".join(words)
     if any(_hits("ignorance", low)):
         return True
-    known = _known()
-    return any(
-        any(word in known for word in low[at + len(phrase) :].split()[:WITHIN]) for phrase, at in _hits("wanting", low)
-    )
+    known = _everywhere("sources", "knowledge")
+    return any(not known.isdisjoint(low[at + len(phrase) :].split()[:WITHIN]) for phrase, at in _hits("wanting", low))
 
 
-def _declines(words: Sequence[str], language: str, *, before: bool, referred: bool, led: bool) -> bool:
+def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: bool, led: bool) -> bool:
     """Whether a stretch abstains.
 
     ``before``: a source was named in a stretch ahead of it. ``referred``: the sentence begins with a pronoun, which
     may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
     one ("based on the context, ..."). Else a source must be the subject, or follow closely.
     """
-    if not words or words[0] in _listed("provisos", language):
-        return False
-    low = " ".join(words)
     if any(_hits("declining", low)):
         return True
-    provisos, sources = _listed("provisos", language), _sources()
+    sources = _everywhere("sources")
     for kind in ("silent", "abstaining"):
         for phrase, at in _hits(kind, low):
             subject, after = low[:at].split(), low[at + len(phrase) :].split()[:WITHIN]
@@ -229,7 +208,7 @@ def _of_source(subject: Sequence[str], *, before: bool) -> bool:
 
     "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
     """
-    sources, framing = _sources(), _framing()
+    sources, framing = _everywhere("sources"), _everywhere("frames", "contrasts", "concessions")
     for word in reversed(subject):
         if word in sources:
             return True
@@ -238,8 +217,8 @@ def _of_source(subject: Sequence[str], *, before: bool) -> bool:
     return before
 
 
-def _leads(text: str, language: str) -> bool:
+def _leads(words: Sequence[str], language: str) -> bool:
     """Whether a sentence begins by naming its source."""
-    words = _words(text)
-    first = next((i for i, word in enumerate(words[:3]) if word in _listed("attributions", language)), None)
-    return first is not None and any(word in _sources() for word in words[first : first + WITHIN + 2])
+    attributions, sources = _listed("attributions", language), _everywhere("sources")
+    first = next((i for i, word in enumerate(words[:3]) if word in attributions), None)
+    return first is not None and not sources.isdisjoint(words[first : first + WITHIN + 2])

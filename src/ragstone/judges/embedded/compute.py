@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -26,6 +26,9 @@ from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.tracing import trace
 from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.segment import language_of, sentences
+
+NEGATED: Final = FEATURES.index("negation_window")
+CLASH: Final = FEATURES.index("negation_clash")
 
 
 def reply_to(body: bytes) -> str:
@@ -87,7 +90,7 @@ def _assignment(text: str, library: Library) -> dict[str, Any]:
 def _held(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
     """The row of a claim; of one that abstains, with what was found of the words that are said not to be there."""
     parts = abstention(text, library.language)
-    if parts is None or parts.personal or _denied_too(text, library):
+    if parts is None or parts.personal or _denied_too(find(text, library)):
         return _support(text, library, trivial=trivial)
     missed = absence(parts, library)
     if missed is not None:
@@ -97,11 +100,9 @@ def _held(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
     return {"trivial": NO_ANSWER} if trivial else {"blank": True}
 
 
-def _denied_too(text: str, library: Library) -> bool:
+def _denied_too(finding: Finding) -> bool:
     """Whether the passages themselves say so: then it was no abstention, or a right one."""
-    finding = find(text, library)
-    values = dict(zip(FEATURES, finding.features, strict=True))
-    if not finding.windows or not values["negation_window"] or values["negation_clash"]:
+    if not finding.windows or not finding.features[NEGATED] or finding.features[CLASH]:
         return False
     weigh = model().support
     return probability(weigh.log_odds(finding.features), weigh.calibration) >= weigh.yes

@@ -1,0 +1,26 @@
+"""A small run behind its live page's server, for tests of the page and of what it asks for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragstone import api, evaluate
+from ragstone.report.html.live import Live
+from ragstone.testing import ScriptedJudge
+
+
+@contextmanager
+def served(folder: Path, records: int) -> Iterator[Live]:
+    """The server of a run of so many records, which is stored in ``folder``, while it listens."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
+    with api.serving(run) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+    run.store.close()
