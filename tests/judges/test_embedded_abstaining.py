@@ -269,3 +269,35 @@ def test_every_phrase_has_a_mark_by_which_texts_without_any_are_passed_over() ->
             for phrase in known.split("|"):
                 assert any(mark in phrase for mark in marks), phrase
                 assert phrase == phrase.lower().lstrip()
+
+
+def test_one_heavy_word_that_no_passage_has_is_enough() -> None:
+    assert rated("The context does not mention a warranty for the Orla 55.").label == "yes"
+
+
+def test_a_number_beside_what_is_there_is_not() -> None:
+    assert rated("The context does not mention the Ambient Mode settings of 1777.").label == "no"
+
+
+def test_what_begins_with_another_than_who_speaks_states_something() -> None:
+    said = "Asked once more by the old judge, Anna said I don't know."
+    assert rated(said, "sentence", skippable=True).label != TRIVIAL
+
+
+def test_cannot_may_be_two_words() -> None:
+    assert abstains("I can not answer that.", "en")
+
+
+def test_what_a_response_used_is_taken_for_relevant_unless_it_abstains() -> None:
+    units = tuple(
+        Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
+    )
+
+    def relevant(sentence: str) -> tuple[str, ...]:
+        own = (Unit("r/resp_s0", "sentence", sentence),)
+        found: tuple[str, ...] = embedded(Trace("trace", "When did Dan Patch die?", units, own)).relevant
+        return found
+
+    assert "doc_0_s0" in relevant("The Orla 55 supports Ambient Mode.")
+    denied = "The context does not mention that the Orla 55 supports Ambient Mode, brightness and colour tone."
+    assert relevant(denied) == ("doc_1_s0",)
