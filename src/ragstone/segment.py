@@ -53,6 +53,7 @@ _SCRIPTS: Final = (
     ("am", re.compile("[\u1200-\u137f]")),
     ("km", re.compile("[\u1780-\u17ff]")),
 )
+_ASCII: Final = re.compile("[\x00-\x7f]+")
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 
@@ -135,9 +136,12 @@ def language_of(text: str) -> str:
     head = text[:SAMPLE]
     if head.isascii():
         return _latin_language(head)
-    latin = len(_LATIN.findall(head))
-    counts = {language: len(pattern.findall(head)) for language, pattern in _SCRIPTS}
+    other = _ASCII.sub("", head)
+    counts = {language: len(pattern.findall(other)) for language, pattern in _SCRIPTS}
     best = max(counts, key=lambda language: counts[language])
+    if not counts[best]:  # accents and quotation marks only: no need to count the letters
+        return _latin_language(head)
+    latin = len(_LATIN.findall(head))
     if counts["ja"] and counts["ja"] + counts["zh"] > latin:
         return "ja"
     if counts[best] <= latin:

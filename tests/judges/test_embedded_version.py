@@ -8,7 +8,7 @@ from pathlib import Path
 import ragstone.judges.embedded
 from ragstone.judges.embedded.judge import VERSION
 
-RULES = ("embedded-3", "c849c9b3e8b2")
+RULES = ("embedded-3", "7eff582dd0f1")
 """A version, and the digest of the code that it stands for."""
 
 

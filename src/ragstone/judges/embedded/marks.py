@@ -19,6 +19,7 @@ import orjson
 
 from ragstone.judges.base import Failed, Reply
 from ragstone.judges.embedded.model import Logistic, cuts_of, model, probability
+from ragstone.judges.embedded.trees import Trees
 from ragstone.questions import SUPPORT_3, YES_NO, Special, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
 
@@ -44,7 +45,7 @@ def logistic(raw: Mapping[str, Any]) -> Logistic:
         scale=tuple(raw["scale"]),
         weight=tuple(raw["weight"]),
         bias=raw["bias"],
-        trees=(),
+        trees=Trees(()),
         calibration=(1.0, 0.0),
         yes=raw["yes"],
     )

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import orjson
 
+from ragstone.judges.embedded.trees import Trees
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon
 from ragstone.types import Scale
 
@@ -34,23 +35,6 @@ _FILES: Final = ("model.json", "lexicon.json")
 _NUGGET_FILES: Final = ("nuggets.json",)
 
 
-Split: TypeAlias = "tuple[int, float, Node, Node]"
-"""A small decision tree: ``(column, cut, low, high)``, which goes on with ``low`` where ``features[column] <= cut``."""
-
-Node: TypeAlias = "float | Split"
-"""Where a tree goes on: a leaf's value, or another split."""
-
-
-def tree(raw: Mapping[str, Sequence[Any]]) -> Split:
-    """A tree from parallel lists, children behind their parent; a leaf has column -1 and its value as its cut."""
-    nodes: list[Any] = [0.0] * len(raw["column"])
-    for i in reversed(range(len(nodes))):
-        column, cut = raw["column"][i], raw["cut"][i]
-        nodes[i] = cut if column < 0 else (column, cut, nodes[raw["left"][i]], nodes[raw["right"][i]])
-    root: Split = nodes[0]
-    return root
-
-
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cuts.
@@ -62,21 +46,14 @@ class Logistic:
     scale: tuple[float, ...]
     weight: tuple[float, ...]
     bias: float
-    trees: tuple[Split, ...]
+    trees: Trees
     calibration: tuple[float, float]
     yes: float
     maybe: float | None = None
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
-        leaves = []
-        for column, cut, low, high in self.trees:
-            node: Any = low if features[column] <= cut else high
-            while node.__class__ is tuple:  # a fifth faster than isinstance, some 3,000 times a claim
-                column, cut, low, high = node  # noqa: PLW2901 - down the tree
-                node = low if features[column] <= cut else high
-            leaves.append(node)
-        value = self.bias + math.fsum(leaves)
+        value = self.bias + math.fsum(self.trees.values(features))
         if self.weight:
             rows = zip(self.weight, features, self.mean, self.scale, strict=True)
             value += math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
@@ -104,7 +81,7 @@ def logistic(raw: Mapping[str, Any]) -> Logistic:
         scale=tuple(raw["scale"]),
         weight=tuple(raw["weight"]),
         bias=raw["bias"],
-        trees=tuple(map(tree, raw["trees"])),
+        trees=Trees(raw["trees"]),
         calibration=(slope, shift),
         yes=raw["yes"],
         maybe=raw.get("maybe"),

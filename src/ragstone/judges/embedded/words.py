@@ -40,7 +40,7 @@ _TOKEN: Final = re.compile(
     r"(?P<number>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,])|\d+(?:[.,]\d+)*)"
     rf"|(?P<run>[{_UNSPACED}]+)"
     r"|(?P<dotted>(?:[^\W\d_]\.){2,8}(?![^\W\d_]{2}))"
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W_])+(?:['\u2019\u02bc][^\W\d_]+)*)"
+    rf"|(?P<word>[^\W_{_UNSPACED}]+(?:['\u2019\u02bc][^\W\d_]+)*)"
     r"|(?P<sign>[%$\u20ac\u00a3\u00a5])"
 )
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?:\.\d{3}){2,}")
@@ -91,8 +91,11 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Language:
+    """How a language's words are read; ``known`` remembers what it has read, and is for words of a fair length only."""
+
     stem: Callable[[str], str]
-    word: Callable[[str], _Word]
+    read: Callable[[str], _Word]
+    known: Callable[[str], _Word]
     marks: frozenset[str]
     denial: str
 
@@ -121,10 +124,10 @@ def _language(code: str) -> _Language:
         bare = same.get(word, word)[:LONGEST_WORD]
         return _Word(stem(bare) if bare else "", "", False, negated, capital, shouted)
 
-    known = lru_cache(maxsize=REMEMBERED)(read)
     return _Language(
         stem=stem,
-        word=lambda raw: known(raw) if len(raw) <= LONGEST_WORD else read(raw),
+        read=read,
+        known=lru_cache(maxsize=REMEMBERED)(read),
         marks=frozenset(words["negation_marks"].get(code, "")),
         denial=stem("not"),
     )
@@ -191,19 +194,17 @@ def number_of(text: str, power: int = 0) -> str:
 
 def tokens_of(text: str, language: str) -> list[Token]:
     """The words of a text in order. Linear in the text."""
-    return list(_tokens(text, language))
-
-
-def _tokens(text: str, language: str) -> Iterator[Token]:
     code = _language(language)
     multipliers, suffixes, endings = _shared()
-    read = code.word
+    read, known = code.read, code.known
+    made: list[Token] = []
+    add = made.append
     held: tuple[str, int, int] | None = None  # a number that a multiplier may follow
     last_end = 0
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup
         start, end = found.span()
-        raw = found[0]
+        raw = text[start:end]
         if held is not None:
             word = raw.lower() if kind == "word" else ""
             adjacent = start == held[2]
@@ -211,36 +212,37 @@ def _tokens(text: str, language: str) -> Iterator[Token]:
             if power is None and adjacent:
                 power = multipliers.get(word)
             if power is not None:
-                yield Token(number_of(held[0], power), held[1], end, NUMBER)
+                add(Token(number_of(held[0], power), held[1], end, NUMBER))
                 held, last_end = None, end
                 continue
-            yield Token(number_of(held[0]), held[1], held[2], NUMBER)
+            add(Token(number_of(held[0]), held[1], held[2], NUMBER))
             held = None
             if adjacent and word in endings:
                 last_end = end
                 continue
-        if kind == "number":
-            held = (raw, start, end)
-        elif kind == "run":
-            yield from _run(raw, start, code.marks)
-        elif kind == "sign":
-            yield Token(raw, start, end, WORD)
-        elif kind == "dotted":
-            yield Token(code.stem(raw.replace(".", "").lower()), start, end, NAME)
-        else:
-            stem, number, negation, negated, capital, shouted = read(raw)
+        if kind == "word":
+            stem, number, negation, negated, capital, shouted = (known if end - start <= LONGEST_WORD else read)(raw)
             if number:
                 held = (number, start, end)
             elif negation:
-                yield Token(stem, start, end, NEGATION)
+                add(Token(stem, start, end, NEGATION))
             elif stem:
                 named = capital and (shouted or _inside(text, last_end, start))
-                yield Token(stem, start, end, NAME if named else WORD)
+                add(Token(stem, start, end, NAME if named else WORD))
             if negated:
-                yield Token(code.denial, start, end, NEGATION)
+                add(Token(code.denial, start, end, NEGATION))
+        elif kind == "number":
+            held = (raw, start, end)
+        elif kind == "run":
+            made.extend(_run(raw, start, code.marks))
+        elif kind == "sign":
+            add(Token(raw, start, end, WORD))
+        else:
+            add(Token(code.stem(raw.replace(".", "").lower()), start, end, NAME))
         last_end = end
     if held is not None:
-        yield Token(number_of(held[0]), held[1], held[2], NUMBER)
+        add(Token(number_of(held[0]), held[1], held[2], NUMBER))
+    return made
 
 
 def _plain(raw: str, contractions: dict[str, str]) -> tuple[str, bool]:
