@@ -19,6 +19,7 @@ from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, match
 from ragstone import metrics
 from ragstone.cli.prompts import PURPOSES
 from ragstone.judges import spec
+from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
 from ragstone.metrics import catalogue
 from ragstone.parsing import LABEL_FORMATS, Status
@@ -27,7 +28,7 @@ from ragstone.prompts import FORMS, parse
 from ragstone.prompts.check import SCALES, problems, samples
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import KEYS
-from ragstone.questions import TASKS
+from ragstone.questions import TASKS, YES_NO, Rate
 from ragstone.report.html.live import Live
 from ragstone.testing import FakeServer
 
@@ -249,6 +250,12 @@ def test_every_page_can_be_found() -> None:
     text = (DOCS / "index.md").read_text(encoding="utf-8")
     linked = {*re.findall(r"\]\(([^)#\s]+)", text), "index.md"}
     assert {page.relative_to(DOCS).as_posix() for page in pages()} - linked == set()
+
+
+def test_the_embedded_judge_is_named_as_it_signs() -> None:
+    """Its version and the digest of its numbers, wherever a page shows a signature."""
+    said = {name for page in pages() for name in re.findall(r"\+(embedded-\w+#\w+)", page.read_text(encoding="utf-8"))}
+    assert said == {EmbeddedJudge().maker(Rate("support", (), YES_NO))}
 
 
 def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:

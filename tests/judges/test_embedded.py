@@ -324,7 +324,7 @@ def test_it_is_a_judge() -> None:
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
         "embedded",
         "embedded",
-        "embedded-3",
+        "embedded-4",
         "",
         True,
     )
@@ -334,8 +334,8 @@ def test_it_is_a_judge() -> None:
 def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version."""
     maker = JUDGE.maker(Rate("support", (), YES_NO))
-    assert maker.startswith("embedded-3#")
-    assert len(maker) == len("embedded-3#") + 6
+    assert maker.startswith("embedded-4#")
+    assert len(maker) == len("embedded-4#") + 6
     int(maker[-6:], 16)
 
 

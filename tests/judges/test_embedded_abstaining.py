@@ -301,3 +301,17 @@ def test_what_a_response_used_is_taken_for_relevant_unless_it_abstains() -> None
     assert "doc_0_s0" in relevant("The Orla 55 supports Ambient Mode.")
     denied = "The context does not mention that the Orla 55 supports Ambient Mode, brightness and colour tone."
     assert relevant(denied) == ("doc_1_s0",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The text provides no specific dose for children.", "The document does not contain a table of prices."],
+)
+def test_a_trace_takes_for_a_claim_what_the_passages_themselves_do_not_find(text: str) -> None:
+    """As the other tasks do: it rests on the sentence that says so."""
+    known = f"It is known: {text}"
+    units = (Unit("r/doc_0_s0", "sentence", known, Span(0, len(known)), "d0"),)
+    found = embedded(Trace("trace", "What does the text mention?", units, (Unit("r/resp_s0", "sentence", text),)))
+    assert found.support == (("doc_0_s0",),)
+    (verdict,) = found.verdicts
+    assert verdict.label == "yes"

@@ -13,10 +13,14 @@ from typing import Final
 from ragstone.judges.embedded.abstaining import Abstention, frames, names
 from ragstone.judges.embedded.evidence import FEATURES, Finding, find
 from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.model import model, probability
 from ragstone.judges.embedded.statement import Statement, masks_of
 from ragstone.judges.embedded.words import NUMBER
 
 WINDOW: Final = FEATURES.index("best_window")
+
+NEGATED: Final = FEATURES.index("negation_window")
+CLASH: Final = FEATURES.index("negation_clash")
 
 SLOPE: Final = 6.0
 """How steeply the log-odds fall with the share of its words that one window has ..."""
@@ -73,3 +77,15 @@ def absence(parts: Abstention, library: Library, question: str = "") -> Absence 
     besides = find(parts.besides, library, framing) if names(parts.besides, language) else None
     odds = SLOPE * (EVEN - finding.features[WINDOW] + LOST * lost)
     return Absence(min(odds, KNEE + FLAT * (odds - KNEE)), finding, besides)
+
+
+def denied(text: str, library: Library) -> bool:
+    """Whether the passages themselves say of a matter what a statement says of them ("no survey mentions fees").
+
+    Then it is a claim like any: what it says is there.
+    """
+    finding = find(text, library)
+    if not finding.windows or not finding.features[NEGATED] or finding.features[CLASH]:
+        return False
+    weigh = model().support
+    return probability(weigh.log_odds(finding.features), weigh.calibration) >= weigh.yes

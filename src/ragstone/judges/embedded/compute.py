@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from ragstone.judges.embedded.absence import Absence, absence
+from ragstone.judges.embedded.absence import Absence, absence, denied
 from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.assign import readings
 from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.closeness import Asked
-from ragstone.judges.embedded.evidence import FEATURES, WORDS_NAMED, Finding, find
+from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import model, probability
+from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.nuggets import of_answer
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.tracing import trace
 from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.segment import language_of, sentences
-
-NEGATED: Final = FEATURES.index("negation_window")
-CLASH: Final = FEATURES.index("negation_clash")
 
 
 def reply_to(body: bytes) -> str:
@@ -90,7 +87,7 @@ def _assignment(text: str, library: Library) -> dict[str, Any]:
 def _held(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
     """The row of a claim; of one that abstains, with what was found of the words that are said not to be there."""
     parts = abstention(text, library.language)
-    if parts is None or parts.personal or _denied_too(find(text, library)):
+    if parts is None or parts.personal or denied(text, library):
         return _support(text, library, trivial=trivial)
     missed = absence(parts, library)
     if missed is not None:
@@ -98,14 +95,6 @@ def _held(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
     if names(parts.besides, library.language):
         return _support(parts.besides, library, trivial=False)
     return {"trivial": NO_ANSWER} if trivial else {"blank": True}
-
-
-def _denied_too(finding: Finding) -> bool:
-    """Whether the passages themselves say so: then it was no abstention, or a right one."""
-    if not finding.windows or not finding.features[NEGATED] or finding.features[CLASH]:
-        return False
-    weigh = model().support
-    return probability(weigh.log_odds(finding.features), weigh.calibration) >= weigh.yes
 
 
 def _absence(missed: Absence, library: Library) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from ragstone.judges.embedded.model import (
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
-VERSION: Final = "embedded-3"
+VERSION: Final = "embedded-4"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
 """The tasks that use the numbers and word lists of nuggets."""

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from ragstone.judges.embedded.absence import Absence, absence
+from ragstone.judges.embedded.absence import Absence, absence, denied
 from ragstone.judges.embedded.abstaining import abstention
 from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Analysed, Library, common_language
@@ -335,7 +335,7 @@ class Said(NamedTuple):
 def said(text: str, library: Library, question: str) -> Said:
     """Read one sentence of a response; one that states nothing needs no support."""
     parts = abstention(text, library.language)
-    missed = absence(parts, library, question) if parts else None
+    missed = absence(parts, library, question) if parts and not denied(text, library) else None
     kind = "" if missed is not None else triviality(text, language_of(text))
     if kind and kind != NO_ANSWER:
         return Said(text, frozenset(), None, f"states nothing: {kind}")
