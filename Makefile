@@ -66,7 +66,7 @@ evaluate-model: $(VENV)/.model
 	@$(BIN)/python training/evaluate_abstaining.py --data $(DATA)
 	@$(BIN)/python training/evaluate_band.py --data $(DATA)
 	@$(BIN)/python training/evaluate_trace.py --data $(DATA)
-	@$(BIN)/python training/evaluate_nuggets.py --data $(DATA)
+	@OMP_NUM_THREADS=1 $(BIN)/python training/evaluate_nuggets.py --data $(DATA) --refit
 	@$(BIN)/python -m pytest -q -s tests/judges/test_embedded_adversarial.py
 	@$(BIN)/python benchmarks/embedded.py
 

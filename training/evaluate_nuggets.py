@@ -1,12 +1,15 @@
 """How well the embedded judge tells which nuggets a response holds, beside people.
 
-    python training/evaluate_nuggets.py [--data ../shared/data] [--jobs 2]
+    python training/evaluate_nuggets.py [--data ../shared/data] [--refit] [--jobs 2]
 
 Reads ``nuggets/realsumm.jsonl``: summaries by 25 systems of 40 news texts, with nuggets that people judged as
 held or not. The judge answers as it does in a run. The topics are split in two halves by a hash of their ids:
 the cuts are chosen on the first (printed as ``best on``) and figures are given for both, and for all. Where
 ``support/train.jsonl`` is there, the topics whose nuggets the support model was fitted to are counted apart
 from the others: only the others are new to it.
+
+With ``--refit`` the support model is fitted twice more as ``fit_support.py`` fits it, without any row whose claim is
+one of these nuggets, and without any row of REALSumm. These see none of the pairs they are measured on.
 """
 
 from __future__ import annotations
@@ -15,24 +18,28 @@ import argparse
 import hashlib
 import math
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from evaluate_support import rated
-from fit_support import Numbers, read
+from fit_support import CHANGED, Numbers, fit_support, read, support_features
+from ragstone.judges.embedded import compute
+from ragstone.judges.embedded import judge as embedded
 from ragstone.judges.embedded.evidence import FEATURES, find
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import assignment_cuts, model
+from ragstone.judges.embedded.model import Model, assignment_cuts, logistic, model
 from ragstone.questions import SUPPORT_3, Rate
 from ragstone.types import Passage, Unit
+from variations import variations
 
 EVERYWHERE = FEATURES.index("plain_everywhere")
 DOUBT = 0.25
@@ -108,20 +115,39 @@ def chosen(labels: Flags, chances: Numbers) -> tuple[float, float]:
     return next((cut for cut in steps if cut < full and share(cut) >= DOUBT), full), full
 
 
+def answered(records: Sequence[dict[str, Any]], jobs: int) -> Numbers:
+    """Floor, probability and value of every nugget, by the packaged support model or one put in its place."""
+    with Pool(jobs) as pool:  # forked, so that it has what was put in place
+        return np.array([one for answer in pool.map(judge, records, chunksize=20) for one in answer])
+
+
+def refits(data: Path, nuggets: set[str], jobs: int) -> Iterator[tuple[str, Model]]:
+    """The packaged model with a support model that never saw these nuggets, and with one that saw no summary."""
+    rows = [row for row in read(data / "support/train.jsonl") if folded(row["claim"]) not in nuggets]
+    every = [*rows, *variations(rows, CHANGED)]
+    with Pool(jobs) as pool:
+        features = np.array(pool.map(support_features, every, chunksize=200))
+    for name, other in (("refit without these", ""), ("... without REALSumm", "scu-realsumm")):
+        keep = [i for i, one in enumerate(every) if one["dataset"] != other]
+        found = fit_support([every[i] for i in keep], features[keep])
+        yield name, replace(model(), support=logistic(found))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument(
+        "--refit", action="store_true", help="fit two more support models that saw none of these pairs"
+    )
     arguments.add_argument("--jobs", type=int, default=2)
     given = arguments.parse_args()
     records = read(given.data / "nuggets/realsumm.jsonl")
     start = time.perf_counter()
-    with Pool(given.jobs) as pool:
-        answers = pool.map(partial(judge), records, chunksize=20)
+    found = answered(records, given.jobs)
     taken = time.perf_counter() - start
     pairs = [(record, nugget) for record in records for nugget in record["nuggets"]]
     labels = np.array([nugget["assignment"] == "support" for _, nugget in pairs])
     systems = [record["run_id"] for record, _ in pairs]
-    found = np.array([one for answer in answers for one in answer])
     first = np.array([first_half(record["qid"]) for record, _ in pairs])
     print(f"realsumm, model {model().digest}, cuts {assignment_cuts()}: {len(records)} responses in {taken:.1f} s")
     print(f"best on the first half: {chosen(labels[first], found[first, 1])}\n")
@@ -141,6 +167,13 @@ def main() -> None:
         row("new to the model", labels, found, systems, ~seen)
     slashed = np.array(["/" in nugget["text"] for _, nugget in pairs])
     row("nuggets with a slash", labels, found, systems, slashed)
+    if given.refit:
+        for name, other in refits(given.data, {folded(nugget["text"]) for _, nugget in pairs}, given.jobs):
+            with (
+                patch.object(compute, "model", return_value=other),
+                patch.object(embedded, "model", return_value=other),
+            ):
+                row(name, labels, answered(records, given.jobs), systems, np.ones_like(first))
     print(f"\n{'system':34}{'people':>8}{'support':>9}{'graded':>8}")
     people, strict, graded = (
         means(systems, x) for x in (labels.astype(float), (found[:, 2] == 1.0).astype(float), found[:, 2])
