@@ -10,13 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
+from ragstone.judges.embedded.figures import DOTTED, MONEY, Figure, Reading
 from ragstone.segment import FUNCTION_WORDS
 
 WORD: Final = 0
@@ -36,14 +36,36 @@ REMEMBERED: Final = 32_768
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
+_MARKS: Final = "".join(
+    chr(code)
+    for code in (*range(0x300, 0x1E00), *range(0x20D0, 0x20F1), *range(0xFE00, 0xFE30))
+    if unicodedata.category(chr(code)) in {"Mn", "Mc"}
+)
+"""Marks that stand over, under or beside a letter and belong to its word."""
+
+_JOINERS: Final = "\u00ad\u200b\u200c\u200d"
+"""Soft hyphens and joiners: they say how a word may be drawn, and are no part of it."""
+
+_LETTERS: Final = rf"[^\W\d_]+(?:[{_MARKS}{_JOINERS}]+[^\W\d_]*)*"
 _TOKEN: Final = re.compile(
-    r"(?P<number>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,])|\d+(?:[.,]\d+)*)"
+    r"(?P<number>(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
+    r"(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,])|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+))"
     rf"|(?P<run>[{_UNSPACED}]+)"
     r"|(?P<dotted>(?:[^\W\d_]\.){2,8}(?![^\W\d_]{2}))"
-    rf"|(?P<word>[^\W_{_UNSPACED}]+(?:['\u2019\u02bc][^\W\d_]+)*)"
+    rf"|(?P<word>[^\W_{_UNSPACED}]+(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*(?:['\u2019\u02bc]{_LETTERS})*)"
     r"|(?P<sign>[%$\u20ac\u00a3\u00a5])"
 )
-_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?:\.\d{3}){2,}")
+_JOINED: Final = str.maketrans(dict.fromkeys(_JOINERS))
+_AFFIRMS: Final = re.compile(
+    r"not\s+(?:only|just|merely)\b|no\s+(?:doubt\b|(?:fewer|less|more|later|earlier|sooner)\s+than\b)"
+    r"|(?P<number>no\s?\.\s?\d)",
+    re.IGNORECASE,
+)
+"""Where "not" and "no" deny nothing."""
+
+_TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))
+"""What English writes behind an apostrophe."""
+
 _STOPS: Final = frozenset(".!?:;\u2026\u3002\n")
 
 _STEMMERS: Final = {
@@ -79,7 +101,10 @@ def nugget_lexicon() -> dict[str, Any]:
 
 
 class _Word(NamedTuple):
-    """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number."""
+    """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number.
+
+    With both a stem and a number it is a number only before a power of ten: "one", "a".
+    """
 
     stem: str
     number: str
@@ -98,6 +123,8 @@ class _Language:
     known: Callable[[str], _Word]
     marks: frozenset[str]
     denial: str
+    numbered: str
+    figures: Reading
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -110,15 +137,19 @@ def _language(code: str) -> _Language:
     stem = _stemmer(code)
     negations = frozenset(words["negations"].get(code, "").split())
     numbers = _pairs(words["number_words"].get(code, ""))
+    ones = frozenset(words["ones"].get(code, "").split())
     same, contractions = _pairs(words["same"]), _pairs(words["contractions"])
+    elided = frozenset(words["elided"].split())
     cased = code != "de"
 
     def read(raw: str) -> _Word:
-        word, negated = _plain(raw, contractions)
+        word, negated = _plain(raw, contractions, elided)
         capital = cased and raw[0].isupper()
         shouted = len(raw) > 1 and raw.isupper()
         if word in numbers:
             return _Word("", numbers[word], False, negated, capital, shouted)
+        if word in ones:
+            return _Word(stem(word), "1", False, negated, capital, shouted)
         if word in negations:
             return _Word(stem(word), "", True, negated, capital, shouted)
         bare = same.get(word, word)[:LONGEST_WORD]
@@ -130,16 +161,20 @@ def _language(code: str) -> _Language:
         known=lru_cache(maxsize=REMEMBERED)(read),
         marks=frozenset(words["negation_marks"].get(code, "")),
         denial=stem("not"),
+        numbered=stem("number"),
+        figures=_reading(code),
     )
 
 
-@lru_cache(maxsize=1)
-def _shared() -> tuple[dict[str, int], dict[str, int], frozenset[str]]:
+def _reading(code: str) -> Reading:
     words = lexicon()
-    return (
-        {word: int(power) for word, power in _pairs(words["multipliers"]).items()},
-        {word: int(power) for word, power in _pairs(words["suffix_multipliers"]).items()},
-        frozenset(words["number_endings"].split()),
+    return Reading(
+        multipliers={word: int(power) for word, power in _pairs(words["multipliers"]).items()},
+        suffixes={word: int(power) for word, power in _pairs(words["suffix_multipliers"]).items()},
+        units=frozenset(words["unit_suffixes"].split()),
+        counted=frozenset(words["counted"].split()),
+        endings=frozenset(words["number_endings"].split()),
+        dotted=code in DOTTED,
     )
 
 
@@ -168,71 +203,47 @@ def stem_of(word: str, language: str) -> str:
     return _language(language).stem(word[:LONGEST_WORD])
 
 
-@lru_cache(maxsize=8192)
-def number_of(text: str, power: int = 0) -> str:
-    """A number in one form, as ``#`` and its plain decimal digits: ``12,000,000`` and ``12`` times 10^6 agree.
-
-    A single comma before one, two or more than three digits is read as a decimal comma.
-    """
-    bare = text.translate({32: None, 0xA0: None, 0x202F: None})
-    if len(bare) > LONGEST_WORD:
-        return "#" + bare[:LONGEST_WORD]
-    if _THOUSANDS.fullmatch(bare):
-        bare = bare.replace(",", "").replace(".", "")
-    elif "," in bare and "." in bare:
-        last = max(bare.rfind(","), bare.rfind("."))
-        bare = bare[:last].replace(",", "").replace(".", "") + "." + bare[last + 1 :]
-    elif bare.count(",") == 1:
-        bare = bare.replace(",", ".")
-    if bare.count(".") > 1 or "," in bare or not bare.replace(".", "").isdecimal():
-        return "#" + bare
-    value = f"{Decimal(bare).scaleb(power):f}"
-    if "." in value:
-        value = value.rstrip("0").rstrip(".")
-    return "#" + value
-
-
 def tokens_of(text: str, language: str) -> list[Token]:
     """The words of a text in order. Linear in the text."""
     code = _language(language)
-    multipliers, suffixes, endings = _shared()
-    read, known = code.read, code.known
+    read, known, figures = code.read, code.known, code.figures
     made: list[Token] = []
     add = made.append
-    held: tuple[str, int, int] | None = None  # a number that a multiplier may follow
+    held: Figure | None = None  # a number that more may follow
     last_end = 0
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup
         start, end = found.span()
         raw = text[start:end]
         if held is not None:
-            word = raw.lower() if kind == "word" else ""
-            adjacent = start == held[2]
-            power = (suffixes if adjacent else multipliers).get(word)
-            if power is None and adjacent:
-                power = multipliers.get(word)
-            if power is not None:
-                add(Token(number_of(held[0], power), held[1], end, NUMBER))
+            word = raw if kind == "word" and end - start <= LONGEST_WORD else ""
+            more = figures.grown(held, word, known(word).number, text, start, end) if word else None
+            if more is not None:
+                held, last_end = more, end
+                continue
+            add(Token(figures.number(held), held.start, held.end, NUMBER))
+            if start == held.end and word.lower() in figures.endings:
                 held, last_end = None, end
                 continue
-            add(Token(number_of(held[0]), held[1], held[2], NUMBER))
             held = None
-            if adjacent and word in endings:
-                last_end = end
-                continue
         if kind == "word":
             stem, number, negation, negated, capital, shouted = (known if end - start <= LONGEST_WORD else read)(raw)
-            if number:
-                held = (number, start, end)
+            if number and (not stem or figures.multiplied(text, end)):
+                held = Figure(number, start, end, spelled=True)
             elif negation:
-                add(Token(stem, start, end, NEGATION))
+                affirms = _AFFIRMS.match(text, start)
+                if affirms is None:
+                    add(Token(stem, start, end, NEGATION))
+                else:
+                    add(Token(code.numbered if affirms["number"] else stem, start, end, WORD))
             elif stem:
                 named = capital and (shouted or _inside(text, last_end, start))
                 add(Token(stem, start, end, NAME if named else WORD))
             if negated:
                 add(Token(code.denial, start, end, NEGATION))
         elif kind == "number":
-            held = (raw, start, end)
+            money = bool(made) and made[-1].stem in MONEY and start - made[-1].end <= 1
+            held = Figure(raw, start, end, money=money)
         elif kind == "run":
             made.extend(_run(raw, start, code.marks))
         elif kind == "sign":
@@ -241,16 +252,20 @@ def tokens_of(text: str, language: str) -> list[Token]:
             add(Token(code.stem(raw.replace(".", "").lower()), start, end, NAME))
         last_end = end
     if held is not None:
-        add(Token(number_of(held[0]), held[1], held[2], NUMBER))
+        add(Token(figures.number(held), held.start, held.end, NUMBER))
     return made
 
 
-def _plain(raw: str, contractions: dict[str, str]) -> tuple[str, bool]:
+def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tuple[str, bool]:
     """A word in small letters without what an apostrophe attaches to it, and whether that was a negation."""
-    word = raw[: 3 * LONGEST_WORD].lower().replace("\u2019", "'").replace("\u02bc", "'")
+    word = raw[: 3 * LONGEST_WORD].lower()
+    if not word.isascii():
+        word = unicodedata.normalize("NFC", word.translate(_JOINED)).replace("\u2019", "'").replace("\u02bc", "'")
     if word.endswith("n't"):
         return contractions.get(word, word[:-3]), True
     head, _, tail = word.partition("'")
+    if head in elided and tail not in _TAILS:  # "dell'Albania", "l'or"
+        return tail.replace("'", "") or head, False
     return (head if len(tail) <= 2 or len(head) > 2 else tail.replace("'", "")), False
 
 
