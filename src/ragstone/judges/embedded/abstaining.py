@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragstone.judges.embedded.words import function_stems, lexicon, question_stems, stem_of, tokens_of
+from ragstone.judges.embedded.words import (
+    NEGATION,
+    NUMBER,
+    function_stems,
+    lexicon,
+    question_stems,
+    stem_of,
+    tokens_of,
+)
 
 LONGEST: Final = 400
 """Characters beyond which a statement is no sentence that abstains, but a text that may do so among other things."""
@@ -87,6 +95,26 @@ def names(text: str, language: str) -> bool:
     """Whether a part of such a statement has words of its own; "I cannot answer that from the documents" has none."""
     framing = frames(language)
     return any(token.stem not in framing for token in tokens_of(text, language))
+
+
+def leads(text: str, language: str) -> bool:
+    """Whether a stretch is a bow to the evidence and no more: "Based on the provided context"."""
+    tokens = tokens_of(text, language)
+    framing = frames(language)
+    own = any(token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing) for token in tokens)
+    return not own and _leads(_words(text), language)
+
+
+def speaks(text: str, language: str) -> bool:
+    """Whether a stretch names the evidence and no more, as it stands before what it says: "The given document also"."""
+    words = _words(text)
+    sources = _everywhere("sources")
+    framing = function_stems(language) | frozenset(stem_of(word, language) for word in _listed("bows", language))
+    own = any(
+        token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing)
+        for token in tokens_of(" ".join(word for word in words if word not in sources), language)
+    )
+    return not own and not sources.isdisjoint(words)
 
 
 @lru_cache(maxsize=64)

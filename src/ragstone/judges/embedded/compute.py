@@ -23,6 +23,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.nuggets import of_answer
 from ragstone.judges.embedded.relevance import relevance
+from ragstone.judges.embedded.stated import stated, unmarked
 from ragstone.judges.embedded.tracing import trace
 from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.segment import language_of, sentences
@@ -106,10 +107,10 @@ def _absence(missed: Absence, library: Library) -> dict[str, Any]:
 
 
 def _support(text: str, library: Library, *, trivial: bool) -> dict[str, Any]:
-    kind = triviality(text, language_of(text)) if trivial else ""
+    kind = triviality(unmarked(text), language_of(text)) if trivial else ""
     if kind:
         return {"trivial": kind}
-    finding = find(text, library)
+    finding = find(stated(text, library.language), library)
     if not finding.words:
         return {"blank": True}
     return {"x": _rounded(model().support.log_odds(finding.features)), **_places(finding, library)}

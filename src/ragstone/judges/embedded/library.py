@@ -12,8 +12,8 @@ from ragstone.judges.embedded.words import Token, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
-CACHED: Final = 4_000_000
-"""Characters of passages whose analysis is kept."""
+CACHED: Final = 1_000_000
+"""Characters of passages whose analysis is kept: some thirty megabytes."""
 
 
 class Place(NamedTuple):

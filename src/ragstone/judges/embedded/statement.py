@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.library import Library, Place
@@ -52,6 +54,15 @@ class Statement:
         self.total = math.fsum(self.w)
         self._shares: dict[int, float] = {0: 0.0}
 
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Its neighbouring words."""
+        return frozenset(pairwise(token.stem for token in self.tokens))
+
+    def alike(self, stems: Sequence[str]) -> int:
+        """How many of its neighbouring words are neighbours in a text, too."""
+        return len(self.pairs.intersection(pairwise(stems)))
+
     def share(self, mask: int) -> float:
         """The share of weight of the words in a bit set."""
         known = self._shares.get(mask)
@@ -84,7 +95,7 @@ def masks_of(statement: Statement, library: Library) -> tuple[Masks, int]:
 
 
 def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
-    """The sentences with the most weight of the claim's words; ties by their text, never by their place."""
+    """The sentences with the most weight of the claim's words; ties by neighbours and text, never by their place."""
     if len(masks) <= CANDIDATES:
         return masks
     gains = {place: statement.share(mask) for place, mask in masks.items()}
@@ -92,7 +103,8 @@ def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
     kept = {place: mask for place, mask in masks.items() if gains[place] > least}
     ties = [place for place in masks if gains[place] == least]
     if len(kept) + len(ties) > CANDIDATES:
-        ties.sort(key=lambda place: (library.texts[place[0]].stems[place[1]], place))
+        stems = {place: library.texts[place[0]].stems[place[1]] for place in ties}
+        ties.sort(key=lambda place: (-statement.alike(stems[place]), stems[place], place))
         ties = ties[: CANDIDATES - len(kept)]
     kept.update((place, masks[place]) for place in ties)
     return kept
@@ -113,6 +125,11 @@ def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tup
                     candidates[place] = mask
     shares = {mask: statement.share(mask) for mask in set(candidates.values())}
 
+    def rank(place: Place) -> tuple[int, list[str], str, Place]:
+        """Of windows with the same words first the one that puts most of them as the claim does."""
+        stems = library.stems(place)
+        return -statement.alike(stems), stems, library.text(place), place
+
     def choose(score: Callable[[Place, int], float]) -> tuple[Place, int] | None:
         top, ties = 0.0, []
         for place, mask in candidates.items():
@@ -123,8 +140,7 @@ def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tup
                 ties.append(place)
         if not ties:
             return None
-        best = ties[0] if len(ties) == 1 else min(ties, key=lambda p: (library.stems(p), library.text(p), p))
-        return best, candidates[best]
+        return (best := ties[0] if len(ties) == 1 else min(ties, key=rank)), candidates[best]
 
     best = choose(lambda place, mask: shares[mask] - 0.03 * (place.last - place.first))
     if best is None:

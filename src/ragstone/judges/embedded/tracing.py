@@ -21,6 +21,7 @@ from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Analysed, Library, common_language
 from ragstone.judges.embedded.marks import numbers
 from ragstone.judges.embedded.model import CONTENT, DIGITS, model, weigher
+from ragstone.judges.embedded.stated import stated, unmarked
 from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, question_stems, stem_of, tokens_of
@@ -336,13 +337,14 @@ def said(text: str, library: Library, question: str) -> Said:
     """Read one sentence of a response; one that states nothing needs no support."""
     parts = abstention(text, library.language)
     missed = absence(parts, library, question) if parts and not denied(text, library) else None
-    kind = "" if missed is not None else triviality(text, language_of(text))
+    kind = "" if missed is not None else triviality(unmarked(text), language_of(text))
     if kind and kind != NO_ANSWER:
         return Said(text, frozenset(), None, f"states nothing: {kind}")
-    stems = content_of(tokens_of(text, library.language), library.weight)
+    bare = stated(text, library.language)
+    stems = content_of(tokens_of(bare, library.language), library.weight)
     if missed is not None:
         return Said(text, stems, missed.besides, "", missed)
-    return Said(text, stems, find(text, library), kind)
+    return Said(text, stems, find(bare, library), kind)
 
 
 def utilized(contexts: Contexts, response: Sequence[Said]) -> list[tuple[float, ...] | None]:
