@@ -172,6 +172,23 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
     assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of what")
 
 
+def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
+    """A last judge that answered nothing of what was left to it is named; one that answered something is not."""
+    metric = {"mean": 0.5, "interval": None, "scored": 2}
+    house = "house/m@http://127.0.0.1:1/v1"
+    cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
+    answered = {**cascade, "answered": {"embedded": 6, house: 1}}
+    told = [
+        "".join(part.text for part in sentence(summary, "grounding", (), None))
+        for one in (cascade, answered)
+        for summary in [{"records": 2, "metrics": {"grounding": metric}, "cascade": {"support": one}}]
+    ]
+    assert told[0].endswith(
+        ". But house/m answered nothing of what support left to it: this is of the easy part alone."
+    )
+    assert "But" not in told[1]
+
+
 # ---- the file
 
 
