@@ -75,6 +75,7 @@ async function render() {
   const before = now;
   now = readState(location.hash);
   const focused = document.activeElement?.id;
+  if (now.q) readTexts(came).catch(failed);
   if (now.record) {
     let found = null,
       trouble = '';
@@ -85,11 +86,7 @@ async function render() {
     }
     if (mine !== drawn) return;
     const scrolled = [...document.querySelectorAll('.column')].map((column) => column.scrollTop);
-    refill(
-      page,
-      topBar(),
-      el('main', { class: 'sheet' }, caseView(found, trouble)),
-    );
+    refill(page, topBar(), el('main', { class: 'sheet' }, caseView(found, trouble)));
     if (before.record === now.record)
       document.querySelectorAll('.column').forEach((column, place) => (column.scrollTop = scrolled[place] || 0));
     document.title = seen(`${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`);
@@ -113,6 +110,19 @@ async function render() {
     scrollTo(0, at);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
+}
+
+/** More of the records is there than before. */
+function came() {
+  if (!now.record) render();
+  else if (table.complete) redrawHead();
+}
+
+/** @param {any} error */
+function failed(error) {
+  document.getElementById('trouble')?.remove();
+  page.prepend(el('p', { class: 'notice', id: 'trouble' }, foreign(String(error.message || error))));
+  if (!now.record) drawRecords();
 }
 
 /** Go to the next record shown or the one before, also while one is still being unpacked. @param {number} by */
@@ -140,7 +150,6 @@ addEventListener('hashchange', render);
 addEventListener('keydown', keys);
 render();
 readRows(() => {
-  if (!now.record) render();
-  else if (table.complete) redrawHead();
+  came();
   if (table.complete) performance.mark('rows');
-}).catch((error) => page.prepend(el('p', { class: 'notice' }, foreign(String(error.message || error)))));
+}).catch(failed);
