@@ -105,7 +105,7 @@ function caseHead(found, order, at) {
         step(at + 1, 'Next', 'j'),
       ),
     ),
-    el('h1', { id: 'record-title', tabindex: -1 }, foreign(id)),
+    idHeading('h1', { id: 'record-title', tabindex: -1 }, id),
   );
 }
 

@@ -55,7 +55,7 @@ function worstForPaper() {
             el(
               'td',
               null,
-              el('b', null, foreign(one.id)),
+              el('b', null, foreign(shortened(one.id, 200))),
               el('p', { class: 'written' }, foreign(one.question)),
               one.unit
                 ? el('p', { class: 'written' }, el('span', { class: 'sign no' }, SIGNS.no), ' ', foreign(one.unit))
@@ -89,7 +89,7 @@ async function render() {
     refill(page, topBar(), el('main', { class: 'sheet' }, caseView(found, trouble)));
     if (before.record === now.record)
       document.querySelectorAll('.column').forEach((column, place) => (column.scrollTop = scrolled[place] || 0));
-    document.title = seen(`${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`);
+    document.title = seen(`${shortened(found?.id ?? `#${now.record}`, 120)} \u00b7 ${first.name}`);
     if (before.record !== now.record || drawn === 1) {
       scrollTo(0, 0);
       document.getElementById('record-title')?.focus({ preventScroll: true });

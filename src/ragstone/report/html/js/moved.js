@@ -111,7 +111,7 @@ function movedRecord(one, metric) {
     el(
       'header',
       null,
-      el('h3', { tabindex: '-1' }, foreign(one.id)),
+      el('div', null, idHeading('h3', { tabindex: '-1' }, one.id)),
       el(
         'p',
         { class: 'number' },
