@@ -183,13 +183,26 @@ function pieces(text, spans) {
   return found;
 }
 
+/** @type {Map<number, Set<string>>} the units that a click keeps lit, by their record's place: tabs come and go */
+const pins = new Map();
+
 /** What belongs together lights up together: the words of a unit, its evidence, its row. */
 class Lights {
-  constructor() {
+  /** @param {number} position of the record in the input */
+  constructor(position) {
+    this.position = position;
     /** @type {Map<string, Element[]>} */
     this.elements = new Map();
-    /** @type {Set<string> | null} */
-    this.pinned = null;
+  }
+
+  /** @returns {Set<string> | null} */
+  get pinned() {
+    return pins.get(this.position) || null;
+  }
+
+  set pinned(units) {
+    if (units) pins.set(this.position, units);
+    else pins.delete(this.position);
   }
 
   /**
