@@ -65,9 +65,15 @@ function foreign(text, attributes) {
   return el('bdi', attributes, String(text ?? ''));
 }
 
-/** The head of a table: one row of these cells. @param {...(Child | Child[])} cells */
+/**
+ * The head of a table: one row of these cells. Their roles are written out, because on narrow screens some tables are no
+ * longer tables for the eye.
+ * @param {...(Child | Child[])} cells
+ */
 function tableHead(...cells) {
-  return el('thead', null, el('tr', null, cells));
+  const row = el('tr', { role: 'row' }, cells);
+  for (const cell of row.children) cell.setAttribute('role', 'columnheader');
+  return el('thead', { role: 'rowgroup' }, row);
 }
 
 /**

@@ -198,9 +198,7 @@ function noneFound() {
 /** @param {number[]} lines */
 function recordTable(lines) {
   const names = columns();
-  const head = el(
-    'tr',
-    null,
+  const head = tableHead(
     heading('id', 'Record'),
     el('th', { scope: 'col' }, 'Question and response'),
     names.map((/** @type {string} */ name) => heading(name, named(name), 'number')),
@@ -215,7 +213,7 @@ function recordTable(lines) {
     'table',
     { class: 'lines' },
     el('caption', { class: 'unseen' }, 'Records; arrow keys move from one to the next, Enter opens'),
-    el('thead', null, head),
+    head,
     body,
   );
 }
