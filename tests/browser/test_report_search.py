@@ -19,8 +19,8 @@ from ragstone.testing import ScriptedJudge
 pytest_plugins = ["page_fixtures"]
 
 ROWS = ".lines tbody tr"
-FAR = "\u0130zmir <b>FARAWAY</b> and back again"
-"""A letter that has two when it is small, and what would be markup."""
+FAR = "\u0130zmir FARAWAY and back again"
+"""With a letter that is two when it is small."""
 
 
 def answers(question: Question[Any]) -> Any:
@@ -37,7 +37,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     long = "Nothing is said here yet. " * 20
     rows = [
         {"id": "plain", "question": "Why?", "response": "Because.", "contexts": ["Passages hold a walrus."]},
-        {"id": "answers", "question": "What?", "response": f"{long}It is Faraway, {long}", "contexts": ["It is."]},
+        {
+            "id": "answers",
+            "question": "What?",
+            "response": f"{long}It is <b>Faraway</b>, {long}",
+            "contexts": ["It is."],
+        },
         {"id": "asks", "question": f"{long}{FAR}?", "response": "No.", "contexts": ["It is."]},
     ]
     found = evaluate(rows, "grounding", ScriptedJudge(answers), store=tmp_path_factory.mktemp("s") / "s.db")
@@ -78,8 +83,8 @@ def test_a_search_says_where_a_word_stands_that_the_line_does_not_show(browser: 
         zip(browser.all(f"{ROWS} .id"), browser.all(ROWS, "querySelector('.found')?.textContent"), strict=True)
     )
     assert lines["answers"].startswith("\u2026")
-    assert "It is Faraway, Nothing is said" in lines["answers"]
-    assert "asks" in lines
+    assert "It is <b>Faraway</b>, Nothing is said" in lines["answers"]
+    assert lines["asks"] is None
     assert browser.all(".found mark") == ["Faraway"]
     browser.open(f"{address}#q=because")
     assert browser.all(".found") == []
