@@ -25,6 +25,12 @@ sys.path.append(str(ROOT / "tests" / "browser"))
 from chromium import Chromium, installed  # noqa: E402 - found by the line above
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+TYPED = """(() => {
+  const search = document.querySelector('#search'), began = performance.now();
+  search.value += 'WORD'; search.dispatchEvent(new Event('input'));
+  document.querySelector('.shown').getBoundingClientRect();
+  return THEN; })()"""
+"""Letters typed into the search, and how long it was until the table was drawn again."""
 
 
 def copied(few: Run, records: int) -> Run:
@@ -61,18 +67,25 @@ def main() -> int:
         if program is None:
             print("no Chromium is installed: nothing was opened")
             return 0
-        painted, shown, opened = [], [], []
+        painted, shown, opened, read, typed = [], [], [], [], []
         with Chromium(program) as browser:
             browser.size(1280, 900)
             for _ in range(3):
                 browser.open(path.as_uri())
                 painted.append(browser.evaluate(PAINTED))
                 shown.append(browser.evaluate("performance.getEntriesByName('rows')[0]?.startTime ?? NaN"))
+                first = browser.evaluate(TYPED.replace("WORD", "stone").replace("THEN", "began"))
+                browser.until("performance.getEntriesByName('texts').length")
+                read.append(browser.evaluate("performance.getEntriesByName('texts')[0].startTime") - first)
+                typed.append(
+                    browser.evaluate(TYPED.replace("WORD", " bridge").replace("THEN", "performance.now() - began"))
+                )
                 began = time.perf_counter()
                 browser.evaluate(f"location.hash = 'record={records // 2}'; 0")
                 browser.until("document.querySelector('.case-head')")
                 opened.append(1000 * (time.perf_counter() - began))
         print(f"first paint {statistics.median(painted):.0f} ms, all rows read {statistics.median(shown):.0f} ms")
+        print(f"whole texts searched in {statistics.median(read):.0f} ms, then {statistics.median(typed):.0f} ms")
         print(f"a record opened in {statistics.median(opened):.0f} ms")
         few.store.close()
     return 0

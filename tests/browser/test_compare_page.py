@@ -180,6 +180,9 @@ def test_it_fits_a_narrow_screen(page: Chromium, held: Held, width: int) -> None
     assert (
         page.evaluate("document.querySelector('.differences tbody tr:not(.block) td').getAttribute('role')") == "cell"
     )
+    for table in (".differences", ".changes"):
+        assert page.all(f"{table} thead, {table} thead tr", "role")[:2] == ["rowgroup", "row"]
+        assert set(page.all(f"{table} thead th", "role")) == {"columnheader"}
 
 
 def test_it_prints(page: Chromium) -> None:

@@ -37,6 +37,16 @@ def test_axe_finds_nothing_serious(page: Chromium, shown: Shown, axe: str, view:
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []
 
 
+@pytest.mark.parametrize("view", ["", *(f"record=1&tab={tab}" for tab in ("claims", "panel", "scores"))])
+def test_heads_of_tables_say_their_roles(page: Chromium, shown: Shown, view: str) -> None:
+    """Also where a narrow screen makes blocks of a table, which takes its roles away in some browsers."""
+    page.open(shown.at(view))
+    heads = page.all("thead", "role")
+    assert heads
+    assert {*heads, *page.all("thead tr", "role")} == {"rowgroup", "row"}
+    assert set(page.all("thead th", "role")) == {"columnheader"}
+
+
 def test_everything_can_be_reached_by_tab(page: Chromium) -> None:
     """From the top through look, signature, figures, choices and search to the first line of the table."""
     reached = []

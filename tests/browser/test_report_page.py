@@ -193,6 +193,33 @@ def test_focus_lights_as_pointing_does(page: Chromium, shown: Shown) -> None:
     assert page.all(".right .evidence.lit")
 
 
+def test_a_pinned_claim_stays_lit(page: Chromium, shown: Shown) -> None:
+    """Through other tabs and other records, until it is clicked again; each record has its own."""
+
+    def lit(name: str) -> list[str]:
+        page.evaluate(f"location.hash = 'record={shown.run[name]['position']}'")
+        page.until(f"document.querySelector('h1').textContent === '{name}' && document.querySelector('.left')")
+        return list(page.all(".left .mark.lit", "firstChild.textContent"))
+
+    page.open(shown.address)
+    assert lit("stone-bridge") == []
+    page.click(".left .mark")
+    page.hover("h1")
+    pinned = page.all(".left .mark.lit", "firstChild.textContent")
+    assert pinned
+    for tab in ("scores", "nuggets", "claims"):
+        page.click(f"#tab-{tab}")
+        page.until(f"document.querySelector('#tab-{tab}').ariaSelected === 'true'")
+        page.hover("h1")
+        assert page.all(".left .mark.lit", "firstChild.textContent") == ([] if tab == "nuggets" else pinned)
+    assert page.all(".units tr.lit")
+    assert lit("kettle-descale") == []
+    assert lit("stone-bridge") == pinned
+    page.click(".left .mark")
+    page.hover("h1")
+    assert page.all(".lit") == []
+
+
 def test_verdicts_are_underlined_and_worded(page: Chromium, shown: Shown) -> None:
     """Each stretch has the kind of its worst verdict, in a line and in words that are read aloud."""
     result = shown.run["stone-bridge"]
@@ -268,6 +295,9 @@ def test_raw_calls_are_a_click_away(page: Chromium, shown: Shown) -> None:
     result = shown.run["kettle-descale"]
     page.open(shown.at(f"record={result['position']}&tab=calls"))
     assert len(page.all(".calls details")) == len(result["calls"])
+    stood = [f"for {', '.join(metric.replace('_', ' ') for metric in call['metrics'])}" for call in result["calls"]]
+    assert page.all(".calls .served") == [told.replace("trace", "TRACe") for told in stood]
+    assert "for claim relevance, grounding" in stood
     page.click(".calls summary")
     page.until("document.querySelector('.calls details[open] pre')")
     stored = shown.run.store.call(bytes.fromhex(result["calls"][0]["key"]))

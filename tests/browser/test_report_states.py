@@ -136,9 +136,11 @@ def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
 
 
 def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None:
-    """Nothing found is nothing among the beginnings, which are what the table knows."""
+    """Nothing found is nothing in the texts that were weighed; it may stand in a passage."""
     browser.open(shown.at("q=nowhere"))
-    assert "the beginnings of questions and responses" in browser.text(".records .empty")
+    assert "ids, questions, responses, references and what was judged in them, not the passages" in browser.text(
+        ".records .empty"
+    )
     browser.open(shown.at("in=grounding:0.001-0.002"))
     assert browser.text(".records .empty") == "No record is left by these filters. Clear them to see all."
 
@@ -166,3 +168,29 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
         browser.click(".calls summary")
         browser.until("document.querySelector('.calls details[open] .empty')")
         assert "without raw calls" in browser.text(".calls details[open]")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: int) -> None:
+    """Two lines of it, with all of it on pointing, in what is copied, and behind a button, which a short one lacks."""
+    long = "user-" + "0123456789abcdef/" * 40
+    run = evaluate([record(1, id=long), record(2)], "groundedness", ScriptedJudge({"support": "3"}),
+                   store=tmp_path / "s.db")  # fmt: skip
+    page = opened(browser, run, tmp_path)
+    page.size(width, 900)
+    address, height = page.evaluate("location.href"), "document.querySelector('h1').clientHeight"
+    page.open(f"{address}#record=1")
+    page.until("!document.querySelector('.case-head button').hidden")
+    assert page.evaluate(height) == 72
+    assert page.all("h1", "title") == [long]
+    copied = "(getSelection().selectAllChildren(document.querySelector('h1')), String(getSelection()))"
+    assert page.evaluate(copied) == long
+    for lines, told in ((3, "true"), (2, "false")):
+        page.click(".case-head button")
+        assert page.all(".case-head button", "ariaExpanded") == [told]
+        assert (page.evaluate(height) >= 36 * 3) == (lines == 3)
+    page.open(f"{address}#record=2")
+    page.until("document.querySelector('h1').textContent === 'r2'")
+    assert page.all(".case-head button", "hidden") == [True]
+    page.size(1280, 900)
+    run.store.close()

@@ -72,8 +72,8 @@ def test_a_line_holds_the_record_and_its_scores() -> None:
         "cost": {"calls": 1, "input_tokens": 10, "output_tokens": 5, "dollars": 0.5},
         "calls": [
             {
-                "key": "k", "judge": "j", "step": "support", "maker": "prompt#1", "input_tokens": 10,
-                "output_tokens": 5, "dollars": 0.5, "finish": "stop",
+                "key": "k", "judge": "j", "step": "support", "metrics": ["m"], "maker": "prompt#1",
+                "input_tokens": 10, "output_tokens": 5, "dollars": 0.5, "finish": "stop",
             }
         ],
         "meta": {"topic": "tea"}, "notes": ["a note"],
@@ -105,6 +105,13 @@ def test_shares_add_up_and_calls_stand_once() -> None:
     assert [each["cost"]["calls"] for each in found["scores"]] == [2, 2]
     assert found["cost"]["calls"] == sum(share["calls"] for share in weighed.shares) == len(found["calls"]) == 3
     assert found["cost"]["dollars"] == 1.5
+
+
+def test_a_call_names_the_metrics_that_stand_on_it() -> None:
+    """Each once, in the order of the scores; the columns of a metric are one."""
+    notes = {"a": [note("1"), note("2")], "b.x": [note("2"), note("3")], "b.y": [note("3")]}
+    found = document(*((score(metric), of) for metric, of in notes.items()))
+    assert {call["key"]: call["metrics"] for call in found["calls"]} == {"1": ["a"], "2": ["a", "b"], "3": ["b"]}
 
 
 def test_calls_are_in_an_order_of_their_own() -> None:

@@ -89,7 +89,7 @@ def test_there_is_nothing_else(live: Live, path: str) -> None:
 
 
 def test_pieces_are_the_runs(live: Live) -> None:
-    """Rows, a record, its calls; a block beyond the last is empty."""
+    """Rows, whole texts, a record, its calls; a block beyond the last is empty."""
 
     def piece(name: str) -> Any:
         status, headers, content = ask(live, f"/data/{name}")
@@ -98,6 +98,9 @@ def test_pieces_are_the_runs(live: Live) -> None:
 
     assert piece("rows-0")["position"] == [1, 2, 3, 4, 5]
     assert piece("rows-1")["position"] == []
+    assert [position for position, _ in piece("texts-0")] == [1, 2, 3, 4, 5]
+    assert piece("texts-0")[1][1].startswith("r1\n")
+    assert piece("texts-1") == []
     assert piece("record-2")["id"] == "r1"
     assert [call["request"]["task"] for call in piece("calls-2")] == ["support"]
 

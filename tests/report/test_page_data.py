@@ -26,6 +26,7 @@ from ragstone.report.html.build import report
 from ragstone.report.html.document import SCRIPTS, in_markup, page
 from ragstone.report.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of
 from ragstone.report.html.sentence import FEWEST, sentence, worst_group
+from ragstone.report.html.texts import text_of
 from ragstone.report.run import find_run
 from ragstone.store import ResultRow, ScoreRow, Store
 from ragstone.testing import ScriptedJudge
@@ -56,6 +57,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 # ---- rows and groups
+
+
+def test_a_search_sees_each_text_once() -> None:
+    """Whole, with units in words of their own; not the passages, nor a unit that the response says in those words."""
+    response = f"It boils.{' And it whistles.' * 20}"
+    units = ("It boils.", "The kettle boils.", "The kettle boils.", None)
+    result = {
+        "id": "r", "position": 1, "question": "Does it?", "response": response, "reference": "Does it?",
+        "contexts": [{"id": "p", "rank": 1, "text": "Kettles."}], "units": [{"text": text} for text in units],
+    }  # fmt: skip
+    assert text_of(result) == f"r\nDoes it?\n{response}\nThe kettle boils."
+    assert text_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []}) == "bad\nno JSON"
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
@@ -172,6 +185,23 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
     assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of what")
 
 
+def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
+    """A last judge that answered nothing of what was left to it is named; one that answered something is not."""
+    metric = {"mean": 0.5, "interval": None, "scored": 2}
+    house = "house/m@http://127.0.0.1:1/v1"
+    cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
+    answered = {**cascade, "answered": {"embedded": 6, house: 1}}
+    told = [
+        "".join(part.text for part in sentence(summary, "grounding", (), None))
+        for one in (cascade, answered)
+        for summary in [{"records": 2, "metrics": {"grounding": metric}, "cascade": {"support": one}}]
+    ]
+    assert told[0].endswith(
+        ". But house/m answered nothing of what support left to it: this is of the easy part alone."
+    )
+    assert "But" not in told[1]
+
+
 # ---- the file
 
 
@@ -201,6 +231,9 @@ def test_a_page_holds_the_whole_run(run: Run) -> None:
     ]  # fmt: skip
     assert len(calls) == sum(len(result["calls"]) for result in results.values())
     assert None not in calls
+    texts = dict(found["texts-0"])
+    assert first["text_blocks"] == 1
+    assert texts == {position: text_of(result) for position, result in results.items()}
 
 
 def test_the_lowest_records_come_first(run: Run) -> None:

@@ -34,12 +34,13 @@ class CallNote:
     error: str = ""
     readout: Readout | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON; ``key`` finds the raw call in the store."""
+    def as_json(self, metrics: Sequence[str]) -> dict[str, Any]:
+        """Plain JSON; ``key`` finds the raw call in the store, ``metrics`` are those that stand on it."""
         return {
             "key": self.key,
             "judge": self.judge,
             "step": self.step,
+            "metrics": list(metrics),
             "maker": self.maker,
             "input_tokens": self.usage.input,
             "output_tokens": self.usage.output,
@@ -117,6 +118,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
     """A weighed record; each score comes with the calls that it stands on."""
     units: dict[str, Unit] = {}
     calls: dict[str, CallNote] = {}
+    served: dict[str, dict[str, None]] = {}
     shares: list[Mapping[str, Any]] = []
     scored = [(score, [note for note in notes if isinstance(note, CallNote)]) for score, notes in noted]
     cascades = {note.key: note for _, notes in noted for note in notes if isinstance(note, CascadeNote)}
@@ -126,6 +128,8 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
         own = [note for note in notes if note.key not in calls]
         shares.append(_cost(own))
         calls.update((note.key, note) for note in own)
+        for note in notes:  # the columns of a metric stand on the same calls: they are one name
+            served.setdefault(note.key, {})[score.metric.partition(".")[0]] = None
     values = {score.metric: score.value for score, _ in scored}
     ordered = sorted(calls.values(), key=lambda note: (note.step, note.judge, note.key))
     document = to_json(
@@ -136,7 +140,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
             "units": [_unit(unit, record) for unit in units.values()],
             "cost": _cost(ordered),
             **({"cascade": _cascade(cascades.values())} if cascades else {}),
-            "calls": [note.as_json() for note in ordered],
+            "calls": [note.as_json(list(served[note.key])) for note in ordered],
             "meta": record.meta if isinstance(record.meta, dict) else dict(record.meta),
             "notes": record.notes,
         }

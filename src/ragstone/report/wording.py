@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ragstone.report.terminal.columns import RECALL, columns_of
+from ragstone.report.terminal.columns import ADHERENCE, RECALL, columns_of
 from ragstone.report.terminal.screen import RELEVANCE, WORDS, kind_of
 
 HELD: Final[Mapping[str, str]] = {
@@ -23,6 +25,23 @@ def why(verdict: Mapping[str, Any]) -> str:
     """The reason, or the failure; of a panel, each member's own."""
     members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
+
+
+def in_words(result: Mapping[str, Any], reason: str) -> str:
+    """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentence 1``."""
+    traced = (score["detail"] for score in result["scores"] if score["metric"] == ADHERENCE)
+    detail: Mapping[str, Any] = next(traced, {})
+    if not detail.get("response"):
+        return reason
+    ranks = {context["id"]: context["rank"] for context in result["contexts"]}
+    numbers: Counter[str] = Counter()
+    words: dict[str, str] = {}
+    for row in detail["contexts"]:
+        numbers[row["passage"]] += 1
+        rank = ranks.get(row["passage"], row["passage"])
+        words[row["key"]] = f"passage {rank}, sentence {numbers[row['passage']]}"
+    words |= {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
+    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
 
 
 def place(result: Mapping[str, Any], metric: str, quote: Mapping[str, Any]) -> str:

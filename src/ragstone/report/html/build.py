@@ -16,6 +16,7 @@ from ragstone.report.html.case import calls_of, case_of, keys_of
 from ragstone.report.html.document import Block, page, to_json
 from ragstone.report.html.overview import Readings, overview_of
 from ragstone.report.html.rows import Fields, Row, block_of, row_of
+from ragstone.report.html.texts import text_of
 from ragstone.report.run import Run
 
 LARGEST: Final = 50_000_000
@@ -62,23 +63,25 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
         for number, part in enumerate(_parts(rows, ROWS))
     ]
     first["row_blocks"] = len(blocks)
-    room = largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows)
+    room = _Room(largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows))
     signatures = run.spec.get("signatures", {})
+    cases, texts, raw = (_Packed(name, room) for name in ("cases", "texts", "calls"))
     keys: dict[int, list[bytes]] = {}
-
-    def cases() -> Iterator[tuple[int, Any]]:
-        for position, result in _each(run, order):
-            keys[position] = keys_of(result)
-            yield position, case_of(result, signatures)
-
-    found, first["cases"] = _filled("cases", cases(), room)
-    blocks += found
-    if calls and sum(map(len, first["cases"])) == len(order):
-        raw = ((position, calls_of(of, run.store)) for position, of in keys.items() if of)
-        more, first["calls"] = _filled("calls", raw, room - sum(map(len, found)))
-        blocks += more
+    for position, result in _each(run, order):
+        if not cases.add(position, case_of(result, signatures)):
+            break
+        keys[position] = keys_of(result)
+        texts.add(position, [position, text_of(result)])
+    whole = cases.close()
+    texts.close()
+    if calls and whole:
+        for position, of in keys.items():
+            if of and not raw.add(position, calls_of(of, run.store)):
+                break
+        raw.close()
+    first["cases"], first["calls"], first["text_blocks"] = cases.places, raw.places, len(texts.blocks)
     first["calls_wanted"] = calls
-    return page("run", run.name, first, blocks)
+    return page("run", run.name, first, [*blocks, *cases.blocks, *texts.blocks, *raw.blocks])
 
 
 def ranked(rows: Iterable[Row], metric: str) -> list[Row]:
@@ -98,32 +101,46 @@ def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]
             yield row.position, orjson.loads(found.document)
 
 
-def _filled(name: str, found: Iterable[tuple[int, Any]], room: int) -> tuple[list[Block], list[list[int]]]:
-    """Blocks as long as there is room, and the places of the records in each, in its order."""
-    blocks: list[Block] = []
-    places: list[list[int]] = []
-    for part in _chunks(found):
-        block = Block(f"{name}-{len(blocks)}", b"[%s]" % b",".join(data for _, data in part))
-        room -= len(block)
-        if room < 0:
-            break
-        blocks.append(block)
-        places.append([position for position, _ in part])
-    return blocks, places
+@dataclass(slots=True)
+class _Room:
+    """Bytes that are left for several kinds of blocks."""
+
+    left: int
 
 
-def _chunks(found: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, bytes]]]:
-    part: list[tuple[int, bytes]] = []
-    size = 0
-    for position, value in found:
-        data = to_json(value)
-        part.append((position, data))
-        size += len(data)
-        if size >= CHUNK:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+class _Packed:
+    """Blocks of one name as long as there is room for them, and the places of the records in each, in its order."""
+
+    def __init__(self, name: str, room: _Room) -> None:
+        self.blocks: list[Block] = []
+        self.places: list[list[int]] = []
+        self._name = name
+        self._room = room
+        self._part: list[tuple[int, bytes]] = []
+        self._size = 0
+        self._full = False
+
+    def add(self, position: int, value: Any) -> bool:
+        """Take in what is told of a record; False where it is left out with all that follows."""
+        if not self._full:
+            data = to_json(value)
+            self._part.append((position, data))
+            self._size += len(data)
+            if self._size >= CHUNK:
+                self.close()
+        return not self._full
+
+    def close(self) -> bool:
+        """Pack what was gathered; False where anything was left out."""
+        if self._part and not self._full:
+            block = Block(f"{self._name}-{len(self.blocks)}", b"[%s]" % b",".join(data for _, data in self._part))
+            self._full = len(block) > self._room.left
+            if not self._full:
+                self._room.left -= len(block)
+                self.blocks.append(block)
+                self.places.append([position for position, _ in self._part])
+            self._part, self._size = [], 0
+        return not self._full
 
 
 def _parts(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

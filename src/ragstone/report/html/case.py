@@ -17,8 +17,8 @@ from ragstone.store import Store
 LONGEST_META: Final = 400
 """Characters of a value of ``meta`` that are shown; whole values are in results.jsonl."""
 
-_OF_CALL: Final = ("judge", "step", "maker", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
-                   "dollars", "finish", "error", "reading")  # fmt: skip
+_OF_CALL: Final = ("judge", "step", "metrics", "maker", "input_tokens", "output_tokens", "cached_tokens",
+                   "reasoning_tokens", "dollars", "finish", "error", "reading")  # fmt: skip
 _TOLD_BY_UNITS: Final = ("claims", "nuggets", "trivial")
 """Keys of a score's detail that repeat units and verdicts."""
 _TOLD_BY_SCORE: Final = ("reason", "outcome", "verdicts_in", "repeats")

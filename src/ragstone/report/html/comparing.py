@@ -26,7 +26,7 @@ from ragstone.report.terminal.screen import Look, kind_of
 from ragstone.report.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
 from ragstone.report.terminal.text import flat
 from ragstone.report.verdicts import ADHERENCE, with_verdicts
-from ragstone.report.wording import place, why
+from ragstone.report.wording import in_words, place, why
 from ragstone.stats import mean
 
 MOST_GROUPS: Final = 40
@@ -204,7 +204,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
             verdict,
             {
                 "kind": kind_of(verdict),
-                "why": why(verdict),
+                "why": in_words(result, why(verdict)),
                 "failed": bool(verdict.get("failure")),
                 "quotes": [{"text": quote["text"], "place": place(result, metric, quote)} for quote in quotes],
             },

@@ -24,13 +24,14 @@ from ragstone.report.html.case import calls_of, case_of, keys_of
 from ragstone.report.html.document import page, to_json
 from ragstone.report.html.overview import overview_of
 from ragstone.report.html.rows import block_of, row_of
+from ragstone.report.html.texts import text_of
 from ragstone.report.run import Run
 
 HOST: Final = "127.0.0.1"
 SURVEYED: Final = 5_000
 """Results that are read before the first answer, to know what records can be grouped by."""
 
-_PIECE: Final = re.compile(r"/data/(rows|record|calls)-(0|[1-9][0-9]{0,9})")
+_PIECE: Final = re.compile(r"/data/(rows|texts|record|calls)-(0|[1-9][0-9]{0,9})")
 _HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -64,7 +65,8 @@ class Live(ThreadingHTTPServer):
             self._first = {
                 **overview_of(run, told.rows, told.fields, told.readings if len(told.rows) == len(run) else None),
                 "live": True,
-                "row_blocks": -(-run.store.last_place(run.id) // ROWS),
+                "row_blocks": (blocks := -(-run.store.last_place(run.id) // ROWS)),
+                "text_blocks": blocks,
             }
         self._metrics = [metric["name"] for metric in self._first["metrics"]]
         self._signatures = run.spec.get("signatures", {})
@@ -99,10 +101,13 @@ class Live(ThreadingHTTPServer):
         return None if found is None else ("application/json", to_json(found))
 
     def _piece(self, kind: str, number: int) -> Any:
-        if kind == "rows":
+        if kind in ("rows", "texts"):
             found = self._run.store.results(self._run.id, number * ROWS, (number + 1) * ROWS)
             kept = [row for row in found if self._places is None or row.position in self._places]
-            return block_of([row_of(orjson.loads(row.document)) for row in kept], self._metrics, self._fields)
+            results = (orjson.loads(row.document) for row in kept)
+            if kind == "texts":
+                return [[result["position"], text_of(result)] for result in results]
+            return block_of([row_of(result) for result in results], self._metrics, self._fields)
         row = self._run.store.result(self._run.id, position=number)
         if row is None:
             return None

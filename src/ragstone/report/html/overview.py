@@ -19,6 +19,7 @@ from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.outcome import judged_by, judges_of, lead, quotes_said, ranked_by
 from ragstone.report.terminal.screen import Look
 from ragstone.report.terminal.text import dollars, duration, number, percent, plural, tokens
+from ragstone.report.wording import in_words
 from ragstone.store import ScoreRow
 
 BINS: Final = 20
@@ -211,7 +212,7 @@ def _worst(run: Run, metric: str) -> list[dict[str, Any]]:
                 "question": _cut(result["question"]),
                 "value": score["value"],
                 "unit": _cut(unit_text(result, units[worst["unit"]])) if worst else "",
-                "reason": _cut(worst["reason"]) if worst else "",
+                "reason": _cut(in_words(result, worst["reason"] or "")) if worst else "",
             }
         )
     return found

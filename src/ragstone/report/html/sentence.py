@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ragstone import metrics
 from ragstone.report.html.rows import Row
+from ragstone.report.terminal.cascades import doubts
 from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.text import between, number, percent, plural
 from ragstone.stats import mean, mean_interval, spread
@@ -106,6 +107,7 @@ def _value(row: Row, metric: str) -> float | None:
 def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
     """On how many records it stands, what of them is supported, how many fall short, and a group that stands out.
 
+    Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
     ``name`` is the metric that the run is told by, empty where nothing could be scored.
     """
     records = plural(summary["records"], "record")
@@ -140,4 +142,4 @@ def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], 
             Part(group.value, {"field": group.field, "value": group.value, "sort": name}),
             Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
         ]
-    return [*parts, Part(".")]
+    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts(summary.get("cascade", {})))]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rich.console import RenderableType
 
+from ragstone.report.cascades import silent
 from ragstone.report.terminal.screen import Look, prose
 from ragstone.report.terminal.text import NBSP, dollars, flat, number, percent, plural
 
@@ -61,6 +62,14 @@ def saved(found: Mapping[str, Any]) -> str:
     how = "by what its calls cost" if found["by"] == "calls" else "by the estimate"
     share = f"{dollars(max(0.0, money['saved']))} of {dollars(money['alone'])}"
     return f"{said} and {share} that {last} alone would have taken, {how}"
+
+
+def doubts(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What takes from a mean in the same breath: a sentence for each step whose last judge answered nothing."""
+    return [
+        f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
+        for step, last in silent(told).items()
+    ]
 
 
 def called(judge: str) -> str:

@@ -14,9 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
-from ragstone.report.cascades import silent
 from ragstone.report.run import Run, unit_text
-from ragstone.report.terminal.cascades import called, cascade_rows
+from ragstone.report.terminal.cascades import cascade_rows, doubts
 from ragstone.report.terminal.columns import (
     ADHERENCE,
     LEADING,
@@ -99,11 +98,8 @@ def ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
 
 def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     """The run in a few sentences; the number is the mean of the table, and means are over responses."""
-    doubts = [
-        f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
-        for step, last in silent(summary.get("cascade", {})).items()
-    ]
-    return " ".join([_mean_said(run, summary, look), *(doubts if lead(summary) else [])])
+    doubted = doubts(summary.get("cascade", {})) if lead(summary) else ()
+    return " ".join([_mean_said(run, summary, look), *doubted])
 
 
 def _mean_said(run: Run, summary: Mapping[str, Any], look: Look) -> str:

@@ -38,7 +38,7 @@ function callsView(record) {
             'summary',
             null,
             el('b', null, call.step),
-            el('span', null, foreign(call.judge)),
+            el('span', null, foreign(call.judge), served(call)),
             el('span', { class: 'number soft' }, tokensOf(call)),
             el('span', { class: 'number soft' }, dollars(call.dollars)),
             el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),
@@ -48,6 +48,11 @@ function callsView(record) {
       ),
     ),
   );
+}
+
+/** The metrics that stand on a call; runs of earlier versions do not say which. @param {any} call */
+function served(call) {
+  return call.metrics ? el('span', { class: 'served soft' }, `for ${call.metrics.map(spoken).join(', ')}`) : null;
 }
 
 /** @param {any} call */

@@ -25,14 +25,14 @@ function caseView(found, trouble) {
     ]);
   }
   const record = new Case(found);
-  const lights = new Lights();
+  const lights = new Lights(found.position);
   const tabs = tabsOf(record, lights);
   const tab = tabs.find((one) => one.name === now.tab) || tabs[0];
   const layer =
     record.layers.find((one) => one.metric === now.layer) ||
     record.layers.find((one) => one.metric === tab.layer) ||
     record.layers[0];
-  return filled(box, null, [
+  filled(box, null, [
     caseHead(found, order, at),
     scoreLine(record),
     el(
@@ -60,6 +60,8 @@ function caseView(found, trouble) {
     tabsView(tabs, tab),
     aboutRecord(found),
   ]);
+  lights.show(lights.pinned);
+  return box;
 }
 
 /** @param {any} found @param {number[]} order @param {number} at */
@@ -105,7 +107,7 @@ function caseHead(found, order, at) {
         step(at + 1, 'Next', 'j'),
       ),
     ),
-    el('h1', { id: 'record-title', tabindex: -1 }, foreign(id)),
+    idHeading('h1', { id: 'record-title', tabindex: -1 }, id),
   );
 }
 

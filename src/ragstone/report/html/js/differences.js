@@ -207,15 +207,7 @@ function differencesTable() {
   return el(
     'table',
     { class: 'differences', role: 'table', 'aria-labelledby': 'differences' },
-    el(
-      'thead',
-      { role: 'rowgroup' },
-      el(
-        'tr',
-        { role: 'row' },
-        titles.map(([kind, title]) => el('th', { scope: 'col', role: 'columnheader', class: kind || null }, title)),
-      ),
-    ),
+    tableHead(titles.map(([kind, title]) => el('th', { scope: 'col', class: kind || null }, title))),
     [...blocks].map(([block, rows]) =>
       el(
         'tbody',

@@ -65,9 +65,38 @@ function foreign(text, attributes) {
   return el('bdi', attributes, String(text ?? ''));
 }
 
-/** The head of a table: one row of these cells. @param {...(Child | Child[])} cells */
+/**
+ * The head of a table: one row of these cells. Their roles are written out, because on narrow screens some tables are no
+ * longer tables for the eye.
+ * @param {...(Child | Child[])} cells
+ */
 function tableHead(...cells) {
-  return el('thead', null, el('tr', null, cells));
+  const row = el('tr', { role: 'row' }, cells);
+  for (const cell of row.children) cell.setAttribute('role', 'columnheader');
+  return el('thead', { role: 'rowgroup' }, row);
+}
+
+/**
+ * The id of a record as a heading of two lines at most, with a button for all of it where it is longer. Its text is
+ * whole in any case: what is selected is copied whole.
+ * @param {string} name @param {Attributes} attributes @param {string} id
+ */
+function idHeading(name, attributes, id) {
+  const head = el(name, { ...attributes, class: 'brief', title: shortened(id, 1000) }, foreign(id));
+  const unfold = () => {
+    const whole = head.classList.toggle('whole');
+    more.textContent = whole ? 'Less of the id' : 'The whole id';
+    more.setAttribute('aria-expanded', String(whole));
+  };
+  const more = el(
+    'button',
+    { class: 'plain note screen', hidden: true, 'aria-expanded': 'false', on: { click: unfold } },
+    'The whole id',
+  );
+  new ResizeObserver(() => {
+    if (!head.classList.contains('whole')) more.hidden = head.scrollHeight <= head.clientHeight;
+  }).observe(head);
+  return [head, more];
 }
 
 /** Words that are read aloud and not seen. @param {string} text */

@@ -55,7 +55,7 @@ function worstForPaper() {
             el(
               'td',
               null,
-              el('b', null, foreign(one.id)),
+              el('b', null, foreign(shortened(one.id, 200))),
               el('p', { class: 'written' }, foreign(one.question)),
               one.unit
                 ? el('p', { class: 'written' }, el('span', { class: 'sign no' }, SIGNS.no), ' ', foreign(one.unit))
@@ -75,6 +75,7 @@ async function render() {
   const before = now;
   now = readState(location.hash);
   const focused = document.activeElement?.id;
+  if (now.q) readTexts(came).catch(failed);
   if (now.record) {
     let found = null,
       trouble = '';
@@ -85,14 +86,10 @@ async function render() {
     }
     if (mine !== drawn) return;
     const scrolled = [...document.querySelectorAll('.column')].map((column) => column.scrollTop);
-    refill(
-      page,
-      topBar(),
-      el('main', { class: 'sheet' }, caseView(found, trouble)),
-    );
+    refill(page, topBar(), el('main', { class: 'sheet' }, caseView(found, trouble)));
     if (before.record === now.record)
       document.querySelectorAll('.column').forEach((column, place) => (column.scrollTop = scrolled[place] || 0));
-    document.title = seen(`${found?.id ?? `#${now.record}`} \u00b7 ${first.name}`);
+    document.title = seen(`${shortened(found?.id ?? `#${now.record}`, 120)} \u00b7 ${first.name}`);
     if (before.record !== now.record || drawn === 1) {
       scrollTo(0, 0);
       document.getElementById('record-title')?.focus({ preventScroll: true });
@@ -113,6 +110,19 @@ async function render() {
     scrollTo(0, at);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
+}
+
+/** More of the records is there than before. */
+function came() {
+  if (!now.record) render();
+  else if (table.complete) redrawHead();
+}
+
+/** @param {any} error */
+function failed(error) {
+  document.getElementById('trouble')?.remove();
+  page.prepend(el('p', { class: 'notice', id: 'trouble' }, foreign(String(error.message || error))));
+  if (!now.record) drawRecords();
 }
 
 /** Go to the next record shown or the one before, also while one is still being unpacked. @param {number} by */
@@ -140,7 +150,6 @@ addEventListener('hashchange', render);
 addEventListener('keydown', keys);
 render();
 readRows(() => {
-  if (!now.record) render();
-  else if (table.complete) redrawHead();
+  came();
   if (table.complete) performance.mark('rows');
-}).catch((error) => page.prepend(el('p', { class: 'notice' }, foreign(String(error.message || error)))));
+}).catch(failed);

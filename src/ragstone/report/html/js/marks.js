@@ -50,6 +50,25 @@ class Case {
       entries: this.of(metric),
       of: UNITS[metric],
     }));
+    /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by their keys */
+    this.sentences = new Map(this.traced());
+  }
+
+  /** What a reader calls each traced sentence, what it lights, and its own words. @returns {[string, any][]} */
+  traced() {
+    const detail = this.scores.get(TRACE)?.detail;
+    if (!detail?.response) return [];
+    const numbers = new Map();
+    const theirs = detail.contexts.map((/** @type {any} */ row) => {
+      numbers.set(row.passage, (numbers.get(row.passage) || 0) + 1);
+      const words = `${this.called(row.passage)}, sentence ${numbers.get(row.passage)}`;
+      return [row.key, { words, unit: row.key, text: this.wordsOf(row) }];
+    });
+    const own = this.of(TRACE).map(({ unit }, place) => [
+      detail.response[place].key,
+      { words: `sentence ${place + 1} of the response`, unit: unit.id, text: this.textOf(unit) },
+    ]);
+    return [...theirs, ...own];
   }
 
   /** @param {string} metric @returns {Entry[]} */
@@ -164,13 +183,26 @@ function pieces(text, spans) {
   return found;
 }
 
+/** @type {Map<number, Set<string>>} the units that a click keeps lit, by their record's place: tabs come and go */
+const pins = new Map();
+
 /** What belongs together lights up together: the words of a unit, its evidence, its row. */
 class Lights {
-  constructor() {
+  /** @param {number} position of the record in the input */
+  constructor(position) {
+    this.position = position;
     /** @type {Map<string, Element[]>} */
     this.elements = new Map();
-    /** @type {Set<string> | null} */
-    this.pinned = null;
+  }
+
+  /** @returns {Set<string> | null} */
+  get pinned() {
+    return pins.get(this.position) || null;
+  }
+
+  set pinned(units) {
+    if (units) pins.set(this.position, units);
+    else pins.delete(this.position);
   }
 
   /**
@@ -190,7 +222,8 @@ class Lights {
     element.addEventListener('pointerleave', () => this.show(this.pinned));
     element.addEventListener('focus', () => this.show(lit, element));
     element.addEventListener('blur', () => this.show(this.pinned));
-    element.addEventListener('click', () => {
+    element.addEventListener('click', (event) => {
+      event.stopPropagation(); // a sentence named in a row is not the row
       this.pinned = this.pinned && [...lit].every((unit) => this.pinned?.has(unit)) ? null : lit;
       this.show(this.pinned || lit, element, true);
     });

@@ -111,7 +111,7 @@ function movedRecord(one, metric) {
     el(
       'header',
       null,
-      el('h3', { tabindex: '-1' }, foreign(one.id)),
+      el('div', null, idHeading('h3', { tabindex: '-1' }, one.id)),
       el(
         'p',
         { class: 'number' },
@@ -217,15 +217,9 @@ function changesTable(one, metric, words) {
       el(
         'table',
         { class: 'changes', role: 'table' },
-        el(
-          'thead',
-          { role: 'rowgroup' },
-          el(
-            'tr',
-            { role: 'row' },
-            ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
-              el('th', { scope: 'col', role: 'columnheader' }, foreign(title)),
-            ),
+        tableHead(
+          ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
+            el('th', { scope: 'col' }, foreign(title)),
           ),
         ),
         el(

@@ -115,11 +115,14 @@ function passagePiece(piece, before, lights) {
   const entries = piece.of.filter((one) => one.verdict);
   const row = piece.of.find((one) => !one.verdict);
   const sign = row && !before?.of.includes(row) && stateOf(row) !== 'neither' ? stateSign(row) : null;
-  if (!entries.length) return [sign, piece.text];
-  const mark = el('span', { class: 'evidence', tabindex: 0, dir: 'auto' }, piece.text);
+  if (!entries.length && !row) return piece.text;
+  const mark = entries.length
+    ? el('span', { class: 'evidence', tabindex: 0, dir: 'auto' }, piece.text)
+    : el('span', null, piece.text);
   lights.join(
     mark,
     entries.map((entry) => entry.unit.id),
   );
+  if (row) lights.join(mark, [row.key], { passive: true });
   return [sign, mark];
 }

@@ -17,7 +17,7 @@ const search = /** @type {HTMLInputElement} */ (
   el('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'id, or how a text begins',
+    placeholder: 'id, question, response, claims',
     autocomplete: 'off',
     spellcheck: 'false',
     on: { input: () => slide({ q: search.value, page: 1 }) },
@@ -71,7 +71,16 @@ function saidOf(number) {
       ? 'in the order of the input'
       : `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
-  return `${filtered(now) ? `${count(number)} of ${whole}` : whole}, ${order}; scores in percent${coming}.${kept}`;
+  const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
+  return `${told}, ${order}; scores in percent${coming || searching(all)}.${kept}`;
+}
+
+/** How much a search has gone through, where that is not all. @param {number} all */
+function searching(all) {
+  if (!now.q || table.whole.read === all) return '';
+  return table.whole.complete
+    ? ` \u00b7 of ${plural(all - table.whole.read, 'record')} only the beginnings could be searched`
+    : ` \u00b7 reading whole texts, ${count(table.whole.read)} of ${count(all)} so far`;
 }
 
 function statusChoice() {
@@ -178,7 +187,9 @@ function noneFound() {
     'p',
     { class: 'empty' },
     'No record is left by these filters. ',
-    now.q ? 'A search sees the ids and the beginnings of questions and responses, not the whole of them. ' : null,
+    now.q
+      ? 'A search sees ids, questions, responses, references and what was judged in them, not the passages. '
+      : null,
     el('a', { href: address(CLEAR) }, 'Clear them'),
     ' to see all.',
   );
@@ -187,9 +198,7 @@ function noneFound() {
 /** @param {number[]} lines */
 function recordTable(lines) {
   const names = columns();
-  const head = el(
-    'tr',
-    null,
+  const head = tableHead(
     heading('id', 'Record'),
     el('th', { scope: 'col' }, 'Question and response'),
     names.map((/** @type {string} */ name) => heading(name, named(name), 'number')),
@@ -204,7 +213,7 @@ function recordTable(lines) {
     'table',
     { class: 'lines' },
     el('caption', { class: 'unseen' }, 'Records; arrow keys move from one to the next, Enter opens'),
-    el('thead', null, head),
+    head,
     body,
   );
 }
@@ -241,6 +250,7 @@ function heading(sort, title, kind) {
 /** @param {number} line @param {string[]} names @param {boolean} entry */
 function recordRow(line, names, entry) {
   const position = table.position[line];
+  const elsewhere = foundIn(line, wordsOf(now));
   const to = address({ record: position, tab: '' });
   return el(
     'tr',
@@ -274,6 +284,9 @@ function recordRow(line, names, entry) {
         : foreign(table.response[line] || (table.response[line] === null ? 'no response' : 'blank response'), {
             class: table.response[line] ? 'one-line' : 'one-line soft',
           }),
+      elsewhere
+        ? el('bdi', { class: 'one-line found' }, elsewhere[0], el('mark', null, elsewhere[1]), elsewhere[2])
+        : null,
     ),
     names.map((name) => scoreCell(line, name)),
   );

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {object} State
- * @property {string} q words that a record's id holds, or the beginning of its question or response
+ * @property {string} q words that a record's texts hold
  * @property {string} status of any score, or set_aside
  * @property {string} field a field and its @property {string} value: records of one group
  * @property {string} below a metric that is below its highest value

@@ -14,9 +14,25 @@ const table = {
   /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
   /** @type {Record<string, (string | null)[]>} */ fields: byName(),
   /** @type {Map<number, number>} a record's place in the input to its line */ lines: new Map(),
-  /** @type {string[]} what is searched, made when it is first needed */ searched: [],
+  /** @type {string[]} whole texts, where they have come */ texts: [],
+  /** @type {(string | undefined)[]} what is searched, made when it is first needed */ searched: [],
   complete: false,
+  whole: { asked: false, read: 0, complete: false },
 };
+
+/** Milliseconds between two drawings of what a search has found so far. */
+const PATIENCE = 250;
+/** Letters of a text that its line shows on any screen. */
+const IN_SIGHT = 32;
+/** Letters before a word that a search found: the word itself has to be seen. */
+const AROUND = 16;
+
+/** @type {() => void} */
+let allLines = () => {};
+/** @type {Promise<void>} kept when all lines are there */
+const linesThere = new Promise((resolve) => {
+  allLines = resolve;
+});
 
 /** @param {any} block */
 function addRows(block) {
@@ -46,7 +62,41 @@ async function readRows(then) {
     then();
   }
   table.complete = true;
+  allLines();
   if (!first.row_blocks) then();
+}
+
+/** Read the whole texts that a search goes through, once, telling now and then what has come. @param {() => void} then */
+async function readTexts(then) {
+  if (table.whole.asked) return;
+  table.whole = { asked: true, read: 0, complete: false };
+  await linesThere;
+  let told = performance.now();
+  try {
+    for (let number = 0; number < first.text_blocks; number++) {
+      addTexts(await block(`texts-${number}`));
+      if (performance.now() - told < PATIENCE) continue;
+      then();
+      told = performance.now();
+    }
+  } catch (error) {
+    table.whole = { ...table.whole, asked: false, complete: true }; // the next search tries again
+    throw error;
+  }
+  table.whole.complete = true;
+  performance.mark('texts');
+  then();
+}
+
+/** @param {[number, string][]} found a record's place in the input, and its texts */
+function addTexts(found) {
+  for (const [position, text] of found) {
+    const line = table.lines.get(position);
+    if (line === undefined) continue;
+    table.texts[line] = text;
+    table.searched[line] = undefined;
+    table.whole.read++;
+  }
 }
 
 /** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
@@ -79,7 +129,7 @@ function testsOf(state) {
     const column = table.values[metric] || [];
     tests.push((line) => inside(column[line], low, high));
   }
-  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(state);
   if (words.length) tests.push((line) => words.every((word) => searched(line).includes(word)));
   return tests;
 }
@@ -89,10 +139,46 @@ function inside(value, low, high) {
   return typeof value === 'number' && value >= low - 1e-4 && value <= high + 1e-4;
 }
 
+/** The words of a search. @param {State} state */
+function wordsOf(state) {
+  return state.q.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/**
+ * What is there of a record's texts at once.
+ * @param {number} line @param {number} [most] letters of each text
+ */
+function beginnings(line, most = Infinity) {
+  const texts = [table.question[line], table.response[line]].map((text) => (text || '').slice(0, most));
+  return [table.id[line], ...texts].join('\n');
+}
+
+/** The texts of a record, whole where they have come. @param {number} line */
+function textsOf(line) {
+  return table.texts[line] ?? beginnings(line);
+}
+
 /** @param {number} line */
 function searched(line) {
-  const told = () => [table.id[line], table.question[line], table.response[line]]; // what is null joins as nothing
-  return (table.searched[line] ??= told().join('\n').toLowerCase());
+  return (table.searched[line] ??= textsOf(line).toLowerCase());
+}
+
+/**
+ * Where a search found what a line does not show: the first such word, and what stands around it.
+ * @param {number} line @param {string[]} words
+ * @returns {[string, string, string] | null} null where the line shows all
+ */
+function foundIn(line, words) {
+  const shown = beginnings(line, IN_SIGHT).toLowerCase();
+  const word = words.find((one) => !shown.includes(one));
+  if (word === undefined) return null;
+  const text = textsOf(line);
+  const start = searched(line).indexOf(word),
+    end = start + word.length;
+  if (start < 0 || searched(line).length !== text.length) return null; // some letters have others when they are small
+  const before = text.slice(Math.max(0, start - AROUND), start),
+    after = text.slice(end, end + 8 * AROUND);
+  return [start > AROUND ? before.replace(/^\S*/, '\u2026') : before, text.slice(start, end), after];
 }
 
 /** @param {number[]} lines @param {State} state */

@@ -114,14 +114,12 @@ function traceView(record, lights) {
       'span',
       { class: 'block' },
       el('span', { class: 'soft number' }, record.contexts.get(passage)?.rank ?? '?'),
-      rows.map((row) =>
-        button(
-          row.key,
-          stateOf(row),
-          STATES[stateOf(row)],
-          stretch(record.contexts.get(passage)?.text || '', row.start, row.end),
-        ),
-      ),
+      rows.map((row) => {
+        const text = stretch(record.contexts.get(passage)?.text || '', row.start, row.end);
+        const made = button(row.key, stateOf(row), STATES[stateOf(row)], text);
+        lights.join(made, [row.key], { passive: true });
+        return made;
+      }),
     ),
   );
   const response = el(
@@ -158,10 +156,10 @@ function traceView(record, lights) {
     standingOut(record, kept('unused'), 'Relevant, and left unused'),
     standingOut(record, kept('beside'), 'Used, and not relevant'),
     detail.relevance_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), foreign(detail.relevance_reason))
+      ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), reasoned(record, detail.relevance_reason, lights))
       : null,
     detail.support_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On support: '), foreign(detail.support_reason))
+      ? el('p', { class: 'said' }, el('b', null, 'On support: '), reasoned(record, detail.support_reason, lights))
       : null,
     detail.dropped?.length
       ? el(

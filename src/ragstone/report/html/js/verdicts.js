@@ -74,7 +74,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
     el(
       'td',
       { class: 'why' },
-      entries.map((entry) => whyOf(record, entry, entries.length > 1)),
+      entries.map((entry) => whyOf(record, entry, entries.length > 1, lights)),
     ),
   );
   lights.join(row, [unit.id]);
@@ -94,8 +94,9 @@ function scaled(verdict) {
  * @param {Case} record
  * @param {any} entry
  * @param {boolean} several
+ * @param {Lights} lights
  */
-function whyOf(record, entry, several) {
+function whyOf(record, entry, several, lights) {
   const reason = entry.verdict.failure || entry.verdict.reason;
   const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
   const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
@@ -104,10 +105,31 @@ function whyOf(record, entry, several) {
     'div',
     { class: 'because' },
     several ? el('span', { class: 'note' }, named(entry.metric)) : null,
-    reason ? el('p', null, entry.verdict.failure ? 'Unjudged: ' : '', foreign(reason)) : null,
+    reason ? el('p', null, entry.verdict.failure ? 'Unjudged: ' : '', reasoned(record, reason, lights)) : null,
     special ? el('p', { class: 'note' }, foreign(special)) : null,
     quotes,
   );
+}
+
+/**
+ * A judge's reason. The keys of sentences, as the judge was given them, are said as a reader calls these sentences; each
+ * lights its own.
+ * @param {Case} record @param {string} reason @param {Lights} lights
+ */
+function reasoned(record, reason, lights) {
+  if (!record.sentences.size) return foreign(reason);
+  const told = reason.split(/\b(\w+)\b/).map((piece) => {
+    const sentence = record.sentences.get(piece);
+    if (!sentence) return piece;
+    const name = el(
+      'span',
+      { class: 'called', tabindex: 0, dir: 'ltr', title: shortened(sentence.text, 400) },
+      sentence.words,
+    );
+    lights.join(name, [sentence.unit]);
+    return name;
+  });
+  return el('bdi', null, told);
 }
 
 /** @param {Case} record @param {Quote} quote */
@@ -177,7 +199,7 @@ function scoresTable(record, lights) {
             'td',
             { class: 'why' },
             score.reason ? el('p', null, foreign(score.reason)) : null,
-            alone.map((entry) => whyOf(record, entry, false)),
+            alone.map((entry) => whyOf(record, entry, false, lights)),
             score.signature
               ? el('p', { class: 'note' }, 'Made otherwise than in the rest of the run: ', foreign(score.signature))
               : null,
