@@ -39,10 +39,16 @@ class Figure(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How a language writes numbers: powers of ten as words and as suffixes, and what follows a figure in vain."""
+    """How a language writes numbers.
+
+    ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure, ``powers`` the words of both;
+    ``units``: suffixes that are units as well; ``counted``: what is counted by the million in such; ``endings`` belong
+    to a figure and say nothing.
+    """
 
     multipliers: Mapping[str, int]
     suffixes: Mapping[str, int]
+    powers: frozenset[str]
     units: frozenset[str]
     counted: frozenset[str]
     endings: frozenset[str]
