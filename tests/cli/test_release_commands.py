@@ -489,6 +489,66 @@ def test_a_record_that_was_set_aside_counts_as_not_scored(tmp_path: Path) -> Non
     assert "bad" in out
 
 
+def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
+    """Those that could not be read are among them, wherever it says of how many."""
+    rows = [row(n) for n in range(4)] + [{"id": f"bad{n}", "question": 3, "response": ["no"]} for n in range(2)]
+    out = tmp_path / "out"
+    run = evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip", out=out)
+    assert ">4 of 6<" in run._repr_html_()
+    run.store.close()
+    (entry,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["metrics"].values()
+    assert (entry["scored"], entry["total"]) == (4, 6)
+    assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
+    checked = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99")
+    assert "4 of 6 records scored, 66.7 % (2 set aside)" in checked.flat
+
+
+def half_down(question: Question[Any]) -> Rated | Traced | Written:
+    """Does not answer where it would say of a unit that it is not supported."""
+    found = harsh(question)
+    if isinstance(found, Rated) and any(not verdict.value for verdict in found.verdicts):
+        raise BackendError("no answer came")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["judge_failed", "set aside"])
+def test_a_mean_is_not_passed_because_records_fell_out(kind: str, tmp_path: Path) -> None:
+    """What would fail if they were the worst is undecided, and with a least coverage the user has said how many may."""
+    bad = [{"id": f"bad{n}", "question": 3, "response": ["no"]} for n in range(3)]
+    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(20)]
+    judge = ScriptedJudge(half_down if kind == "judge_failed" else answers, version="1")
+    store = tmp_path / "s.db"
+    rows += bad if kind == "set aside" else []
+    evaluate(rows, ["grounding"], judge, store=store, on_error="skip").store.close()
+    (decision,) = check("last", store=store, min={"grounding": 0.9}).decisions
+    assert decision.outcome == "error"
+    assert decision.value is not None
+    assert decision.value >= 0.9
+    assert "could not be read or judged, and with them the mean could be" in " ".join(decision.notes)
+    came = ragstone("check", "--min", "grounding=0.9", "--store", str(store))
+    assert came.code == 3
+    assert "nothing is decided; --min-coverage grounding=X says how many may be missing" in came.flat
+    (easy,) = check("last", store=store, min={"grounding": 0.1}).decisions
+    assert easy.outcome == "passed"
+    said = check("last", store=store, min={"grounding": 0.9}, min_coverage={"grounding": 0.2})
+    assert said.outcome == "passed"
+
+
+def test_a_drop_is_not_hidden_by_records_that_fell_out(tmp_path: Path) -> None:
+    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(40)]
+    store = tmp_path / "s.db"
+    for name, judge in (("main", answers), ("new", half_down)):
+        judged = ScriptedJudge(judge, version="1")
+        evaluate(rows, ["grounding"], judged, store=store, name=name, no_cache=True).store.close()
+    found = check("new", store=store, max_drop={"grounding": 0.02}, baseline="main")
+    assert found.outcome == "error"
+    assert "with them the drop could be" in found.decisions[0].notes[-2]
+    loose = check("new", store=store, max_drop={"grounding": 0.9}, baseline="main")
+    assert loose.outcome == "passed"
+    covered = check("new", store=store, max_drop={"grounding": 0.02}, min_coverage={"grounding": 0.1}, baseline="main")
+    assert covered.outcome == "passed"
+
+
 def test_a_drop_that_could_not_be_shown_is_an_error(tmp_path: Path) -> None:
     """Too few records with a value in both: neither passed nor failed."""
     rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(5)]

@@ -1,8 +1,9 @@
 """A run held against thresholds, for whoever decides on a release.
 
 Promises: a threshold is passed, failed, or an error, and an error is never a failure: where nothing was scored, or a
-run did not end, nothing was found out. A drop fails only where it is shown to be larger than what is allowed; numbers
-that were made in two ways are refused.
+run did not end, nothing was found out. Shares are of all records of the run, those that could not be read included, and
+no mean or drop is passed because records fell out, unless a least coverage says how many may. A drop fails only
+where it is shown to be larger than what is allowed; numbers that were made in two ways are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import ConfigError, InputError
-from ragstone.paired import LEVEL, Paired, least_moved
+from ragstone.paired import LEVEL, Paired, least_moved, paired
 from ragstone.report.compare import VERSION, Comparison, compare
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import One, Scores, scores_of
@@ -30,6 +31,8 @@ WORST: Final = 5
 """Records that are named of a threshold that failed."""
 UNITS: Final = 3
 """Units that are named of each of them."""
+FAILED: Final = "judge_failed"
+"""Of the records without a value those that fell out, beside the ones that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
         run.name,
         len(records),
         _called(baseline) if drops and baseline is not None else "",
-        tuple(_decision(run, baseline, records, threshold, compared) for threshold in wanted),
+        tuple(_decision(run, baseline, records, threshold, wanted, compared) for threshold in wanted),
     )
 
 
@@ -153,6 +156,7 @@ def _decision(
     baseline: Weighed | None,
     records: Mapping[str, Scores],
     threshold: Threshold,
+    wanted: Sequence[Threshold],
     found: Comparison | None,
 ) -> Decision:
     for name, status in ((_called(run), run.status), ("the baseline", found.first.status if found else "done")):
@@ -170,11 +174,56 @@ def _decision(
         decision = _drop(run, baseline, threshold, found)
     else:
         decision = _mean(run, scores, threshold)
+    covered = any(other.kind == "min_coverage" and other.metric == threshold.metric for other in wanted)
+    if decision.outcome == "passed" and not covered:
+        decision = _without_luck(decision, _fallen_out(records, threshold.metric), records, baseline)
     without = len(records) - sum(one.value is not None for one in scores.values())
     if without:
         note = f"{without:,} of {_records(len(records))} without a value{_why(scores, len(records))}"
         return replace(decision, notes=(*decision.notes, note))
     return decision
+
+
+def _fallen_out(records: Mapping[str, Scores], metric: str) -> list[str]:
+    """The records that have no value because something went wrong: not read, or not judged."""
+    ones = {record: scores.by_metric.get(metric) for record, scores in records.items()}
+    return [record for record, one in ones.items() if one is None or (one.value is None and one.status == FAILED)]
+
+
+def _without_luck(
+    decision: Decision, fallen: Sequence[str], records: Mapping[str, Scores], baseline: Weighed | None
+) -> Decision:
+    """An error for what is passed, and would not be if the records that fell out were the worst that they could be."""
+    threshold = decision.threshold
+    if not fallen or threshold.kind == "min_coverage":
+        return decision
+    if threshold.kind == "min":
+        assert decision.value is not None
+        least = decision.value * decision.count / (decision.count + len(fallen))
+        held, told = least >= threshold.limit - HAIR, f"the mean could be {_percent(least)}"
+    else:
+        assert baseline is not None
+        pairs = _worst_pairs(records, scores_of(baseline), threshold.metric, fallen)
+        held, told = not _shown_below(pairs, -threshold.limit), f"the drop could be {_points(abs(pairs.difference))}"
+    if held:
+        return decision
+    out = f"{_records(len(fallen))} could not be read or judged, and with {'it' if len(fallen) == 1 else 'them'} {told}"
+    note = f"{out}: nothing is decided; --min-coverage {threshold.metric}=X says how many may be missing"
+    return replace(decision, outcome="error", notes=(*decision.notes, note))
+
+
+def _worst_pairs(
+    records: Mapping[str, Scores], before: Mapping[str, Scores], metric: str, fallen: Sequence[str]
+) -> Paired:
+    """The run against its baseline, where every record that fell out had 0."""
+    ends = {record: one.value for record, scores in records.items() if (one := scores.by_metric.get(metric))}
+    ends |= dict.fromkeys(fallen, 0.0)
+    both = [
+        (one.value, ends[record])
+        for record, scores in before.items()
+        if (one := scores.by_metric.get(metric)) and one.value is not None and ends.get(record) is not None
+    ]
+    return paired([first for first, _ in both], [second for _, second in both if second is not None])
 
 
 # ---- each kind
