@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
-from ragstone.report.cascades import silent
+from ragstone.report.cascades import partial, silent
 from ragstone.report.run import Run, unit_text
 from ragstone.report.terminal.cascades import called, cascade_rows
 from ragstone.report.terminal.columns import (
@@ -99,11 +99,24 @@ def ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
 
 def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     """The run in a few sentences; the number is the mean of the table, and means are over responses."""
+    name = lead(summary)
+    return " ".join([_mean_said(run, summary, look), *(_doubts(summary, summary["metrics"][name]) if name else [])])
+
+
+def _doubts(summary: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
+    """That a cascade's last judge answered nothing of what was left to it, or so little that the mean may be off."""
+    told = summary.get("cascade", {})
     doubts = [
         f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
-        for step, last in silent(summary.get("cascade", {})).items()
+        for step, last in silent(told).items()
     ]
-    return " ".join([_mean_said(run, summary, look), *(doubts if lead(summary) else [])])
+    if _differs(entry):
+        doubts += [
+            f"But {called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} unjudged that were left "
+            "to it: the mean leans to the easy part."
+            for step, (last, lost, whole) in partial(told).items()
+        ]
+    return doubts
 
 
 def _mean_said(run: Run, summary: Mapping[str, Any], look: Look) -> str:
