@@ -251,6 +251,44 @@ def test_a_log_beside_the_file_is_read_too(tmp_path: Path) -> None:
     assert got == calls
 
 
+def test_a_call_may_begin_in_the_log_and_go_on_in_the_file(tmp_path: Path) -> None:
+    """Its page was written anew for a call beside it, and is gone from the file; its chain of pages was not."""
+    large, small = (made(n, size) for n, size in ((1, 40_000), (2, 10)))
+    path = tmp_path / "s.db"
+    stored(path, [large], at=0)
+    data = bytearray(settled(path))
+    with Store(path) as store:
+        store.begin()
+        store.insert([small], [])
+        store.commit()
+        log = Path(f"{path}-wal").read_bytes()
+    page = data.index(large.key + b"jsupport") // 4096 * 4096
+    data[page : page + 4096] = bytes(4096)
+    place = tmp_path / "place"
+    place.mkdir()
+    saved, got, _ = salvaged(bytes(data), place, log)
+    assert got == {large.key: large, small.key: small}
+    assert saved.losses() == ""
+
+
+def made(number: int, size: int, reply: int = 1) -> CallRow:
+    request = b'{"text":"' + random.Random(number).randbytes(size).hex().encode() + b'"}'
+    return CallRow(call_key("j", "p", 0, request), "j", "support", "p", request, b'{"n":%d}' % reply)
+
+
+def test_calls_of_every_size_are_saved_and_none_is_said_to_be_lost(tmp_path: Path) -> None:
+    """From one that is all in a few bytes to one of many pages, over all that a page may be left with."""
+    calls = [made(n, size) for n, size in enumerate((*range(0, 40, 3), *range(1800, 2200, 2), 9000, 90_000))]
+    path = tmp_path / "s.db"
+    for first in range(0, len(calls), 20):
+        stored(path, calls[first : first + 20], at=0)
+    place = tmp_path / "place"
+    place.mkdir()
+    saved, got, _ = salvaged(settled(path), place)
+    assert list(got.values()) == calls
+    assert (saved.losses(), saved.unknown) == ("", 0)
+
+
 def stored(path: Path, calls: list[CallRow], *, at: float) -> None:
     with Store(path) as store:
         store.begin()
@@ -260,9 +298,7 @@ def stored(path: Path, calls: list[CallRow], *, at: float) -> None:
 
 def test_of_a_call_that_was_asked_anew_the_later_reply_is_saved(tmp_path: Path) -> None:
     """Also where the bytes of the earlier one are still in the file."""
-    request = b'{"text":"' + random.Random(1).randbytes(9000).hex().encode() + b'"}'
-    key = call_key("j", "p", 0, request)
-    old, new = (CallRow(key, "j", "support", "p", request, b'{"n":%d}' % n) for n in (1, 2))
+    old, new = (made(1, 9000, reply) for reply in (1, 2))
     path = tmp_path / "s.db"
     stored(path, [old], at=0)
     image = settled(path)
@@ -271,7 +307,7 @@ def test_of_a_call_that_was_asked_anew_the_later_reply_is_saved(tmp_path: Path) 
     place.mkdir()
     for data in (settled(path) + image, image + settled(path)):
         _, got, _ = salvaged(data, place)
-        assert got == {key: new}
+        assert got == {new.key: new}
 
 
 def test_a_call_under_another_key_and_a_score_unlike_its_document_are_not_saved(sound: Any, tmp_path: Path) -> None:

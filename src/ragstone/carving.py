@@ -30,7 +30,7 @@ from ragstone.rows import MOST_REPEATS, CallRow, call_key
 _KEY: Final = 16
 _NUMBER: Final = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
 # A row begins with its columns' types: 0x2c, 16 bytes, is the key's; three texts, two blobs and a time follow.
-_CALL: Final = re.compile(rb"(?<=[\x09-\x20])\x2c((?:" + _NUMBER + rb"){5})([\x01-\x09])", re.DOTALL)
+_CALL: Final = re.compile(rb"(?<=[\x08-\x20])\x2c((?:" + _NUMBER + rb"){5})([\x01-\x09])", re.DOTALL)
 # An entry of the index of keys: its length, and with the key the number of the row.
 _ENTRY: Final = re.compile(rb"[\x13-\x1b]\x03\x2c([\x01-\x06\x08\x09])", re.DOTALL)
 _WIDTHS: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}
@@ -51,11 +51,9 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Carved:
-    """What else was seen: the numbers of calls that are not whole, and how many bytes the file lacks at its end."""
+    """What else was seen: the calls that the index names, and how many bytes the file lacks at its end."""
 
     named: dict[bytes, int] = field(default_factory=dict)
-    """The numbers of all calls that the index of keys names."""
-    broken: set[int] = field(default_factory=set)
     short: int = 0
 
 
@@ -86,12 +84,15 @@ def carve(path: str, unpacked: Callable[[bytes], bytes], seen: Carved) -> Iterat
         log = _mapped(f"{path}-wal", stack) if Path(f"{path}-wal").exists() else b""
         whole = _whole_length(data)
         seen.short = max(0, whole - len(data))
+        shift = len(data) - whole if whole else 0
         for shape in _shapes(data):
-            pages = _Pages(data, log, shape, shift=len(data) - whole if whole else 0)
+            pages = _Pages(data, log, shape, shift=shift)
             for part in (data, log):
-                yield from _calls(part, pages, unpacked, seen)
-        for part in (data, log):
-            seen.named.update(_entries(part))
+                yield from _calls(part, pages, unpacked)
+        page = _shapes(data)[0].page
+        for begin in {0, shift % page}:
+            seen.named.update(_entries(data, page, begin, page))
+        seen.named.update(_entries(log, page, _LOG_HEAD + _FRAME_HEAD, page + _FRAME_HEAD))
 
 
 def _mapped(path: str, stack: contextlib.ExitStack) -> bytes | mmap.mmap:
@@ -129,6 +130,7 @@ class _Pages:
 
     def __init__(self, data: bytes | mmap.mmap, log: bytes | mmap.mmap, shape: _Shape, *, shift: int) -> None:
         self.shape = shape
+        self.size = len(data) + len(log)
         self._data = data
         self._shifts = list(dict.fromkeys([0, shift]))
         self._log = log
@@ -166,7 +168,7 @@ class _Pages:
         return bytes(self._data[start : start + self.shape.page]) if start >= 0 else b""
 
 
-def _calls(part: bytes | mmap.mmap, pages: _Pages, unpacked: Callable[[bytes], bytes], seen: Carved) -> Iterator[Found]:
+def _calls(part: bytes | mmap.mmap, pages: _Pages, unpacked: Callable[[bytes], bytes]) -> Iterator[Found]:
     for match in _CALL.finditer(part):
         start = match.start() - 1
         kinds = _numbers(match[1])
@@ -179,13 +181,10 @@ def _calls(part: bytes | mmap.mmap, pages: _Pages, unpacked: Callable[[bytes], b
         number = _number_before(part, start, length)
         if number is None:  # it was deleted, or is no row at all
             continue
-        found = None
         for row in _rows(part, start, length, pages):
             if found := _read(row[part[start] :], widths, match[2][0], number, unpacked):
                 yield found
                 break
-        if not found:
-            seen.broken.add(number)
 
 
 def _rows(part: bytes | mmap.mmap, start: int, length: int, pages: _Pages) -> Iterator[bytes]:
@@ -194,7 +193,7 @@ def _rows(part: bytes | mmap.mmap, start: int, length: int, pages: _Pages) -> It
     if here == length:
         yield row
         return
-    if length - here > len(part) * 2:  # no chain can be as long
+    if length > pages.size:  # no chain can be as long
         return
     first = int.from_bytes(part[start + here : start + here + 4])
     for rest in pages.chains(first, length - here):
@@ -268,18 +267,33 @@ def _time(data: bytes, kind: int) -> float:
     )  # what is whole is kept as a whole number
 
 
-def _entries(part: bytes | mmap.mmap) -> Mapping[bytes, int]:
-    """What the index of keys names: keys and the numbers of their calls."""
+def _entries(part: bytes | mmap.mmap, page: int, begin: int, stride: int) -> Mapping[bytes, int]:
+    """What the index of keys names: keys and the numbers of their calls; pages begin at ``begin``, every ``stride``."""
     named: dict[bytes, int] = {}
     for match in _ENTRY.finditer(part):
         kind = match[1][0]
         width = _WIDTHS[kind]
         if part[match.start()] != 3 + _KEY + width:
             continue
-        begin = match.end()
-        key = bytes(part[begin : begin + _KEY])
-        digits = bytes(part[begin + _KEY : begin + _KEY + width])
+        start = match.start() - (match.start() - begin) % stride
+        if start < 0 or not _is_entry(bytes(part[start : start + page]), match.start() - start):
+            continue
+        key = bytes(part[match.end() : match.end() + _KEY])
+        digits = bytes(part[match.end() + _KEY : match.end() + _KEY + width])
         number = 1 if kind == 9 else int.from_bytes(digits, signed=True)
         if len(digits) == width and 0 < number < _LARGEST:
             named[key] = number
     return named
+
+
+def _is_entry(page: bytes, at: int) -> bool:
+    """Whether a page of an index points to what is there: the rest is left over, and may be overwritten."""
+    leaf, inner = page[:1] == b"\x0a", page[:1] == b"\x02"
+    if not (leaf or inner) or len(page) < 12:
+        return False
+    head, place = (8, at) if leaf else (12, at - 4)
+    (count,) = struct.unpack(">H", page[3:5])
+    pointers = page[head : head + 2 * count]
+    return place > 0 and any(
+        place == pointer for (pointer,) in struct.iter_unpack(">H", pointers[: len(pointers) // 2 * 2])
+    )

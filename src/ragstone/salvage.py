@@ -157,8 +157,7 @@ def _save_calls(
     saved.calls = len(numbers)
     saved.short = seen.short
     taken = {*numbers.values(), *(seen.named.get(key, 0) for key in numbers)}
-    named = {number for key, number in seen.named.items() if key not in numbers}
-    saved.lost = sorted((named | seen.broken) - taken)
+    saved.lost = sorted({number for key, number in seen.named.items() if key not in numbers} - taken)
     # A number that only one place has may be damaged, and millions off.
     last = max((number for key, number in numbers.items() if seen.named.get(key) == number), default=0)
     saved.unknown = len(set(range(1, last)) - taken - set(saved.lost))
