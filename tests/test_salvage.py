@@ -219,6 +219,15 @@ def test_calls_between_two_damaged_places_are_saved_and_the_lost_are_told(sound:
     assert saved.losses() == ("9 calls could not be read (numbers 3 to 5, numbers 60 to 61, number 120, 2 more places)")
 
 
+def test_a_torn_file_tells_how_much_it_lacks(sound: Any, tmp_path: Path) -> None:
+    """And that more calls than it still names may be lost."""
+    before, calls, _ = sound
+    left = len(before) // 5
+    saved, got, _ = salvaged(before[:left], tmp_path)
+    assert 0 < len(saved.lost) <= len(calls) - len(got)
+    assert f"the file lacks {len(before) - left:,} bytes at its end; at least " in saved.losses()
+
+
 def test_the_first_pages_may_be_gone(sound: Any, tmp_path: Path) -> None:
     """Without the file's head and list of tables there are still its calls."""
     before, calls, _ = sound

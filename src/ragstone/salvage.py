@@ -69,7 +69,9 @@ class Saved:
         if self.short:
             parts.append(f"the file lacks {_count(self.short, 'byte')} at its end")
         if self.lost:
-            parts.append(f"{_count(len(self.lost), 'call')} could not be read ({_places(self.lost)})")
+            # A part of the index that is gone, too, named others.
+            least = "at least " if self.short or self.unknown else ""
+            parts.append(f"{least}{_count(len(self.lost), 'call')} could not be read ({_places(self.lost)})")
         if self.unknown:
             parts.append(f"of {_count(self.unknown, 'more call')} nothing is left, or they had been deleted")
         if left := self.named_runs - self.runs:
