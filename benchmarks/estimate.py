@@ -100,9 +100,25 @@ def held(path: Path, sample: list[dict[str, Any]], metrics: tuple[str, ...], fol
     return Held(name, "+".join(metrics), how, (total.calls.expected, bill["sent"]), money, told.forecast.exact, seconds)
 
 
-def rounds(path: Path, count: int, size: int, seed: int, server: FakeServer, form: dict[str, str]) -> Iterator[Held]:
+def enough(path: Path, size: int, form: dict[str, str]) -> list[dict[str, Any]]:
+    """The usable records of a file; SystemExit where they are too few to estimate some and to learn from others."""
+    try:
+        every = rows(path, form)
+    except ragstone.InputError as error:
+        raise SystemExit(f"error: {error}") from None
+    if len(every) > size:
+        return every
+    some = f"--records {len(every) - 1}" if len(every) > 1 else "its fields with --field"
+    raise SystemExit(
+        f"error: {path}: records with a response and contexts: {len(every)}; rounds of {size} need {size + 1}, "
+        f"better {2 * size}, to learn from others; give a longer file, or {some}"
+    )
+
+
+def rounds(
+    path: Path, every: list[dict[str, Any]], count: int, size: int, seed: int, server: FakeServer
+) -> Iterator[Held]:
     """Cold and learned, for other records and metrics each time."""
-    every = rows(path, form)
     chance = random.Random(seed)
     kinds = itertools.cycle(chance.sample(METRICS, len(METRICS)))
     for number in range(count):
@@ -130,11 +146,14 @@ def main() -> None:
     arguments = parser.parse_args()
     form = dict(pair.split("=", 1) for pair in arguments.field)
     os.environ["RAGSTONE_CONFIG"] = os.devnull
+    if arguments.records < 1:
+        parser.error("--records takes a number from 1 on")
+    files = [(path, enough(path, arguments.records, form)) for path in arguments.files]
     done: list[Held] = []
     print(f"{'file':22}{'metrics':48}{'':9}{'calls':>13}  {'expected':>9} {'bill':>9} {'off':>6}  {'interval':19}")
     with FakeServer(process=True, keep=0, realistic=True) as server:
-        for number, path in enumerate(arguments.files):
-            for each in rounds(path, arguments.rounds, arguments.records, arguments.seed + number, server, form):
+        for number, (path, every) in enumerate(files):
+            for each in rounds(path, every, arguments.rounds, arguments.records, arguments.seed + number, server):
                 done.append(each)
                 low, expected, high, bill = each.dollars
                 calls = f"{each.calls[0]:,.0f} {'=' if each.exact else '~'} {each.calls[1]:,}"

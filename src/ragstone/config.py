@@ -25,14 +25,13 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
+from ragstone.rows import MOST_REPEATS
 from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
 from ragstone.types import NOTHING
 
 STORE: Final = Path(".ragstone/ragstone.db")
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
-MOST_REPEATS: Final = 100
-"""The most times that a run asks everything."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 
 

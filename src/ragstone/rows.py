@@ -1,9 +1,18 @@
-"""What the store keeps, as its callers see it: calls, results and scores runs, and calls that are counted."""
+"""What the store keeps, as its callers see it: calls with their keys, results, scores, runs and counts."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
+
+
+def call_key(judge: str, maker: str, repeat: int, request: bytes) -> bytes:
+    """16 bytes that stand for a call in the store."""
+    return hashlib.blake2b(f"{judge}\0{maker}\0{repeat}\0".encode() + request, digest_size=16).digest()
 
 
 class ScoreRow(NamedTuple):

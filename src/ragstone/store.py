@@ -23,7 +23,7 @@ import orjson
 
 from ragstone.errors import StoreError
 from ragstone.rows import CallGroup, CallRow, ResultRow, RunRow, ScoreRow, Which
-from ragstone.salvage import move_aside, save
+from ragstone.salvage import Saved, move_aside, save
 from ragstone.sieve import MOST as SIFTED
 from ragstone.sieve import Sieve
 
@@ -406,8 +406,12 @@ class Store:
         try:
             connection = self._connect_current()
             if aside:
-                saved = f" with what could be read of it: {said}" if (said := self._saved(aside, connection)) else ""
-                self.notes.append(f"the store was damaged and is set aside as {aside}; a new one was begun{saved}")
+                saved = self._saved(aside, connection)
+                begun = (
+                    f"a new one was begun with what could be read of it: {saved}" if saved else "a new one was begun"
+                )
+                told = [f"the store was damaged and is set aside as {aside}", begun, saved.losses()]
+                self.notes.append("; ".join(part for part in told if part))
         except sqlite3.Error as error:
             raise self._trouble(error, "cannot open the store") from error
         return connection
@@ -421,14 +425,13 @@ class Store:
         aside = move_aside(self.path)
         with contextlib.suppress(StoreError, sqlite3.Error), Store(self.path) as fresh:
             if saved := self._saved(aside, fresh._writer):
-                return (
-                    f"it is set aside as {aside}; {saved} could be read and are in a new one: the same command goes on"
-                )
+                read = f"{saved} could be read and are in a new one: the same command goes on"
+                return "; ".join(part for part in (f"it is set aside as {aside}", read, saved.losses()) if part)
         return f"it is set aside as {aside}; the same command begins a new one"
 
-    def _saved(self, aside: str, connection: sqlite3.Connection) -> str:
-        """Save what can be read of a file that was set aside; what that is, in words."""
-        return str(save(aside, connection, self._unpacked))
+    def _saved(self, aside: str, connection: sqlite3.Connection) -> Saved:
+        """Save what can be read of a file that was set aside."""
+        return save(aside, connection, self._unpacked, self._frame)
 
     def _file(self) -> int | None:
         """What tells the file from another of its name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,25 @@ def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
     assert doubt in came.flat
     assert doubt in Path("out/report.html").read_text("utf-8")
     assert "so its mean says little" in came.flat
+
+
+def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
+    """What it left is the harder part; how much that is stands in the sentence and in run.json."""
+
+    def some(request: dict[str, Any]) -> str | None:
+        silent = any(word in json.dumps(request) for word in ("kettle", "Titan", "Karsholm", "cello", "Norvik"))
+        return "I would rather not say." if silent else None
+
+    with FakeServer(realistic=True, answer=some) as server:
+        configure(server.url)
+        came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q", "-o", "out")
+    told = json.loads(Path("out/run.json").read_text(encoding="utf-8"))["cascade"]["support"]
+    left = told["units"] - told["answered"]["embedded"]
+    assert 0 < told["unjudged"] < left
+    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["cascade"]["support"]
+    assert told.items() <= summary.items()
+    said = f"But house/m left {told['unjudged']} of the {left} units of support unjudged that were left to it"
+    assert f"{said}: the mean leans to the easy part." in came.flat
 
 
 def test_what_came_of_it_is_told_in_words() -> None:

@@ -18,7 +18,8 @@ from ragstone import check, compare, evaluate
 from ragstone.errors import BackendError, InputError
 from ragstone.questions import Question, Rate, Rated, Traced, Written
 from ragstone.report.ci import junit, markdown
-from ragstone.report.gate import Decision, Gate, Threshold, Worst
+from ragstone.report.gate import Decision, Gate, Threshold, Worst, _apart
+from ragstone.report.terminal.text import points as percent_points
 from ragstone.report.verdicts import Wanting
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Verdict
@@ -80,8 +81,8 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     for found in told["metrics"]:
         line = next(line for line in came.out.splitlines() if re.match(rf"  {found['metric']} +\d", line))
         first, second, points = re.match(r" +\w+ +([\d.]+) % +([\d.]+) % +(\S+)", line).groups()  # type: ignore[union-attr]
-        assert float(first) == pytest.approx(100 * found["paired"]["first"], abs=0.051)
-        assert float(second) == pytest.approx(100 * found["paired"]["second"], abs=0.051)
+        assert first == percent_points(found["paired"]["first"])
+        assert second == percent_points(found["paired"]["second"])
         assert float(points) == pytest.approx(100 * found["paired"]["difference"], abs=0.051)
         assert f"{found['paired']['wins']}/{found['paired']['ties']}/{found['paired']['losses']}" in line
     grounding = next(found for found in told["metrics"] if found["metric"] == "grounding")
@@ -487,6 +488,95 @@ def test_a_record_that_was_set_aside_counts_as_not_scored(tmp_path: Path) -> Non
     out = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99").out
     assert "4 of 5 records scored, 80 % (1 set aside)" in " ".join(out.split())
     assert "bad" in out
+
+
+def test_a_mean_is_the_same_number_on_every_screen(runs: Path) -> None:
+    """No decimals that one screen has and another has not, though the mean has some."""
+    summary = in_store(runs, "show", "new", "--json").json["metrics"]["grounding"]
+    assert (100 * summary["mean"]) % 1
+    told = f"{percent_points(summary['mean'])} %"
+    assert re.search(rf"^  grounding +{told} ", in_store(runs, "show", "new").out, re.MULTILINE)
+    assert re.search(rf"^  grounding +{told} +{told} ", in_store(runs, "compare", "new", "new").out, re.MULTILINE)
+    assert f" mean {told} (" in in_store(runs, "check", "new", "--min", "grounding=0.1").flat
+    assert f"{told} grounding" in in_store(runs, "runs").out
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "count", "told"),
+    [
+        (0.8667, 0.8, 12, ("87 %", "80 %")),
+        (0.8667, 0.8, 1000, ("86.7 %", "80 %")),
+        (0.7996, 0.8, 12, ("79.96 %", "80 %")),
+        (0.8, 0.8, 12, ("80 %", "80 %")),
+        (0.804, 0.8035, 12, ("80.4 %", "80.35 %")),
+        (0.9999, 1.0, 12, ("99 %", "100 %")),
+    ],
+)
+def test_a_value_has_more_decimals_only_where_fewer_would_lie(
+    value: float, limit: float, count: int, told: tuple[str, str]
+) -> None:
+    """Of a value just below its limit it is never said that it is the limit."""
+    assert _apart(value, limit, count) == told
+
+
+def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
+    """Those that could not be read are among them, wherever it says of how many."""
+    rows = [row(n) for n in range(4)] + [{"id": f"bad{n}", "question": 3, "response": ["no"]} for n in range(2)]
+    out = tmp_path / "out"
+    run = evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip", out=out)
+    assert ">4 of 6<" in run._repr_html_()
+    run.store.close()
+    (entry,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["metrics"].values()
+    assert (entry["scored"], entry["total"]) == (4, 6)
+    assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
+    checked = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99")
+    assert "4 of 6 records scored, 67 % (2 set aside)" in checked.flat
+
+
+def half_down(question: Question[Any]) -> Rated | Traced | Written:
+    """Does not answer where it would say of a unit that it is not supported."""
+    found = harsh(question)
+    if isinstance(found, Rated) and any(not verdict.value for verdict in found.verdicts):
+        raise BackendError("no answer came")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["judge_failed", "set aside"])
+def test_a_mean_is_not_passed_because_records_fell_out(kind: str, tmp_path: Path) -> None:
+    """What would fail if they were the worst is undecided, and with a least coverage the user has said how many may."""
+    bad = [{"id": f"bad{n}", "question": 3, "response": ["no"]} for n in range(3)]
+    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(20)]
+    judge = ScriptedJudge(half_down if kind == "judge_failed" else answers, version="1")
+    store = tmp_path / "s.db"
+    rows += bad if kind == "set aside" else []
+    evaluate(rows, ["grounding"], judge, store=store, on_error="skip").store.close()
+    (decision,) = check("last", store=store, min={"grounding": 0.9}).decisions
+    assert decision.outcome == "error"
+    assert decision.value is not None
+    assert decision.value >= 0.9
+    assert "could not be read or judged, and with them the mean could be" in " ".join(decision.notes)
+    came = ragstone("check", "--min", "grounding=0.9", "--store", str(store))
+    assert came.code == 3
+    assert "nothing is decided; --min-coverage grounding=X says how many may be missing" in came.flat
+    (easy,) = check("last", store=store, min={"grounding": 0.1}).decisions
+    assert easy.outcome == "passed"
+    said = check("last", store=store, min={"grounding": 0.9}, min_coverage={"grounding": 0.2})
+    assert said.outcome == "passed"
+
+
+def test_a_drop_is_not_hidden_by_records_that_fell_out(tmp_path: Path) -> None:
+    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(40)]
+    store = tmp_path / "s.db"
+    for name, judge in (("main", answers), ("new", half_down)):
+        judged = ScriptedJudge(judge, version="1")
+        evaluate(rows, ["grounding"], judged, store=store, name=name, no_cache=True).store.close()
+    found = check("new", store=store, max_drop={"grounding": 0.02}, baseline="main")
+    assert found.outcome == "error"
+    assert "with them the drop could be" in found.decisions[0].notes[-2]
+    loose = check("new", store=store, max_drop={"grounding": 0.9}, baseline="main")
+    assert loose.outcome == "passed"
+    covered = check("new", store=store, max_drop={"grounding": 0.02}, min_coverage={"grounding": 0.1}, baseline="main")
+    assert covered.outcome == "passed"
 
 
 def test_a_drop_that_could_not_be_shown_is_an_error(tmp_path: Path) -> None:

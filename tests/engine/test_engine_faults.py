@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from stage import GOOD, QUICK, about, metrics, only, prompted, record, records, slow_judge, weigh
+from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
 from ragstone.engine import Route, Routes
 from ragstone.engine import run as engine_run
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Failed
+from ragstone.judges.base import Call, Failed, Limits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
@@ -411,3 +411,21 @@ def test_a_call_that_is_under_way_when_the_run_stops_is_kept() -> None:
         outcome = weigh(records(4), WHOLE, judge, store=store)
         assert str(outcome.error) == "HTTP 401: no"
         assert len(store.call_keys()) == outcome.tally.sent == len(judge.asked) - 1 > 0
+
+
+def test_a_reply_that_cannot_be_noted_gives_its_place_back() -> None:
+    """Its own record is told, and the calls behind it, that wait for the only place at the endpoint, go out."""
+
+    class Odd(SlowBackend):
+        limits = Limits("there", 0, 0)
+
+        async def send(self, call: Call) -> Reply:
+            reply = await super().send(call)
+            return replace(reply, notes=None) if "r2." in about(self.expected[call.key]) else reply  # type: ignore[arg-type]
+
+    judge = ScriptedJudge(GOOD)
+    judge.backend = backend = Odd(judge, 1, lambda text: 0.01)
+    outcome = weigh(records(5), WHOLE, only(judge))
+    assert outcome.error is None
+    assert sorted(outcome.statuses) == ["judge_failed", *["scored"] * 4]
+    assert backend.most == 1  # and no place is given back twice

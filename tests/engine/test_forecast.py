@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +226,23 @@ def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(name: str, ho
     assert told.total.dollars is not None
     assert told.total.dollars.expected == pytest.approx(paid, rel=0.2)
     assert told.total.dollars.low <= paid <= told.total.dollars.high
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (12, "records with a response and contexts: 12; rounds of 40 need 41, better 80, .* or --records 11"),
+        (0, "the file is empty"),
+    ],
+)
+def test_the_benchmark_of_estimates_says_what_it_needs(count: int, told: str, tmp_path: Path) -> None:
+    """Of a file that is too small: one line, before anything is run."""
+    path = tmp_path / "few.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in traces(count)), encoding="utf-8")
+    script = Path(__file__).parents[2] / "benchmarks" / "estimate.py"
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(f"error: .*few.jsonl: .*{told}.*\n", done.stderr)
 
 
 def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_records_that_were_set_aside_are_counted(store: Store) -> None:
     run = keep(store, {1: [score(1, 1.0)], 2: [], 3: []})
     found = summarize(store, run, {"m": ""}, "stopped")
     assert (found["run"], found["status"], found["records"], found["set_aside"]) == (run, "stopped", 3, 2)
-    assert found["metrics"]["m"]["total"] == 1
+    assert (found["metrics"]["m"]["scored"], found["metrics"]["m"]["total"]) == (1, 3)
 
 
 def test_numbers_are_short(store: Store) -> None:

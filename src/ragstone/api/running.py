@@ -264,8 +264,14 @@ def _close(
         row = store.run(progress.run)
         assert row is not None
         agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
+        by_whom = {
+            step: {**told, **{name: counted["cascade"][step][name] for name in ("units", "answered", "unjudged")}}
+            for step, told in row.spec.get("cascade", {}).items()
+            if step in counted.get("cascade", {})
+        }
         more = {
             **({"repeats": agreement} if agreement else {}),
+            **({"cascade": by_whom} if by_whom else {}),
             **({"estimate": held} if held is not None else {}),
         }
         folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import asyncio
 
+from ragstone.engine.gate import Gate
 from ragstone.judges.base import Failed, Reply
 
 
 class Flight:
-    """One call on its way, in a task of its own, and the places of those who wait for it."""
+    """One call on its way, in a task of its own, and the places of those who wait for it.
 
-    __slots__ = ("task", "waiting")
+    ``holds`` is the gate where its reply holds the call's place until it is on disk, if there is one.
+    """
+
+    __slots__ = ("holds", "task", "waiting")
 
     def __init__(self) -> None:
+        self.holds: Gate | None = None
         self.task: asyncio.Task[None] | None = None
         self.waiting: list[asyncio.Future[Reply | Failed]] = []
 

@@ -367,15 +367,13 @@ class Engine:
     async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
-        held: Gate | None = None
         try:
-            outcome = await self._send(judge, call)
+            outcome = await self._send(judge, call, flight)
             if isinstance(outcome, Reply):
-                held = self._holder(judge.backend)
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 self.tally.pay(call.judge, call.task, usage, self.budget.cost(judge, outcome.usage))
                 if self.settings.cache != "off":
-                    self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept, held))
+                    self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return
         except RagstoneError as error:
             self._halt(error)
@@ -385,19 +383,12 @@ class Engine:
             raise
         except Exception as error:  # noqa: BLE001 - the edge: a reply that cannot be written down is its records' trouble
             outcome = error
-        self._land(call, flight, outcome, held)
+        self._land(call, flight, outcome)
 
-    def _holder(self, backend: Backend) -> Gate | None:
-        """The gate where a reply holds its call's place until it is on disk, if there is one."""
-        gate = self._gate(backend)
-        return gate if gate.shown and self.settings.cache != "off" else None
-
-    def _land(
-        self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException, held: Gate | None = None
-    ) -> None:
+    def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
-        if held is not None:
-            held.kept()
+        if flight.holds is not None:
+            flight.holds.kept()
         flight.land(outcome)
 
     async def _finish_calls(self, *, patient: bool) -> None:
@@ -432,7 +423,7 @@ class Engine:
         assert self._gates is not None
         return ", ".join(filter(None, (self.budget.limit(), self._gates.limit())))
 
-    async def _send(self, judge: Judge, call: Call) -> Reply | Failed:
+    async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
         assert self._loop is not None
         backend = judge.backend
@@ -486,20 +477,21 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                self._answered(judge, turn, call, reply)
-                turn = None
+                taken, turn = turn, None  # from here on the reply holds the place
+                self._answered(judge, taken, call, flight, reply)
                 return reply
             finally:
                 if turn is not None:
                     gate.abandoned(turn)
         raise AssertionError("the last attempt always returns")
 
-    def _answered(self, judge: Judge, turn: Turn, call: Call, reply: Reply) -> None:
+    def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
         assert self._loop is not None
         gate = self._gate(judge.backend)
         if gate.shown:
             self._writer.heed(self._loop.time() - turn.begun)
-        gate.answered(turn, call, reply, keep=self._holder(judge.backend) is not None)
+            flight.holds = gate if self.settings.cache != "off" else None
+        gate.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0
         for note in reply.notes:
             self.tally.notes[f"{judge.name}: {note}"] += 1

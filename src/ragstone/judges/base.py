@@ -10,7 +10,6 @@ unjudged verdicts.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from ragstone.questions import Answer, Question, Task
+from ragstone.rows import call_key
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class Call:
     @cached_property
     def key(self) -> bytes:
         """16 bytes that stand for this call in the store."""
-        head = f"{self.judge}\0{self.maker}\0{self.repeat}\0".encode()
-        return hashlib.blake2b(head + self.body, digest_size=16).digest()
+        return call_key(self.judge, self.maker, self.repeat, self.body)
 
 
 @dataclass(frozen=True, slots=True)

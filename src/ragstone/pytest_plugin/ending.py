@@ -73,12 +73,16 @@ def _cells(found: Sequence[Mapping[str, Any]], particular: str) -> tuple[str, st
     bounded = [(score["low"], score["high"]) for score in found if score["low"] is not None]
     rest = []
     if bounded and any(low != high for low, high in bounded):
-        ends = between(mean([low for low, _ in bounded]), mean([high for _, high in bounded]))
+        ends = between(mean([low for low, _ in bounded]), mean([high for _, high in bounded]), len(bounded))
         rest.append(f"could be {ends} %")
     lacking = Counter(score["status"] for score in found if score["value"] is None)
     rest += [f"{count} {status}" for status, count in sorted(lacking.items())]
     rest += [particular] if particular else []
-    return _plain(percent(mean(values) if values else None)), f"{len(values)} of {len(found)} scored", ", ".join(rest)
+    return (
+        _plain(percent(mean(values) if values else None, len(values))),
+        f"{len(values)} of {len(found)} scored",
+        ", ".join(rest),
+    )
 
 
 def _added(bills: Sequence[Any]) -> Any:

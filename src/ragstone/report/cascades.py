@@ -149,6 +149,19 @@ def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     return {step: last for step, last in lasts.items() if not told[step]["answered"][last]}
 
 
+def partial(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
+    """By step whose last judge answered only some of what was left to it: that judge, the units it left, of how many.
+
+    What the judges before it were sure of is whole, and easy: means lean to it.
+    """
+    lasts = {step: (found["judges"][-1], found) for step, found in told.items() if found["unjudged"]}
+    return {
+        step: (last, found["unjudged"], found["answered"][last] + found["unjudged"])
+        for step, (last, found) in lasts.items()
+        if found["answered"][last]
+    }
+
+
 def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What is to be known of the means of such steps, for the user."""
     return [

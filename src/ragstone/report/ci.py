@@ -12,7 +12,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ragstone.report.gate import Decision, Gate, Worst
-from ragstone.report.terminal.text import clean, flat
+from ragstone.report.terminal.text import NBSP, clean, flat, percent
 
 LONGEST: Final = 300
 """Characters of a text of a record or a judge."""
@@ -96,8 +96,8 @@ def told(worst: Worst) -> str:
     """A record's value, or why there is none."""
     if worst.value is None:
         return _short(worst.reason)
-    before = f"{100 * worst.before:.0f} % to " if worst.before is not None else ""
-    return f"{before}{100 * worst.value:.0f} %"
+    before = f"{percent(worst.before)} to " if worst.before is not None else ""
+    return f"{before}{percent(worst.value)}".replace(NBSP, " ")
 
 
 def _short(text: str) -> str:

@@ -1,8 +1,9 @@
 """A run held against thresholds, for whoever decides on a release.
 
 Promises: a threshold is passed, failed, or an error, and an error is never a failure: where nothing was scored, or a
-run did not end, nothing was found out. A drop fails only where it is shown to be larger than what is allowed; numbers
-that were made in two ways are refused.
+run did not end, nothing was found out. Shares are of all records of the run, those that could not be read included, and
+no mean or drop is passed because records fell out, unless a least coverage says how many may. A drop fails only
+where it is shown to be larger than what is allowed; numbers that were made in two ways are refused.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.errors import ConfigError, InputError
-from ragstone.paired import LEVEL, Paired, least_moved
+from ragstone.paired import LEVEL, Paired, least_moved, paired
 from ragstone.report.compare import VERSION, Comparison, compare
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import One, Scores, scores_of
+from ragstone.report.terminal.methods import signed
+from ragstone.report.terminal.text import NBSP, percent, points
 from ragstone.report.verdicts import Wanting, wanting
 from ragstone.stats import mean, mean_interval
 
@@ -30,6 +33,8 @@ WORST: Final = 5
 """Records that are named of a threshold that failed."""
 UNITS: Final = 3
 """Units that are named of each of them."""
+FAILED: Final = "judge_failed"
+"""Of the records without a value those that fell out, beside the ones that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
         run.name,
         len(records),
         _called(baseline) if drops and baseline is not None else "",
-        tuple(_decision(run, baseline, records, threshold, compared) for threshold in wanted),
+        tuple(_decision(run, baseline, records, threshold, wanted, compared) for threshold in wanted),
     )
 
 
@@ -153,6 +158,7 @@ def _decision(
     baseline: Weighed | None,
     records: Mapping[str, Scores],
     threshold: Threshold,
+    wanted: Sequence[Threshold],
     found: Comparison | None,
 ) -> Decision:
     for name, status in ((_called(run), run.status), ("the baseline", found.first.status if found else "done")):
@@ -170,11 +176,59 @@ def _decision(
         decision = _drop(run, baseline, threshold, found)
     else:
         decision = _mean(run, scores, threshold)
+    covered = any(other.kind == "min_coverage" and other.metric == threshold.metric for other in wanted)
+    if decision.outcome == "passed" and not covered:
+        decision = _without_luck(decision, _fallen_out(records, threshold.metric), records, baseline)
     without = len(records) - sum(one.value is not None for one in scores.values())
     if without:
         note = f"{without:,} of {_records(len(records))} without a value{_why(scores, len(records))}"
         return replace(decision, notes=(*decision.notes, note))
     return decision
+
+
+def _fallen_out(records: Mapping[str, Scores], metric: str) -> list[str]:
+    """The records that have no value because something went wrong: not read, or not judged."""
+    ones = {record: scores.by_metric.get(metric) for record, scores in records.items()}
+    return [record for record, one in ones.items() if one is None or (one.value is None and one.status == FAILED)]
+
+
+def _without_luck(
+    decision: Decision, fallen: Sequence[str], records: Mapping[str, Scores], baseline: Weighed | None
+) -> Decision:
+    """An error for what is passed, and would not be if the records that fell out were the worst that they could be."""
+    threshold = decision.threshold
+    if not fallen or threshold.kind == "min_coverage":
+        return decision
+    if threshold.kind == "min":
+        assert decision.value is not None
+        least = decision.value * decision.count / (decision.count + len(fallen))
+        held, told = (
+            least >= threshold.limit - HAIR,
+            f"the mean could be {_apart(least, threshold.limit, decision.count)[0]}",
+        )
+    else:
+        assert baseline is not None
+        pairs = _worst_pairs(records, scores_of(baseline), threshold.metric, fallen)
+        held, told = not _shown_below(pairs, -threshold.limit), f"the drop could be {_points(abs(pairs.difference))}"
+    if held:
+        return decision
+    out = f"{_records(len(fallen))} could not be read or judged, and with {'it' if len(fallen) == 1 else 'them'} {told}"
+    note = f"{out}: nothing is decided; --min-coverage {threshold.metric}=X says how many may be missing"
+    return replace(decision, outcome="error", notes=(*decision.notes, note))
+
+
+def _worst_pairs(
+    records: Mapping[str, Scores], before: Mapping[str, Scores], metric: str, fallen: Sequence[str]
+) -> Paired:
+    """The run against its baseline, where every record that fell out had 0."""
+    ends = {record: one.value for record, scores in records.items() if (one := scores.by_metric.get(metric))}
+    ends |= dict.fromkeys(fallen, 0.0)
+    both = [
+        (one.value, ends[record])
+        for record, scores in before.items()
+        if (one := scores.by_metric.get(metric)) and one.value is not None and ends.get(record) is not None
+    ]
+    return paired([first for first, _ in both], [second for _, second in both if second is not None])
 
 
 # ---- each kind
@@ -186,14 +240,16 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
     held = interval.mean >= threshold.limit - HAIR
     low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
     lowest = sorted(values.items(), key=lambda item: item[1])[:WORST]
-    found, wanted = _apart(interval.mean, threshold.limit)
+    found, wanted = _apart(interval.mean, threshold.limit, len(values))
     notes = []
     if held and low is not None and low < threshold.limit:
-        notes.append(f"the interval reaches below {_percent(threshold.limit)}")
+        notes.append(f"the interval reaches below {_limit(threshold.limit)} %")
     if any(one.unjudged for one in scores.values()):
         least = mean([one.low for one in scores.values() if one.low is not None])
         most = mean([one.high for one in scores.values() if one.high is not None])
-        notes.append(f"with what is unjudged the mean could be {_percent(least)} to {_percent(most)}")
+        notes.append(
+            f"with what is unjudged the mean could be {_percent(least, len(scores))} to {_percent(most, len(scores))}"
+        )
     return Decision(
         threshold,
         "passed" if held else "failed",
@@ -201,7 +257,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
         low,
         high,
         len(values),
-        f"mean {found}{_between(low, high)} of {_records(len(values))}",
+        f"mean {found}{_between(low, high, len(values))} of {_records(len(values))}",
         f"at least {wanted}",
         tuple(notes),
         () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest),
@@ -213,7 +269,7 @@ def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One],
     scored = sum(one.value is not None for one in scores.values())
     held = scored / total >= threshold.limit - HAIR
     without = [record for record in records if record not in scores or scores[record].value is None][:WORST]
-    found, wanted = _apart(scored / total, threshold.limit)
+    found, wanted = _apart(scored / total, threshold.limit, total)
     return Decision(
         threshold,
         "passed" if held else "failed",
@@ -243,7 +299,7 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
     drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
     if not pairs.difference:
         drop = "the mean of the baseline"
-    allowed = f"no drop of more than {_points(threshold.limit)}" if threshold.limit else "no drop"
+    allowed = f"no drop of more than {_allowed(threshold.limit)}" if threshold.limit else "no drop"
     notes = []
     if not failed and pairs.difference < -threshold.limit:
         notes.append("the drop is larger than allowed, and could be chance")
@@ -258,7 +314,7 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
         pairs.low,
         pairs.high,
         pairs.pairs,
-        f"{drop}{_between(pairs.low, pairs.high, points=True)} on {_records(pairs.pairs)} that both have",
+        f"{drop}{_differing(pairs.low, pairs.high)} on {_records(pairs.pairs)} that both have",
         allowed,
         tuple(notes),
         tuple(_worst(run, one.metric, moved.record, moved.second, moved.first, baseline) for moved in fallen[:WORST])
@@ -325,24 +381,39 @@ def _why(scores: Mapping[str, One], total: int) -> str:
     return f" ({told})" if told else ""
 
 
-def _percent(value: float, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f}".removesuffix(".0") + " %"
+def _percent(value: float, count: int, more: int = 0) -> str:
+    return percent(value, count, more=more).replace(NBSP, " ")
 
 
-def _apart(value: float, limit: float) -> tuple[str, str]:
-    """A value and the limit that it is held against, both with as many decimals as tell them apart."""
-    texts = [(_percent(value, digits), _percent(limit, digits)) for digits in range(1, 6)]
-    return next((both for both in texts if both[0] != both[1]), texts[0])
+def _limit(value: float) -> str:
+    """A limit as it was given, in percent."""
+    return f"{round(100 * value, 6):g}"
 
 
-def _points(value: float) -> str:
-    text = f"{100 * value:.1f}".removesuffix(".0")
+def _apart(value: float, limit: float, count: int) -> tuple[str, str]:
+    """A value and the limit that it is held against; with more decimals where fewer would lie."""
+    side = _side(value - limit)
+    told = [points(value, count, more=more) for more in range(6)]
+    fitting = (text for text in told if _side(float(text) - 100 * limit) == side)
+    return f"{next(fitting, told[0])} %", f"{_limit(limit)} %"
+
+
+def _side(difference: float) -> int:
+    return (difference > HAIR) - (difference < -HAIR)
+
+
+def _allowed(limit: float) -> str:
+    text = _limit(limit)
     return "1 point" if text == "1" else f"{text} points"
 
 
-def _between(low: float | None, high: float | None, *, points: bool = False) -> str:
-    if low is None or high is None:
-        return ""
-    if points:
-        return f" (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
-    return f" (95 %: {100 * low:.1f} to {100 * high:.1f})"
+def _points(difference: float) -> str:
+    return f"{100 * difference:.1f} points"
+
+
+def _between(low: float | None, high: float | None, count: int) -> str:
+    return "" if low is None or high is None else f" (95 %: {points(low, count)} to {points(high, count)})"
+
+
+def _differing(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" (95 %: {signed(100 * low)} to {signed(100 * high)})"

@@ -16,20 +16,21 @@ from ragstone.store import ScoreRow, Store
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> dict[str, Any]:
     """The summary of a run.
 
-    For each metric: mean with its 95 % interval, median, how many are scored of how many, the statuses, the
-    mean that would be if every unjudged unit were worst or best, and its share of the cost. A mean never
-    stands on a default: records without a value are counted, not filled in. (A value that ``on_empty`` gives
-    was asked for by the user, and counts.)
+    For each metric: mean with its 95 % interval, median, how many are scored of all records of the run (``total``: with
+    those that could not be read), the statuses of those that could, the mean that would be if every unjudged unit were
+    worst or best, and its share of the cost. A mean never stands on a default: records without a value are counted,
+    not filled in. (A value that ``on_empty`` gives was asked for by the user, and counts.)
     """
     columns: dict[str, list[ScoreRow]] = {}
     for row in store.scores(run):
         columns.setdefault(row.metric, []).append(row)
     known = {name: columns.get(name, []) for name in signatures}
-    metrics = {name: _metric(rows, signatures.get(name, "")) for name, rows in {**known, **columns}.items()}
+    records = store.count(run)
+    metrics = {name: _metric(rows, records, signatures.get(name, "")) for name, rows in {**known, **columns}.items()}
     return {
         "run": run,
         "status": status,
-        "records": store.count(run),
+        "records": records,
         "set_aside": store.set_aside(run),
         "metrics": metrics,
         **({"methods": methods} if (methods := _methods(columns)) else {}),
@@ -61,7 +62,7 @@ def _methods(columns: Mapping[str, list[ScoreRow]]) -> dict[str, Any]:
     return found
 
 
-def _metric(rows: list[ScoreRow], signature: str) -> dict[str, Any]:
+def _metric(rows: list[ScoreRow], records: int, signature: str) -> dict[str, Any]:
     values = [row.value for row in rows if row.value is not None]
     bounded = [row for row in rows if row.low is not None and row.high is not None]
     interval = mean_interval(values) if values else None
@@ -74,7 +75,7 @@ def _metric(rows: list[ScoreRow], signature: str) -> dict[str, Any]:
         "interval_method": interval.method if interval else "none",
         "median": _rounded(median(values)) if values else None,
         "scored": len(values),
-        "total": len(rows),
+        "total": records,
         "low": _rounded(mean([row.low for row in bounded if row.low is not None])) if bounded else None,
         "high": _rounded(mean([row.high for row in bounded if row.high is not None])) if bounded else None,
         "statuses": dict(sorted(Counter(row.status for row in rows).items())),

@@ -142,4 +142,4 @@ def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], 
             Part(group.value, {"field": group.field, "value": group.value, "sort": name}),
             Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
         ]
-    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts(summary.get("cascade", {})))]
+    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts(summary.get("cascade", {}), metric))]

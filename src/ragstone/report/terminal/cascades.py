@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from rich.console import RenderableType
 
-from ragstone.report.cascades import silent
+from ragstone.report.cascades import partial, silent
 from ragstone.report.terminal.screen import Look, prose
-from ragstone.report.terminal.text import NBSP, dollars, flat, number, percent, plural
+from ragstone.report.terminal.text import NBSP, dollars, flat, number, percent, plural, points
 
 LEAST_RATE: Final = 0.0001
 """The lowest rate that is written out."""
@@ -64,12 +64,29 @@ def saved(found: Mapping[str, Any]) -> str:
     return f"{said} and {share} that {last} alone would have taken, {how}"
 
 
-def doubts(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What takes from a mean in the same breath: a sentence for each step whose last judge answered nothing."""
-    return [
+def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> list[str]:
+    """What takes from a mean in the same breath: that a step's last judge answered nothing, or too little.
+
+    Too little is where the range of the ``metric``, as the summary has it, can be seen.
+    """
+    said = [
         f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
         for step, last in silent(told).items()
     ]
+    if differs(metric):
+        said += [
+            f"But {called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} unjudged that were left "
+            "to it: the mean leans to the easy part."
+            for step, (last, lost, whole) in partial(told).items()
+        ]
+    return said
+
+
+def differs(metric: Mapping[str, Any]) -> bool:
+    """Whether the least and the highest that a mean may be look different where they are printed."""
+    if metric["low"] is None or metric["mean"] is None:
+        return False
+    return bool(points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
 
 
 def called(judge: str) -> str:

@@ -14,11 +14,11 @@ from rich.text import Text
 from ragstone.metrics.methods import PAIRS
 from ragstone.report.run import Run
 from ragstone.report.terminal.grounds import Grounds
-from ragstone.report.terminal.methods import comparable, exact, methods_block, signed
+from ragstone.report.terminal.methods import comparable, methods_block, signed
 from ragstone.report.terminal.nuggets import Fact, facts_of, importance, nugget_table
 from ragstone.report.terminal.outcome import Place, beside, facts_block, handle, missing_block, title_line
 from ragstone.report.terminal.screen import Look, Page, indented, kind_of, page, prose, section
-from ragstone.report.terminal.text import NBSP, flat, plural, shorten
+from ragstone.report.terminal.text import NBSP, flat, percent, plural, shorten
 
 WIDEST: Final = 5
 """Records that are shown of those on which the two methods are furthest apart."""
@@ -106,7 +106,7 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
 
 
 def _record(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> Group:
-    told = f"{gap.aspect} {exact(gap.plain)}, by nuggets {exact(gap.nuggetized)}"
+    told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
     return Group(*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room))
 
 

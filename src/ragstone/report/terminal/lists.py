@@ -49,7 +49,8 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
 def _run_row(run: Run, look: Look) -> tuple[Text, ...]:
     summary = run.summary()
     name = lead(summary)
-    mean = percent(summary["metrics"][name]["mean"]).replace(NBSP, " ") if name else "-"
+    found = summary["metrics"].get(name)
+    mean = percent(found["mean"], found["scored"]).replace(NBSP, " ") if found else "-"
     judge = "; ".join(part.partition("@")[0] for part in judged_by(run.spec))
     return (
         Text(str(run.id)),

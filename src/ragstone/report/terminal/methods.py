@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 
 from ragstone.report.terminal.screen import Look, prose, section
 from ragstone.report.terminal.text import NBSP, flat, number, percent
-
-FINE: Final = 1000
-"""A count from which percentages have a decimal: here they all have one, as the differences do."""
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
@@ -23,8 +20,8 @@ def comparable(told: Mapping[str, Any]) -> bool:
 def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
     """Both values in percent, the difference in points with its interval, and what the difference means."""
     columns = [
-        ("plain", [exact(found["plain"]) for found in methods.values()]),
-        ("nuggets", [exact(found["nuggetized"]) for found in methods.values()]),
+        ("plain", [_percent(found["plain"], found) for found in methods.values()]),
+        ("nuggets", [_percent(found["nuggetized"], found) for found in methods.values()]),
         ("points", [signed(found["difference"]) for found in methods.values()]),
     ]
     intervals = [_interval(found.get("interval")) for found in methods.values()]
@@ -51,13 +48,12 @@ def _wide(methods: Mapping[str, Any], columns: Sequence[tuple[str, list[str]]]) 
     return 2 + max(map(len, methods)) + sum(2 + max(len(cell) for cell in (title, *cells)) for title, cells in columns)
 
 
-def exact(value: float | None) -> str:
-    """A percentage with one decimal."""
-    return percent(value, FINE).replace(NBSP, " ")
+def _percent(value: float | None, found: Mapping[str, Any]) -> str:
+    return percent(value, found.get("records", 1)).replace(NBSP, " ")
 
 
 def signed(points: float | None) -> str:
-    """A difference in points with its sign; nothing has none."""
+    """A difference in points with its sign and one decimal: it is more exact than what it lies between."""
     if points is None:
         return "-"
     return f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ragstone import metrics
 from ragstone.report.run import Run, unit_text
-from ragstone.report.terminal.cascades import cascade_rows, doubts
+from ragstone.report.terminal.cascades import cascade_rows, differs, doubts
 from ragstone.report.terminal.columns import (
     ADHERENCE,
     LEADING,
@@ -39,7 +39,6 @@ from ragstone.report.terminal.text import (
     number,
     percent,
     plural,
-    points,
     shorten,
     tokens,
 )
@@ -98,7 +97,8 @@ def ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
 
 def headline(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     """The run in a few sentences; the number is the mean of the table, and means are over responses."""
-    doubted = doubts(summary.get("cascade", {})) if lead(summary) else ()
+    name = lead(summary)
+    doubted = doubts(summary.get("cascade", {}), summary["metrics"][name]) if name else ()
     return " ".join([_mean_said(run, summary, look), *doubted])
 
 
@@ -181,7 +181,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     What a narrow terminal has no room for is said below the table.
     """
     names = list(entries)
-    possible = [name for name in names if _differs(entries[name])]
+    possible = [name for name in names if differs(entries[name])]
     decided = [name for name in names if entries[name]["outcomes"]]
     columns = [("", names), ("mean", [_plain(percent(e["mean"], e["scored"])) for e in entries.values()])]
     columns.append(("95 %", [_interval(e, look) for e in entries.values()]))
@@ -220,12 +220,6 @@ def _whisker(entry: Mapping[str, Any], look: Look, cells: int) -> Text:
     return look.whisker(entry["mean"], tuple(entry["interval"]) if entry["interval"] else None, cells)
 
 
-def _differs(entry: Mapping[str, Any]) -> bool:
-    if entry["low"] is None or entry["mean"] is None:
-        return False
-    return bool(points(entry["low"], entry["scored"]) != points(entry["high"], entry["scored"]))
-
-
 def _interval(entry: Mapping[str, Any], look: Look) -> str:
     return _ends(entry, look) if entry["interval"] else ""
 
@@ -240,7 +234,7 @@ def _scored(entry: Mapping[str, Any]) -> str:
 
 
 def _possible(entry: Mapping[str, Any], look: Look) -> str:
-    return between(entry["low"], entry["high"], entry["scored"], look.dash) if _differs(entry) else ""
+    return between(entry["low"], entry["high"], entry["scored"], look.dash) if differs(entry) else ""
 
 
 def _passed(entry: Mapping[str, Any]) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from ragstone.report.terminal.methods import exact
 from ragstone.report.terminal.screen import Look, indented, prose, section
-from ragstone.report.terminal.text import number, plural
+from ragstone.report.terminal.text import NBSP, number, percent, plural
 
 
 def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
@@ -19,7 +18,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     if not found:
         return None
     columns = [
-        ("mean", [exact(one["mean"]) for one in found.values()]),
+        ("mean", [_mean(one) for one in found.values()]),
         ("spread", [_points(one["spread"]) for one in found.values()]),
         ("of a record", [_points(one["record_spread"]) for one in found.values()]),
         ("flips", [_flips(one) for one in found.values()]),
@@ -40,7 +39,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
 
 def repeats_line(repeats: Mapping[str, Any], look: Look) -> str:
     """One record's score: its values in the order they came, the spread, the flips."""
-    values = f" {look.dot} ".join(exact(value) for value in repeats["values"])
+    values = f" {look.dot} ".join(percent(value) for value in repeats["values"])
     parts = [f"asked {len(repeats['values'])} times: {values}"]
     if repeats["spread"] is not None:
         parts.append(f"spread {_points(repeats['spread'])} points")
@@ -56,6 +55,10 @@ def metrics_repeated(result: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [score for score in result["scores"] if score.get("repeats")]
 
 
+def _mean(one: Mapping[str, Any]) -> str:
+    return percent(one["mean"], one["records"]).replace(NBSP, " ")
+
+
 def _points(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
@@ -63,4 +66,6 @@ def _points(value: float | None) -> str:
 def _flips(one: Mapping[str, Any]) -> str:
     if not one["units"]:
         return "-"
-    return f"{number(one['flips'])} of {number(one['units'])} ({100 * one['flip_rate']:.1f} %)"
+    return f"{number(one['flips'])} of {number(one['units'])} ({percent(one['flip_rate'], one['units'])})".replace(
+        NBSP, " "
+    )

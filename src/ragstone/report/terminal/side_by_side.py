@@ -16,10 +16,10 @@ from ragstone.report.compare import NOT_SHOWN, NUGGETS, VERSION, VITAL, Compared
 from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
 from ragstone.report.terminal.columns import columns_of, folded
-from ragstone.report.terminal.methods import exact, signed
+from ragstone.report.terminal.methods import signed
 from ragstone.report.terminal.outcome import LEADS, Place, beside, handle
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
-from ragstone.report.terminal.text import NBSP, between, flat, middle, number, plural, shorten
+from ragstone.report.terminal.text import NBSP, between, flat, middle, number, percent, plural, shorten
 from ragstone.report.verdicts import Wanting, wanting
 
 IDS: Final = 3
@@ -93,8 +93,8 @@ def _table(found: Comparison, look: Look) -> RenderableType:
     rows = _rows(found)
     cells = {
         "": [name for name, _ in rows],
-        _short(found.first): _cells(rows, lambda one: exact(one.first.mean)),
-        _short(found.second): _cells(rows, lambda one: exact(one.second.mean)),
+        _short(found.first): _cells(rows, lambda one: _percent(one.first.mean, one)),
+        _short(found.second): _cells(rows, lambda one: _percent(one.second.mean, one)),
         "points": _cells(rows, lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
         "95 %": _cells(rows, _interval),
         "p": _cells(rows, lambda one: p_said(one.adjusted)),
@@ -138,6 +138,14 @@ def _cells(rows: Sequence[tuple[str, Compared | None]], cell: Callable[[Compared
 
 def _short(side: Side) -> str:
     return side.label.removeprefix("the ")
+
+
+def _percent(mean: float | None, one: Compared) -> str:
+    return percent(mean, _count(one)).replace(NBSP, " ")
+
+
+def _count(one: Compared) -> int:
+    return one.paired.pairs if one.paired else 0
 
 
 def _interval(one: Compared) -> str:
@@ -238,17 +246,17 @@ def in_the_way(found: Comparison, look: Look) -> list[str]:
 
 def _could_be(one: Compared, found: Comparison, look: Look) -> str:
     told = [
-        f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, look)}"
+        f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one, look)}"
         for side, half in ((found.first, one.first), (found.second, one.second))
         if half.unjudged
     ]
     return f"{one.metric}: {', '.join(told)}."
 
 
-def _range(half: Half, look: Look) -> str:
+def _range(half: Half, one: Compared, look: Look) -> str:
     if half.low is None or half.high is None:
         return ""
-    return f" (the mean could be {between(half.low, half.high, 1000, look.dash)}{NBSP}%)"
+    return f" (the mean could be {between(half.low, half.high, _count(one), look.dash)}{NBSP}%)"
 
 
 def left_out(found: Comparison, look: Look) -> list[str]:
@@ -307,7 +315,7 @@ def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> Renderab
 
 def _record(metric: str, moved: Moved, runs: tuple[Weighed, Weighed], look: Look, room: int) -> RenderableType:
     """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
-    told = f"{exact(moved.first)} to {exact(moved.second)}".replace(".0 %", " %")
+    told = f"{percent(moved.first)} to {percent(moved.second)}"
     ours, theirs = (run.find(moved.record) for run in runs)
     lower, higher = (theirs, ours) if moved.difference < 0 else (ours, theirs)
     units = wanting(lower, metric, higher) if lower is not None else ()

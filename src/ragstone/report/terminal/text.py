@@ -74,16 +74,20 @@ def paragraph(text: str, width: int) -> list[str]:
     return [line.replace(NBSP, " ") for line in lines]
 
 
-def percent(value: float | None, count: int = 0) -> str:
-    """``81 %``; one decimal when the value stands on a thousand or more; a dash where there is no value."""
-    return f"{points(value, count)}{NBSP}%" if value is not None else "-"
+def percent(value: float | None, count: int = 0, *, more: int = 0) -> str:
+    """``81 %``; one decimal when the value stands on a thousand or more; a dash where there is no value.
+
+    The same on every screen, so that a number can be found again: of a single record without decimals, of a mean by how
+    many it stands on. ``more`` decimals are for where two numbers are to be told apart.
+    """
+    return f"{points(value, count, more=more)}{NBSP}%" if value is not None else "-"
 
 
-def points(value: float | None, count: int = 0) -> str:
+def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
     """A percentage without its sign. What is not all is never rounded to 100, nor what is not nothing to 0."""
     if value is None:
         return "-"
-    digits = 1 if count >= 1000 else 0
+    digits = (1 if count >= 1000 else 0) + more
     step = 10.0**-digits
     # Halves go up, as in the page: the small term makes up for what a double of 0.285 is short of it.
     shown = math.floor(value * 100 * 10**digits + 0.5 + HAIR) / 10**digits

@@ -25,11 +25,6 @@ function inPoints(difference) {
   return Math.abs(shown) < 0.05 ? '0.0' : signed(shown);
 }
 
-/** A mean with a decimal, as differences have one. @param {number | null} value */
-function exactly(value) {
-  return percent(value, 1000);
-}
-
 /** Never 0. @param {number | null} p */
 function chance(p) {
   if (p === null) return '';
@@ -142,9 +137,9 @@ function differenceRow(one, block, reach) {
     'tr',
     { role: 'row', class: one.finding },
     head,
-    cell('number level', foreign(before.label), exactly(one.paired.first)),
+    cell('number level', foreign(before.label), percent(one.paired.first, one.paired.pairs)),
     cell('drawn', '', dotPair(one)),
-    cell('number level', foreign(after.label), exactly(one.paired.second)),
+    cell('number level', foreign(after.label), percent(one.paired.second, one.paired.pairs)),
     cell(
       'number points',
       'points',
@@ -260,8 +255,8 @@ function groupsTable() {
               'tr',
               null,
               el('th', { scope: 'row' }, foreign(group.name)),
-              el('td', { class: 'number' }, exactly(group.first)),
-              el('td', { class: 'number' }, exactly(group.second)),
+              el('td', { class: 'number' }, percent(group.first, group.pairs)),
+              el('td', { class: 'number' }, percent(group.second, group.pairs)),
               el('td', { class: 'number' }, inPoints(group.difference)),
               el(
                 'td',

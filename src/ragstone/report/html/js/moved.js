@@ -96,11 +96,6 @@ async function showMore(before) {
   /** @type {HTMLElement} */ (movedBox.querySelectorAll('h3')[before])?.focus();
 }
 
-/** A value of one record. @param {number} value */
-function ofRecord(value) {
-  return exactly(value).replace('.0', '');
-}
-
 /** @param {any} one @param {string} metric */
 function movedRecord(one, metric) {
   const words = wordsFor(metric);
@@ -115,10 +110,10 @@ function movedRecord(one, metric) {
       el(
         'p',
         { class: 'number' },
-        `${ofRecord(one.first)} `,
+        `${percent(one.first)} `,
         el('span', { 'aria-hidden': 'true' }, '\u2192'),
         unseen('to'),
-        ` ${ofRecord(one.second)} `,
+        ` ${percent(one.second)} `,
         el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),

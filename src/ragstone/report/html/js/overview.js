@@ -158,6 +158,7 @@ const WITHOUT = {
   missing_field: 'lacking a field',
   judge_failed: 'where the judge failed',
   disabled: 'switched off',
+  set_aside: 'that could not be read',
 };
 
 /** @param {any} metric */
@@ -172,8 +173,9 @@ function meaning(metric) {
  */
 function coverage(metric, toRecords) {
   const parts = [[`${count(metric.scored)} of ${count(metric.total)} scored`]];
-  for (const [status, number] of Object.entries(metric.statuses)) {
-    if (status === 'scored') continue;
+  const statuses = [...Object.entries(metric.statuses), ['set_aside', first.set_aside]];
+  for (const [status, number] of statuses) {
+    if (status === 'scored' || !number) continue;
     const link = el(
       'a',
       { href: address(filterOf({ status })), class: 'figure', on: { click: toRecords } },
