@@ -73,11 +73,12 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
         f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
         for step, last in silent(told).items()
     ]
-    if differs(metric):
+    left = partial(told)
+    if left and differs(metric):
         said += [
             f"But {called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} unjudged that were left "
             "to it: the mean leans to the easy part."
-            for step, (last, lost, whole) in partial(told).items()
+            for step, (last, lost, whole) in left.items()
         ]
     return said
 
