@@ -186,20 +186,23 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
-    """A last judge that answered nothing of what was left to it is named; one that answered something is not."""
-    metric = {"mean": 0.5, "interval": None, "scored": 2}
+    """A last judge that answered nothing of what was left to it is named, and one that left some where that shows."""
+    metric = {"mean": 0.5, "interval": None, "scored": 2, "low": 0.5, "high": 0.5}
     house = "house/m@http://127.0.0.1:1/v1"
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}
     told = [
         "".join(part.text for part in sentence(summary, "grounding", (), None))
-        for one in (cascade, answered)
-        for summary in [{"records": 2, "metrics": {"grounding": metric}, "cascade": {"support": one}}]
+        for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
+        for summary in [{"records": 2, "metrics": {"grounding": {**metric, "high": high}}, "cascade": {"support": one}}]
     ]
     assert told[0].endswith(
         ". But house/m answered nothing of what support left to it: this is of the easy part alone."
     )
     assert "But" not in told[1]
+    assert told[2].endswith(
+        ". But house/m left 2 of the 3 units of support unjudged that were left to it: the mean leans to the easy part."
+    )
 
 
 # ---- the file
