@@ -142,8 +142,10 @@ def rarity(rows: Iterable[dict[str, Any]], pool: Any) -> dict[str, Any]:
 def support_features(row: dict[str, Any]) -> tuple[float, ...]:
     from ragstone.judges.embedded.evidence import find  # noqa: PLC0415 - after rarity is written
     from ragstone.judges.embedded.library import Library  # noqa: PLC0415 - see above
+    from ragstone.judges.embedded.stated import stated  # noqa: PLC0415 - see above
 
-    return find(row["claim"], Library(row["context"], (row["claim"],))).features
+    library = Library(row["context"], (row["claim"],))
+    return find(stated(row["claim"], library.language), library).features
 
 
 def export(model: HistGradientBoostingClassifier, columns: Sequence[int], part: float) -> list[dict[str, list[Any]]]:

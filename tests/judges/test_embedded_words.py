@@ -1,0 +1,239 @@
+"""How the embedded judge reads words and numbers, and what of a sentence it takes for the statement."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from by_hand import embedded
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ragstone.judges.embedded.stated import stated, unmarked
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, tokens_of
+from ragstone.questions import YES_NO, Rate
+from ragstone.types import Passage, Unit, Verdict
+
+TEXTS = {
+    "hi": "दिल्ली भारत की राजधानी है।",
+    "bn": "ঢাকা বাংলাদেশের রাজধানী।",
+    "te": "ఢిల్లీ భారతదేశ రాజధాని.",
+    "ne": "काठमाडौं नेपालको राजधानी हो।",
+    "ta": "சென்னை தமிழ்நாட்டின் தலைநகரம்.",
+    "he": "שָׁלוֹם הוּא הַבִּירָה.",
+    "ar": "الرِّيَاضُ عَاصِمَةُ السُّعُودِيَّةِ.",
+    "fr": "Le résumé célèbre de l'été.",
+}
+
+
+def stems(text: str, language: str = "en") -> list[str]:
+    return [token.stem for token in tokens_of(text, language)]
+
+
+def held(claim: str, *passages: str) -> Verdict:
+    unit = Unit("r/claim/1", "claim", claim)
+    context = tuple(Passage(f"p{n}", text, n) for n, text in enumerate(passages, 1))
+    (verdict,) = embedded(Rate("support", (unit,), YES_NO, passages=context, evidence=True)).verdicts
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+# ---- words
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_marks_belong_to_their_word(language: str) -> None:
+    """As many words as blanks part, so that a text supports itself in scripts whose vowels are marks."""
+    text = TEXTS[language]
+    assert len(stems(text, language)) == len(text.split())
+    verdict = held(text, text)
+    assert verdict.label == "yes", verdict.reason
+    assert held(text, "Something else is written here, and nothing of that.").label == "no"
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_letters_and_their_marks_may_be_one_or_two_characters(language: str) -> None:
+    text = TEXTS[language]
+    assert stems(unicodedata.normalize("NFD", text), language) == stems(unicodedata.normalize("NFC", text), language)
+
+
+def test_soft_hyphens_and_joiners_part_no_word() -> None:
+    assert stems("inter\u00adnational agree\u200bments") == stems("international agreements")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("dell'Albania dell\u2019Italia nell'ospedale", "it", ["alban", "ital", "ospedal"]),
+        ("l'or l'an L'UE", "fr", ["or", "an", "ue"]),
+        ("Ankara'nın Smith's C's O'Brien", "en", ["ankara", "smith", "c", "brien"]),
+    ],
+)
+def test_an_apostrophe_drops_what_it_attaches(text: str, language: str, expected: list[str]) -> None:
+    """The article before the noun in some languages, the ending behind it in others."""
+    assert stems(text, language) == expected
+
+
+@pytest.mark.parametrize(("claim", "passage"), [
+    ("La capitale dell'Albania è Roma.", "La capitale dell'Italia è Roma."),
+    ("Il presidente dell'Ucraina è arrivato.", "Il presidente dell'Ungheria è arrivato."),
+])  # fmt: skip
+def test_another_country_behind_an_article_is_missed(claim: str, passage: str) -> None:
+    right, wrong = held(passage, passage), held(claim, passage)
+    assert right.probability is not None
+    assert wrong.probability is not None
+    assert wrong.probability < right.probability
+    assert claim.split("'")[1].split(maxsplit=1)[0] in (wrong.reason or "")
+
+
+# ---- numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fell to -5 degrees", ["#-5"]), ("\u22124.2 million", ["#-4200000"]), ("(-3)", ["#-3"]),
+        ("from 5-6 to 7 - 8", ["#5", "#6", "#7", "#8"]), ("COVID-19 on 2020-01-05", ["#19", "#2020", "#1", "#5"]),
+        ("p < .05, .5%", ["#0.05", "#0.5"]), ("p < 0.05", ["#0.05"]), ("-.5", ["#-0.5"]), ("v.2", ["#2"]),
+        ("0,125", ["#0.125"]), ("1,000", ["#1000"]), ("-0", ["#0"]),
+        ("30 m", ["#30"]), ("30m tall", ["#30"]), ("5m/s", ["#5"]), ("12mm long", ["#12"]), ("452b", ["#452"]),
+        ("12M", ["#12000000"]), ("$12m", ["#12000000"]), ("\u00a3 5bn", ["#5000000000"]), ("USD 5b", ["#5000000000"]),
+        ("30m viewers", ["#30000000"]), ("10k", ["#10000"]), ("12MM", ["#12000000"]),
+        ("twenty-five", ["#25"]), ("Twenty one", ["#21"]), ("twenty a day", ["#20"]), ("twenty, five", ["#20", "#5"]),
+        ("two hundred", ["#200"]), ("one million", ["#1000000"]), ("a hundred thousand", ["#100000"]),
+        ("one man", []), ("a dog", []), ("12 million", ["#12000000"]), ("five two", ["#5", "#2"]),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_by_their_value(text: str, expected: list[str]) -> None:
+    assert [token.stem for token in tokens_of(text, "en") if token.kind == NUMBER] == expected
+
+
+@pytest.mark.parametrize("language", ["de", "es", "it", "pt", "tr"])
+def test_a_point_parts_thousands_where_the_language_writes_so(language: str) -> None:
+    assert stems("250.000", language) == stems("250000", language) == ["#250000"]
+    assert stems("2.5", language) == ["#2.5"]
+    assert stems("250.000", "en") == ["#250"]
+
+
+@given(st.integers(-(10**9), 10**9))
+@example(-1)
+def test_a_number_is_itself_with_and_without_commas(number: int) -> None:
+    assert stems(f"it is {number:,} now") == stems(f"it is {number} now")
+
+
+@pytest.mark.parametrize(("claim", "passage"), [
+    ("The temperature fell to 5 degrees.", "The temperature fell to -5 degrees."),
+    ("The interest rate is 5%.", "The interest rate is .5%."),
+    ("The screw is 12 million long.", "The screw is 12mm long."),
+    ("He was 20 years old.", "He was twenty-five years old."),
+    ("Die Stadt hat 250 Einwohner.", "Die Stadt hat 250.000 Einwohner, und sie ist nicht die größte mit der Bahn."),
+])  # fmt: skip
+def test_another_value_is_missing(claim: str, passage: str) -> None:
+    verdict = held(claim, passage)
+    assert verdict.label == "no"
+    assert "not found" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(("claim", "passage"), [
+    ("The tower is 30 m tall.", "The tower is 30m tall."),
+    ("The screw is 12 mm long.", "The screw is 12mm long."),
+    ("He was 25 years old.", "He was twenty-five years old."),
+    ("It cost 200 dollars.", "It cost two hundred dollars."),
+    ("It has 1 million readers.", "It has one million readers."),
+    ("Die Stadt hat 250000 Einwohner.", "Die Stadt hat 250.000 Einwohner, und sie ist nicht die größte mit der Bahn."),
+])  # fmt: skip
+def test_the_same_value_is_found_however_it_is_written(claim: str, passage: str) -> None:
+    verdict = held(claim, passage)
+    assert verdict.label == "yes", verdict.reason
+
+
+# ---- negations
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("It is not only cheap", 0), ("not just Rome", 0), ("No. 1", 0), ("No.1", 0), ("no fewer than five", 0),
+        ("no doubt", 0), ("It is not cheap", 1), ("only not cheap", 1), ("no. It ended", 1), ("no money", 1),
+        ("no more", 1),
+    ],
+)  # fmt: skip
+def test_some_negations_deny_nothing(text: str, count: int) -> None:
+    assert sum(token.kind == NEGATION for token in tokens_of(text, "en")) == count
+
+
+def test_not_only_is_no_denial() -> None:
+    passage = "The drug is not only effective but also cheap."
+    assert held("The drug is effective.", passage).label == "yes"
+    assert held("The drug is not effective.", passage).label == "no"
+    assert held("The company reached number 1 in 1990.", "The company reached No. 1 in 1990.").label == "yes"
+
+
+@given(st.text(max_size=60), st.sampled_from(["en", "de", "it", "hi", "zh", "xx"]))
+def test_words_stand_where_they_say(text: str, language: str) -> None:
+    """In order, within the text, none empty; a name is written with a capital or points."""
+    last = 0
+    for token in tokens_of(text, language):
+        assert token.stem
+        assert last <= token.start < token.end <= len(text) or token.kind == NEGATION
+        assert token.kind != NAME or not text[token.start].islower() or "." in text[token.start : token.end]
+        last = max(last, token.start)
+
+
+# ---- what is stated
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2. According to the provided documents, the fee is 5 dollars [3].", "the fee is 5 dollars."),
+        ("Based on the context, Canberra is a city.", "Canberra is a city."),
+        ("Based on the information provided in the passages [1][2]: Bob left.", "Bob left."),
+        ("The document says that Canberra is a city.", "Canberra is a city."),
+        ("(a) Canberra is a city [1, 2].", "Canberra is a city."),
+        ("- 5 apples are left", "5 apples are left"),
+        ("In the text editor, press F5.", "In the text editor, press F5."),
+        ("According to Anna, the context is large.", "According to Anna, the context is large."),
+        ("The document that describes fees is old.", "The document that describes fees is old."),
+        ("The documents do not say that Anna left.", "The documents do not say that Anna left."),
+        ("1. ", "1. "),
+        ("[1]", "[1]"),
+        ("Based on the context, ", "Based on the context, "),
+    ],
+)
+def test_marks_citations_and_bows_are_no_part_of_it(text: str, expected: str) -> None:
+    """A bow to the evidence has no word of the matter; what has one stays."""
+    assert stated(text, "en") == expected
+
+
+def test_a_mark_alone_is_kept() -> None:
+    assert unmarked("1. ") == "1. "
+    assert unmarked("12) Open it") == "Open it"
+    assert unmarked("1990) Open it") == "1990) Open it"
+
+
+@pytest.mark.parametrize("opener", [
+    "Based on the provided context, ", "According to the provided documents, ", "The context states that ", "3. ",
+])  # fmt: skip
+def test_a_bow_or_a_mark_changes_no_verdict(opener: str) -> None:
+    plain = held("Canberra is a city.", "Canberra is a city.")
+    bowed = held(f"{opener}Canberra is a city.", "Canberra is a city.")
+    assert (bowed.label, bowed.probability) == (plain.label, plain.probability) == ("yes", plain.probability)
+    assert "not found" not in (bowed.reason or "")
+
+
+# ---- which window
+
+
+@pytest.mark.parametrize(("claim", "passages"), [
+    ("Zinc cures colds.", ("Zinc cures colds.", "A doctor wrote that zinc never cures colds in children.")),
+    ("You can cancel online.", ("Can you cancel online? You can cancel online.",)),
+])  # fmt: skip
+def test_of_windows_with_the_same_words_the_one_that_puts_them_so_is_taken(
+    claim: str, passages: tuple[str, ...]
+) -> None:
+    """Whatever their order."""
+    for order in (passages, passages[::-1]):
+        verdict = held(claim, *order)
+        assert verdict.label == "yes"
+        assert verdict.evidence[0].text == claim
