@@ -135,6 +135,41 @@ def test_other_denials_are_claims_like_any(text: str) -> None:
     assert not abstains(text, "en")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plant protein sources do not contain vitamin B12.",
+        "The travel documents do not include a visa.",
+        "Renewable energy sources do not include coal.",
+        "Food sources do not provide enough vitamin D in winter.",
+        "Renewable sources of information do not include coal.",
+        "Nutrition information does not include sugar alcohols.",
+    ],
+)
+def test_sources_of_other_things_are_not_the_evidence(text: str) -> None:
+    verdict = rated(text, contexts=("Beans are cheap.",))
+    assert (verdict.label, verdict.evidence) == ("no", ())
+    assert "says that it is not there" not in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The first document does not mention a warranty.",
+        "However, the Wikipedia article doesn't say who sold it.",
+        "All three passages do not mention a warranty.",
+        "Sources do not mention a warranty.",
+        "Regarding the warranty, the provided text does not say anything.",
+        "The two articles provided do not explicitly mention a warranty.",
+        "The article's text does not mention a warranty.",
+        "The search results and documents do not mention a warranty.",
+        "Warranty information is not provided.",
+    ],
+)
+def test_the_evidence_may_be_told_apart_by_its_kind(text: str) -> None:
+    assert "says that it is not there" in (rated(text).reason or "")
+
+
 def test_what_goes_on_with_a_statement_is_held_against_the_passages() -> None:
     for text in (
         "The context does not mention a warranty, so call the shop in Mumbai.",

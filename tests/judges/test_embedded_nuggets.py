@@ -393,6 +393,15 @@ def test_importance_of_a_nugget_does_not_hang_on_its_neighbours() -> None:
     assert [verdict.label for verdict in every[::100]] == [verdict.label for verdict in alone]
 
 
+def test_importance_of_a_nugget_does_not_hang_on_the_language_of_its_neighbours() -> None:
+    """Each nugget is read in the language of its own words and the question's."""
+    question, text = "What are the running costs of the houses?", "The house costs 300 dollars to run."
+    german = "Das Haus wurde im Jahr 1900 gebaut, und es ist nicht bekannt, wie viel es die Stadt gekostet hat. " * 3
+    (alone,) = rate("importance", IMPORTANCE, text, question=question)
+    beside, _ = rate("importance", IMPORTANCE, text, german, question=question)
+    assert (alone.label, alone.reason) == (beside.label, beside.reason)
+
+
 @pytest.mark.parametrize(
     ("question", "text", "failure"),
     [

@@ -79,6 +79,17 @@ def test_the_order_of_passages_does_not_matter() -> None:
     assert marked(PASSAGES) == marked(tuple(reversed(PASSAGES)))
 
 
+def test_it_does_not_matter_which_copy_of_a_sentence_comes_first() -> None:
+    """One copy stands among sentences about the question, the other does not."""
+    copies = (
+        ("The shop opens at nine.", "Parking outside is free.", "It closes at five."),
+        ("The parking lot is large.", "Parking outside is free.", "The parking costs nothing."),
+    )
+    response, asked = "Yes, parking outside can be free.", "Is the parking lot outside free?"
+    found = [traced(question(order, (response,), asked)) for order in (copies, copies[::-1])]
+    assert len({one.verdicts[0].probability for one in found}) == 1
+
+
 def test_a_sentence_that_states_nothing_rests_on_nothing() -> None:
     found = traced(question(PASSAGES, ("Sure, happy to help!", RESPONSE[0])))
     assert found.support[0] == ("general",)

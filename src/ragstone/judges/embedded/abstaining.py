@@ -42,6 +42,9 @@ _GOES_ON: Final = re.compile(
 )
 """How English goes on with another statement; other languages are parted at words of contrast alone."""
 
+_DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})
+"""Words at which the English words that say what a source is like begin."""
+
 _JOINT: Final = ",\uff0c"
 """Breaks that part a sentence only before a word that says so."""
 
@@ -226,23 +229,36 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
                 continue
             said = referred and any(verb in phrase for verb in _SAYING)
             near = kind == "abstaining" and (led or not sources.isdisjoint(after))
-            if near or _of_source(subject, before=before or said):
+            if near or _of_source(subject, before=before or said, active=kind == "silent"):
                 return True
     return False
 
 
-def _of_source(subject: Sequence[str], *, before: bool) -> bool:
+def _of_source(subject: Sequence[str], *, before: bool, active: bool) -> bool:
     """Whether what stands before a phrase ends with a source, but for words that frame it.
 
     "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
+    ``active``: the phrase says what its subject does not hold, so that it matters whose documents these are: "the
+    travel documents do not include" does not end with a source, "dosage information is not provided" does.
     """
     sources, framing = _everywhere("sources"), _everywhere("frames", "contrasts", "concessions")
-    for word in reversed(subject):
-        if word in sources:
-            return True
-        if word not in framing:
+    for i in range(len(subject) - 1, -1, -1):
+        if subject[i] in sources:
+            return not active or _of_evidence(subject[:i])
+        if subject[i] not in framing:
             return False
     return before
+
+
+def _of_evidence(ahead: Sequence[str]) -> bool:
+    """Whether the words ahead of a source leave it the evidence: "the provided" does, "plant protein" does not."""
+    telling = _everywhere("sources", "frames", "contrasts", "concessions", "kinds")
+    for word in reversed(ahead):
+        if word in _DETERMINERS:
+            return True
+        if word.removesuffix("'s") not in telling:
+            return False
+    return True
 
 
 def _leads(words: Sequence[str], language: str) -> bool:

@@ -26,6 +26,7 @@ from ragstone.judges.embedded.words import (
     stem_of,
     tokens_of,
 )
+from ragstone.segment import language_of
 
 NUMBER_WEIGHT: Final = 4.0
 """The least that a number of a question weighs."""
@@ -88,8 +89,8 @@ class Asked:
     The language is that of the texts it is held against: a question is often too short to tell.
     """
 
-    def __init__(self, question: str, texts: Sequence[str] = ()) -> None:
-        self.language = common_language((question, *texts)) or "en"
+    def __init__(self, question: str, texts: Sequence[str] = (), language: str = "") -> None:
+        self.language = language or common_language((question, *texts)) or "en"
         weight = weigher(self.language)
         ignored = question_stems(self.language) | _empty(self.language)
         self.weights: dict[str, float] = {}
@@ -114,6 +115,14 @@ class Asked:
         for stem in self.weights:
             if len(stem) >= 5:
                 self._heads.setdefault(stem[:4], []).append(stem)
+
+    @classmethod
+    def of_each(cls, question: str, texts: Sequence[str]) -> list[Asked]:
+        """The question as it is asked of each text, whatever the others are."""
+        # Both as one text: a nugget alone is often taken for one of another language.
+        languages = [language_of(f"{question} {text}") for text in texts]
+        read = {language: cls(question, language=language) for language in set(languages)}
+        return [read[language] for language in languages]
 
     @property
     def blank(self) -> bool:

@@ -42,8 +42,8 @@ def reply_to(body: bytes) -> str:
     elif task == "nuggetize":
         found = _nuggets(asked)
     elif task == "importance":
-        question = Asked(asked["question"], asked["units"])
-        found = {"units": [_importance(text, question) for text in asked["units"]]}
+        questions = Asked.of_each(asked["question"], asked["units"])
+        found = {"units": list(map(_importance, asked["units"], questions))}
     elif task == "assign":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [_assignment(text, library) for text in asked["units"]]}

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from ragstone.judges.embedded.absence import Absence, absence, denied
@@ -212,6 +213,21 @@ class Contexts:
         """How close to the question the sentences around each are."""
         return self.smoothed(self.close)
 
+    def text(self, i: int) -> str:
+        """A sentence as it is written."""
+        passage, sentence = self.places[i]
+        text = self.library.texts[passage]
+        span = text.spans[sentence]
+        return text.text[span.start : span.end]
+
+    @cached_property
+    def copies(self) -> dict[str, list[int]]:
+        """Where each sentence stands, by its text."""
+        found: dict[str, list[int]] = {}
+        for i in range(len(self)):
+            found.setdefault(self.text(i), []).append(i)
+        return found
+
     @cached_property
     def passages(self) -> list[AbstractSet[str]]:
         """The words of each passage."""
@@ -384,14 +400,8 @@ def _evidence(contexts: Contexts, response: Sequence[Said]) -> list[float]:
     counts: Counter[str] = Counter()
     found = [one.finding for one in response if one.finding is not None and one.stems]
     for finding in found:
-        counts.update({_text(contexts, i) for i in windows_of(contexts, finding)})
-    return [counts[_text(contexts, i)] / len(found) if found else 0.0 for i in range(len(contexts))]
-
-
-def _text(contexts: Contexts, i: int) -> str:
-    k, s = contexts.places[i]
-    text = contexts.library.texts[k]
-    return text.text[text.spans[s].start : text.spans[s].end]
+        counts.update({contexts.text(i) for i in windows_of(contexts, finding)})
+    return [counts[contexts.text(i)] / len(found) if found else 0.0 for i in range(len(contexts))]
 
 
 def windows_of(contexts: Contexts, finding: Finding) -> list[int]:
@@ -428,7 +438,9 @@ def supported(contexts: Contexts, one: Said) -> tuple[float, ...] | None:
     answer = one.stems - contexts.question
     asked = {stem: contexts.library.weight(stem) for stem in one.stems & contexts.question}
     weight = math.fsum(contexts.library.weight(stem) for stem in answer)
-    gains: dict[int, float] = dict.fromkeys(windows_of(contexts, one.finding), 0.0)
+    # With the copies in other passages: which of them the window is of depends on the order of the passages.
+    windows = (contexts.copies[contexts.text(i)] for i in windows_of(contexts, one.finding))
+    gains: dict[int, float] = dict.fromkeys(chain.from_iterable(windows), 0.0)
     for stem in sorted(answer):
         for i in contexts.index.get(stem, ()):
             gains[i] = gains.get(i, 0.0) + contexts.library.weight(stem)

@@ -2,18 +2,22 @@
 
 So does one that says that there is no answer, without a word on what is missing.
 Conservative: whatever holds a number, or is long, is taken to state something, and so is what holds a name, but for
-"I don't know who A was".
+"I don't know who A was" and for headings that are a title ("History of the Roman Empire"). A heading with a verb
+states something, as far as verbs are known (English), and so does what a courtesy goes on with after a comma.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, names
-from ragstone.judges.embedded.words import NAME, NUMBER, Token, lexicon, tokens_of
+from ragstone.judges.embedded.words import NAME, NUMBER, Token, lexicon, nugget_lexicon, tokens_of
+from ragstone.segment import FUNCTION_WORDS
 
 _ENDS: Final = (
     " \t\r\n\u00a0#*_`>~-\u2013\u2014\u2022.!,:;\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
@@ -26,16 +30,54 @@ _IGNORANT: Final = 16
 _LONGEST: Final = 30
 """Words from which on a sentence is never trivial."""
 
+_HEADING: Final = 12
+"""Words that a heading may have."""
+
+_LABEL: Final = 3
+"""Words of a heading that is a label even with a name: "The Roman Empire"."""
+
+_ALTERNATIVE: Final = 5
+"""Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
+
+_ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "when", "why", "how", "if", "whether"})
+_NO_CLAUSE: Final = frozenset({"to", "that", "which", "who", "the", "a", "an", "of"})
+"""What a verb stands after in "Things to do", "Foods that are rich in zinc", "The will of the people"."""
+
+_PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
+_JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """What a language's trivial sentences are, begin with, go on with after a comma, or announce with."""
+
+    whole: frozenset[str]
+    starts: tuple[str, ...]
+    courtesies: tuple[str, ...]
+    announcements: tuple[str, ...]
+
 
 @lru_cache(maxsize=64)
-def _phrases(language: str) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
+def _phrases(language: str) -> _Phrases:
     words = lexicon()
 
     def split(kind: str) -> tuple[str, ...]:
         own = words[kind].get(language, "") + ("|" + words[kind]["en"] if language != "en" else "")
         return tuple(phrase for phrase in own.split("|") if phrase)
 
-    return frozenset(split("trivial")), split("trivial_starts"), split("announcements")
+    return _Phrases(frozenset(split("trivial")), split("trivial_starts"), split("courtesies"), split("announcements"))
+
+
+@lru_cache(maxsize=64)
+def _grammar(language: str) -> frozenset[str]:
+    """Words that are small in a title."""
+    listed = (lexicon()["prepositions"], nugget_lexicon()["determiners"])
+    return frozenset(FUNCTION_WORDS.get(language, ())).union(*(words.get(language, "").split() for words in listed))
+
+
+@lru_cache(maxsize=1)
+def _auxiliaries() -> frozenset[str]:
+    return frozenset(nugget_lexicon()["auxiliaries"]["en"].split())
 
 
 def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> bool:
@@ -46,6 +88,36 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
         return True
     short = len(tokens) <= _IGNORANT and not any(token.kind == NUMBER for token in tokens)
     return parts.personal and short and begins_ignorant(parts.topic)
+
+
+def _courteous(plain: str, known: _Phrases) -> bool:
+    """Whether a sentence begins with a courtesy and does not go on to anything else."""
+    if not plain.startswith(known.starts):
+        return False
+    start = max((phrase for phrase in known.starts if plain.startswith(phrase)), key=len)
+    _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
+    if len(more) > 1 and more[-1].startswith("or "):
+        more = [piece for piece in more if len(piece.split()) > _ALTERNATIVE]
+    polite = known.starts + known.courtesies
+    return all(
+        not piece or piece in known.whole or piece.startswith(polite) or _JOINER.sub("", piece, 1).startswith(polite)
+        for piece in more
+    )
+
+
+def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) -> bool:
+    """Whether what is set as a heading is a statement: it has a verb, or holds a name and is no title."""
+    words = [word for raw in bare.replace("\u2019", "'").split() if (word := raw.strip(_ENDS))]
+    if words[0].casefold() in _ASKING:
+        return False
+    if language == "en" and any(
+        (word.casefold() in _auxiliaries() and word != "May") or word.endswith("n't")
+        for before, word in pairwise(words)
+        if before.casefold() not in _NO_CLAUSE
+    ):
+        return True
+    title = not any(word[0].islower() and word not in _grammar(language) for word in words)
+    return named and len(tokens) > _LABEL and not title
 
 
 def triviality(text: str, language: str) -> str:
@@ -61,27 +133,28 @@ def triviality(text: str, language: str) -> str:
         return NO_ANSWER
     if len(tokens) > _LONGEST:
         return ""
-    whole, starts, announcements = _phrases(language)
+    known = _phrases(language)
     plain = " ".join(bare.replace("\u2019", "'").casefold().strip(_ENDS).split())
-    if plain.replace(",", "") in whole or all(
-        piece.strip(_ENDS) in whole for piece in re.split("[!.,;]", plain) if piece.strip(_ENDS)
+    if plain.replace(",", "") in known.whole or all(
+        piece.strip(_ENDS) in known.whole for piece in re.split("[!.,;]", plain) if piece.strip(_ENDS)
     ):
         return "greeting or label"
     if any(token.kind == NUMBER for token in tokens):
         return ""
-    named = any(token.kind == NAME and token.end - token.start > 1 for token in tokens)  # "I" is no name
-    if not named and plain.startswith(starts):
+    named = any(token.kind == NAME and len(token.stem) > 1 for token in tokens)  # "I" and "I'm" are no names
+    if not named and _courteous(plain, known):
         return "courtesy"
     end = bare.rstrip("*_ ")[-1:]
     heading = bare.startswith("#") or (bare.startswith("**") and bare.endswith(("**", "**:")))
-    if heading and len(tokens) <= 12 and end not in ".!?\u3002":
+    heading = heading and len(tokens) <= _HEADING and end not in ".!?\u3002"
+    if heading and not _stating(bare, tokens, language, named=named):
         return "heading"
     if end in ":\uff1a":
-        if len(tokens) <= 4 or any(phrase in plain for phrase in announcements):
+        if len(tokens) <= 4 or any(phrase in plain for phrase in known.announcements):
             return "heading of a list"
         return ""
     if end in "?\uff1f" and not named:
         return "question"
-    if len(tokens) <= 6 and plain.startswith(announcements) and not named and len(tokens) > 2:
+    if len(tokens) <= 6 and plain.startswith(known.announcements) and not named and len(tokens) > 2:
         return "announcement" if end in ".!" and len(tokens) <= 4 else ""
     return ""
