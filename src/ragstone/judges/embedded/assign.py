@@ -10,8 +10,7 @@ import re
 from itertools import islice, product
 from typing import Final
 
-from ragstone.judges.embedded.claims import plain
-from ragstone.judges.embedded.verbs import verbs
+from ragstone.judges.embedded.verbs import plain, verbs
 
 READINGS: Final = 8
 """The most readings of one nugget."""

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.claims import plain
 from ragstone.judges.embedded.closeness import Asked
 from ragstone.judges.embedded.prose import statements
+from ragstone.judges.embedded.verbs import plain
 from ragstone.judges.embedded.wording import Senses, sense_of
 
 RELATIVE: Final = 0.65

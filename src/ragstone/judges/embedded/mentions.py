@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.claims import plain
-from ragstone.judges.embedded.verbs import finite, listed, verbs
+from ragstone.judges.embedded.verbs import finite, listed, plain, verbs
 
 SUBJECT: Final = 8
 """The most words of a subject that is put in a pronoun's place."""

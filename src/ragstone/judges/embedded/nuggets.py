@@ -8,10 +8,12 @@ from functools import lru_cache
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import abstains
-from ragstone.judges.embedded.claims import CLAUSE, SUPPLIED, WHOLE, Claim, Grammar, clean, grammar_of, plain, split
+from ragstone.judges.embedded.claims import Claim, clean
+from ragstone.judges.embedded.clauses import CLAUSE, SUPPLIED, WHOLE, split
+from ragstone.judges.embedded.grammar import Grammar, grammar_of
 from ragstone.judges.embedded.mentions import resolved, subject_of
 from ragstone.judges.embedded.trivial import triviality
-from ragstone.judges.embedded.verbs import LANGUAGE, imperative, purposeful, states, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, imperative, plain, purposeful, states, verbs
 from ragstone.judges.embedded.wording import Senses, put, sense_of, without_abbreviations
 from ragstone.segment import SAMPLE, language_of, sentences
 

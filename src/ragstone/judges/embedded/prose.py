@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ragstone.judges.embedded.claims import plain
 from ragstone.judges.embedded.mentions import Topics, resolved, subject_of
 from ragstone.judges.embedded.nuggets import apart, nugget_grammar
 from ragstone.judges.embedded.standing import stands
 from ragstone.judges.embedded.trivial import triviality
-from ragstone.judges.embedded.verbs import listed, states, verbs
+from ragstone.judges.embedded.verbs import listed, plain, states, verbs
 from ragstone.judges.embedded.wording import put, without_asides
 from ragstone.segment import SAMPLE, language_of, sentences
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import abstains
-from ragstone.judges.embedded.claims import plain
-from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, purposeful, states, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, plain, purposeful, states, verbs
 
 SHORTEST: Final = 4
 """Words."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragstone.judges.embedded.claims import plain
 from ragstone.judges.embedded.words import lexicon, nugget_lexicon
 
 LANGUAGE: Final = "en"
@@ -36,6 +35,11 @@ _PLURALS: Final = frozenset(
 )
 _CONTRACTED: Final = ("'re", "'ll", "'ve", "n't")
 _SUBJECT_IS: Final = frozenset({"it's", "that's", "there's", "he's", "she's", "what's", "who's"})
+
+
+def plain(word: str) -> str:
+    """A written word without the signs around it, in small letters."""
+    return word.strip(",;:.!?\"'()").lower()
 
 
 @lru_cache(maxsize=256)
