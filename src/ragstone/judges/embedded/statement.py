@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from ragstone.judges.embedded.library import Library, Place
+from ragstone.judges.embedded.library import Analysed, Library, Place
 from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, tokens_of
 
@@ -103,11 +103,15 @@ def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
     kept = {place: mask for place, mask in masks.items() if gains[place] > least}
     ties = [place for place in masks if gains[place] == least]
     if len(kept) + len(ties) > CANDIDATES:
-        stems = {place: library.texts[place[0]].stems[place[1]] for place in ties}
-        ties.sort(key=lambda place: (-statement.alike(stems[place]), stems[place], place))
+        ties.sort(key=lambda place: _order(statement, library.texts[place[0]], place[1]))
         ties = ties[: CANDIDATES - len(kept)]
     kept.update((place, masks[place]) for place in ties)
     return kept
+
+
+def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tuple[str, ...], str, int]:
+    stems = text.stems[number]
+    return -statement.alike(stems), stems, text.text, number
 
 
 def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Place, int]]:
