@@ -166,7 +166,7 @@ def _clauses(words: list[str], grammar: Grammar) -> list[tuple[str, float]]:
         if semicolon:
             link = ";"
         own = _owns(said, link, rest, grammar, scoped=scoped)
-        before = None if own or scoped else _shared(said, link, rest, subject, grammar)
+        before = None if own or scoped else _shared(said, rest, subject, grammar)
         if own or before:
             pieces.append((said, sure))
             start, clause, sure = len(words) - len(rest), before or [], CLAUSE if own else SUPPLIED
@@ -189,7 +189,7 @@ def _owns(said: list[str], link: str, rest: list[str], grammar: Grammar, *, scop
     """Whether a clause with a subject of its own begins, which is asserted whatever was said before it."""
     lows, low = [plain(word) for word in said], plain(rest[0])
     loose = said[-1].endswith((",", ";"))
-    if len(rest) < 2 or not any(is_verb(one, grammar) for one in lows[1:]):
+    if len(rest) < 2 or not (any(is_verb(one, grammar) for one in lows[1:]) or imperative(said)):
         return False
     if low in OPENING:
         free = plain(said[0]) in OPENING if scoped else link in {"but", ";"} or not _told(said, grammar)
@@ -280,13 +280,13 @@ def _conditioned(said: list[str]) -> bool:
     )
 
 
-def _shared(said: list[str], link: str, rest: list[str], subject: list[str], grammar: Grammar) -> list[str] | None:
+def _shared(said: list[str], rest: list[str], subject: list[str], grammar: Grammar) -> list[str] | None:
     """What a clause that begins with its verb shares with the one before: a subject, perhaps with "is"; or nothing."""
     lows, low = [plain(word) for word in said], plain(rest[0])
     after = plain(rest[1]) if len(rest) > 1 else ""
     known = verbs()
     at = len(subject)
-    if link not in {"and", "but", ";"} or not 0 < at < len(said) or not after or lows[0] in _UNSHARED:
+    if not 0 < at < len(said) or not after or lows[0] in _UNSHARED:
         return None
     noun = low.endswith("s") and low not in known.auxiliaries and is_plural(lows[-1]) and after in grammar.prepositions
     if not _acts(rest, grammar) or noun or _opened(said) or _told(said, grammar):
@@ -322,16 +322,16 @@ def _agrees(lows: list[str], second: str, plural: bool) -> bool:
 
 def _with_group(said: list[str], rest: list[str], subject: list[str]) -> list[str] | None:
     """The subject of a past or, where that is a participle, with the form of "be" that it shares; None in doubt."""
-    lows, low, after = [plain(word) for word in said], plain(rest[0]), plain(rest[1])
+    lows, low, after = [plain(word).replace("\u2019", "'") for word in said], plain(rest[0]), plain(rest[1])
     known = verbs()
     end = len(subject)
-    while end < len(lows) and (lows[end] in known.auxiliaries | known.adverbs | _BE or lows[end].endswith("ly")):
+    while end < len(lows) and (is_auxiliary(lows[end]) or lows[end] in known.adverbs | _BE or lows[end].endswith("ly")):
         end += 1
     group = said[len(subject) : end]
     small = lows[len(subject) : end]
-    if not set(small) & (known.auxiliaries | _BE):
+    if not any(is_auxiliary(word) for word in small):
         return subject
-    if not set(small) & _BE or set(small) & _NEGATING or any(word.endswith(("n't", "n\u2019t")) for word in small):
+    if not set(small) & _BE or set(small) & _NEGATING or any(word.endswith("n't") for word in small):
         return None
     told = {"was", "were"} & set(small)
     by = after == "by"
