@@ -103,6 +103,8 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "The fee is waived if Anna is late, and Bob is absent.",
         "The card is blocked and is returned if the fee is unpaid.",
         "Anna may be late and Bob may be absent if it rains.",
+        "If the system is armed, it will remain so; the lights will flash.",
+        "There are technologies, where the liquids are like fuel, and the unit is like an engine.",
         "It is unclear whether the fee was paid, and the case is open.",
         "The horn was on while it was raining in the city.",
         "When it rains the kit includes a hammer, nails, and screws.",
@@ -144,6 +146,7 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "Anna was born in Paris and studied law in Rome.",
         "Insulin pens should have the needle twisted off and placed in the red container.",
         "The bank has a branch owned by Anna and operated by Bob.",
+        "Vollmer quickly became a photographer, and was responsible for some images.",
         "Anna is a doctor and trained in Rome.",
         "The song was written by Anna and recorded in Paris.",
         "The bank is in a house owned by Anna and operated by Bob.",
@@ -174,6 +177,10 @@ def test_a_sentence_stays_whole_where_a_clause_may_not_be_asserted(text: Any) ->
         (
             "IAM groups can be created for each team and assigned the necessary permissions.",
             ["IAM groups can be created for each team.", "IAM groups can be assigned the necessary permissions."],
+        ),
+        (
+            "The family became rich, and was known to all.",
+            ["The family became rich.", "The family was known to all."],
         ),
         (
             "Anna was born in Paris and moved to Rome in 1990.",

@@ -53,7 +53,7 @@ _ADDING: Final = frozenset(
 )
 """Words of a clause that may stand before the main one."""
 
-_CONDITIONS: Final = frozenset({"if", "unless", "whether", "until", "whenever", "provided", "except", "when"})
+_CONDITIONS: Final = frozenset({"if", "unless", "whether", "until", "whenever", "provided", "except", "when", "where"})
 _SAYING: Final = frozenset(
     "say says said think thinks thought believe believes believed claim claims claimed argue argues argued state states"
     " stated suggest suggests suggested show shows showed report reports reported deny denies denied doubt doubts"
@@ -195,7 +195,7 @@ def _owns(said: list[str], link: str, rest: list[str], grammar: Grammar, *, scop
         free = plain(said[0]) in OPENING if scoped else link in {"but", ";"} or not _told(said, grammar)
         return loose and free and low in _ADDING and _follows(rest, grammar)
     if link == ";":
-        return _subject(rest, grammar)
+        return not scoped and _subject(rest, grammar)
     if scoped or "not only" in " ".join(lows) or (link in {"while", "whereas"} and not loose):
         return False
     if not (link == "but" and loose) and (_told(said, grammar) or _conditioned(said)):
