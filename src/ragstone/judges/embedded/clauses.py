@@ -16,6 +16,7 @@ from ragstone.judges.embedded.grammar import (
     ARTICLES,
     OPENING,
     TIMES,
+    UNSHARED,
     Grammar,
     is_past,
     is_plural,
@@ -59,7 +60,8 @@ _SAYING: Final = frozenset(
     " stated suggest suggests suggested show shows showed report reports reported deny denies denied doubt doubts"
     " doubted hope hopes hoped fear fears feared assume assumes assumed mean means meant know knows knew insist insists"
     " insisted predict predicts predicted estimate estimates estimated allege alleges alleged imply implies implied"
-    " seems".split()
+    " seems tell tells told warn warns warned learn learns learned promise promises promised announce announces"
+    " announced confess confesses confessed".split()
 )
 _NOTING: Final = frozenset({"note", "noting", "remember", "message"})
 """Words before a "that" which the answer itself stands for."""
@@ -68,9 +70,6 @@ _BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _SINGULAR: Final = frozenset({"is", "was", "has", "does"})
 _PLURAL: Final = frozenset({"are", "were", "have", "do"})
 _NEGATING: Final = frozenset({"not", "never", "hardly", "rarely", "seldom", "scarcely", "only", "cannot", "no"})
-_UNSHARED: Final = frozenset({"no", "none", "nobody", "nothing", "neither", "few", "little", "only", "not", "either"})
-"""First words of a subject of which two things are said together."""
-
 _OWNING: Final = ARTICLES | {"his", "her", "its", "their", "our", "my", "your", "to"}
 """Words after which no verb stands."""
 
@@ -200,7 +199,7 @@ def _owns(said: list[str], link: str, rest: list[str], grammar: Grammar, *, scop
         return False
     if not (link == "but" and loose) and (_told(said, grammar) or _conditioned(said)):
         return False
-    if link == "and" and imperative(said):
+    if (link == "and" and imperative(said)) or _qualified(rest):
         return False
     if not loose and (_opened(said) or set(lows[1:]) & _PAIRING or _conditioned(rest)):
         return False
@@ -257,7 +256,7 @@ def _told(said: list[str], grammar: Grammar) -> bool:
             after = lows[i + 1] if i + 1 < len(said) else ""
             if not (is_verb(after, grammar) or after in known.base):
                 return True  # "cars that burn oil" goes on with its verb
-        if lows[i] in _SAYING and said[i][:1].islower() and before not in _BE | known.determiners | known.prepositions:
+        if lows[i] in _SAYING and said[i][:1].islower() and before not in known.determiners | known.prepositions:
             listing = any(word.endswith(",") for word in said[i:-1])
             if listing or any(is_verb(low, grammar) for low in lows[i + 1 :]):
                 return True  # "said Anna was late", "showed age, sex, and income are": a clause without "that"
@@ -280,13 +279,18 @@ def _conditioned(said: list[str]) -> bool:
     )
 
 
+def _qualified(rest: list[str]) -> bool:
+    """Whether a condition comes after all, set off by a comma: ``A, and B, if C``."""
+    return any(plain(word) in {"if", "unless", "provided"} and rest[i].endswith(",") for i, word in enumerate(rest[1:]))
+
+
 def _shared(said: list[str], rest: list[str], subject: list[str], grammar: Grammar) -> list[str] | None:
     """What a clause that begins with its verb shares with the one before: a subject, perhaps with "is"; or nothing."""
     lows, low = [plain(word) for word in said], plain(rest[0])
     after = plain(rest[1]) if len(rest) > 1 else ""
     known = verbs()
     at = len(subject)
-    if not 0 < at < len(said) or not after or lows[0] in _UNSHARED:
+    if not 0 < at < len(said) or not after or lows[0] in UNSHARED:
         return None
     noun = low.endswith("s") and low not in known.auxiliaries and is_plural(lows[-1]) and after in grammar.prepositions
     if not _acts(rest, grammar) or noun or _opened(said) or _told(said, grammar):

@@ -28,6 +28,9 @@ TIMES: Final = frozenset(
 _NOUNS: Final = frozenset({"family", "assembly", "supply", "reply", "anomaly", "monopoly"})
 """Nouns in the form of adverbs."""
 
+UNSHARED: Final = frozenset({"no", "none", "nobody", "nothing", "neither", "few", "little", "only", "not", "either"})
+"""First words of a subject of which two things are said together."""
+
 _TELLING: Final = frozenset("say think believe know argue suggest insist".split())
 """Plural verbs after which the subject of another clause stands."""
 
