@@ -221,8 +221,8 @@ def test_a_sentence_stays_whole_where_a_clause_may_not_be_asserted(text: Any) ->
             ["If the child has a fever, it is common.", "If it is the first, the doctor may wait."],
         ),
         (
-            "Some say the moon is hollow, but it is solid rock.",
-            ["Some say the moon is hollow.", "It is solid rock."],
+            "Critics say the moon is hollow, but it is solid rock.",
+            ["Critics say the moon is hollow.", "It is solid rock."],
         ),
         (
             "Anna was early, and Bob was ill and is dead.",
