@@ -16,6 +16,7 @@ from ragstone.judges.embedded.grammar import (
     ARTICLES,
     OPENING,
     TIMES,
+    UNSHARED,
     Grammar,
     is_past,
     is_plural,
@@ -53,13 +54,14 @@ _ADDING: Final = frozenset(
 )
 """Words of a clause that may stand before the main one."""
 
-_CONDITIONS: Final = frozenset({"if", "unless", "whether", "until", "whenever", "provided", "except", "when"})
+_CONDITIONS: Final = frozenset({"if", "unless", "whether", "until", "whenever", "provided", "except", "when", "where"})
 _SAYING: Final = frozenset(
     "say says said think thinks thought believe believes believed claim claims claimed argue argues argued state states"
     " stated suggest suggests suggested show shows showed report reports reported deny denies denied doubt doubts"
     " doubted hope hopes hoped fear fears feared assume assumes assumed mean means meant know knows knew insist insists"
     " insisted predict predicts predicted estimate estimates estimated allege alleges alleged imply implies implied"
-    " seems".split()
+    " seems tell tells told warn warns warned learn learns learned promise promises promised announce announces"
+    " announced confess confesses confessed".split()
 )
 _NOTING: Final = frozenset({"note", "noting", "remember", "message"})
 """Words before a "that" which the answer itself stands for."""
@@ -68,9 +70,6 @@ _BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _SINGULAR: Final = frozenset({"is", "was", "has", "does"})
 _PLURAL: Final = frozenset({"are", "were", "have", "do"})
 _NEGATING: Final = frozenset({"not", "never", "hardly", "rarely", "seldom", "scarcely", "only", "cannot", "no"})
-_UNSHARED: Final = frozenset({"no", "none", "nobody", "nothing", "neither", "few", "little", "only", "not", "either"})
-"""First words of a subject of which two things are said together."""
-
 _OWNING: Final = ARTICLES | {"his", "her", "its", "their", "our", "my", "your", "to"}
 """Words after which no verb stands."""
 
@@ -166,7 +165,7 @@ def _clauses(words: list[str], grammar: Grammar) -> list[tuple[str, float]]:
         if semicolon:
             link = ";"
         own = _owns(said, link, rest, grammar, scoped=scoped)
-        before = None if own or scoped else _shared(said, link, rest, subject, grammar)
+        before = None if own or scoped else _shared(said, rest, subject, grammar)
         if own or before:
             pieces.append((said, sure))
             start, clause, sure = len(words) - len(rest), before or [], CLAUSE if own else SUPPLIED
@@ -189,18 +188,18 @@ def _owns(said: list[str], link: str, rest: list[str], grammar: Grammar, *, scop
     """Whether a clause with a subject of its own begins, which is asserted whatever was said before it."""
     lows, low = [plain(word) for word in said], plain(rest[0])
     loose = said[-1].endswith((",", ";"))
-    if len(rest) < 2 or not any(is_verb(one, grammar) for one in lows[1:]):
+    if len(rest) < 2 or not (any(is_verb(one, grammar) for one in lows[1:]) or imperative(said)):
         return False
     if low in OPENING:
         free = plain(said[0]) in OPENING if scoped else link in {"but", ";"} or not _told(said, grammar)
         return loose and free and low in _ADDING and _follows(rest, grammar)
     if link == ";":
-        return _subject(rest, grammar)
+        return not scoped and _subject(rest, grammar)
     if scoped or "not only" in " ".join(lows) or (link in {"while", "whereas"} and not loose):
         return False
     if not (link == "but" and loose) and (_told(said, grammar) or _conditioned(said)):
         return False
-    if link == "and" and imperative(said):
+    if (link == "and" and imperative(said)) or _qualified(rest):
         return False
     if not loose and (_opened(said) or set(lows[1:]) & _PAIRING or _conditioned(rest)):
         return False
@@ -257,7 +256,7 @@ def _told(said: list[str], grammar: Grammar) -> bool:
             after = lows[i + 1] if i + 1 < len(said) else ""
             if not (is_verb(after, grammar) or after in known.base):
                 return True  # "cars that burn oil" goes on with its verb
-        if lows[i] in _SAYING and said[i][:1].islower() and before not in _BE | known.determiners | known.prepositions:
+        if lows[i] in _SAYING and said[i][:1].islower() and before not in known.determiners | known.prepositions:
             listing = any(word.endswith(",") for word in said[i:-1])
             if listing or any(is_verb(low, grammar) for low in lows[i + 1 :]):
                 return True  # "said Anna was late", "showed age, sex, and income are": a clause without "that"
@@ -280,13 +279,18 @@ def _conditioned(said: list[str]) -> bool:
     )
 
 
-def _shared(said: list[str], link: str, rest: list[str], subject: list[str], grammar: Grammar) -> list[str] | None:
+def _qualified(rest: list[str]) -> bool:
+    """Whether a condition comes after all, set off by a comma: ``A, and B, if C``."""
+    return any(plain(word) in {"if", "unless", "provided"} and rest[i].endswith(",") for i, word in enumerate(rest[1:]))
+
+
+def _shared(said: list[str], rest: list[str], subject: list[str], grammar: Grammar) -> list[str] | None:
     """What a clause that begins with its verb shares with the one before: a subject, perhaps with "is"; or nothing."""
     lows, low = [plain(word) for word in said], plain(rest[0])
     after = plain(rest[1]) if len(rest) > 1 else ""
     known = verbs()
     at = len(subject)
-    if link not in {"and", "but", ";"} or not 0 < at < len(said) or not after or lows[0] in _UNSHARED:
+    if not 0 < at < len(said) or not after or lows[0] in UNSHARED:
         return None
     noun = low.endswith("s") and low not in known.auxiliaries and is_plural(lows[-1]) and after in grammar.prepositions
     if not _acts(rest, grammar) or noun or _opened(said) or _told(said, grammar):
@@ -322,16 +326,16 @@ def _agrees(lows: list[str], second: str, plural: bool) -> bool:
 
 def _with_group(said: list[str], rest: list[str], subject: list[str]) -> list[str] | None:
     """The subject of a past or, where that is a participle, with the form of "be" that it shares; None in doubt."""
-    lows, low, after = [plain(word) for word in said], plain(rest[0]), plain(rest[1])
+    lows, low, after = [plain(word).replace("\u2019", "'") for word in said], plain(rest[0]), plain(rest[1])
     known = verbs()
     end = len(subject)
-    while end < len(lows) and (lows[end] in known.auxiliaries | known.adverbs | _BE or lows[end].endswith("ly")):
+    while end < len(lows) and (is_auxiliary(lows[end]) or lows[end] in known.adverbs | _BE or lows[end].endswith("ly")):
         end += 1
     group = said[len(subject) : end]
     small = lows[len(subject) : end]
-    if not set(small) & (known.auxiliaries | _BE):
+    if not any(is_auxiliary(word) for word in small):
         return subject
-    if not set(small) & _BE or set(small) & _NEGATING or any(word.endswith(("n't", "n\u2019t")) for word in small):
+    if not set(small) & _BE or set(small) & _NEGATING or any(word.endswith("n't") for word in small):
         return None
     told = {"was", "were"} & set(small)
     by = after == "by"

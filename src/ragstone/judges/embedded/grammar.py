@@ -25,6 +25,12 @@ TIMES: Final = frozenset(
 )
 """Names that are neither of persons nor of things."""
 
+_NOUNS: Final = frozenset({"family", "assembly", "supply", "reply", "anomaly", "monopoly"})
+"""Nouns in the form of adverbs."""
+
+UNSHARED: Final = frozenset({"no", "none", "nobody", "nothing", "neither", "few", "little", "only", "not", "either"})
+"""First words of a subject of which two things are said together."""
+
 _TELLING: Final = frozenset("say think believe know argue suggest insist".split())
 """Plural verbs after which the subject of another clause stands."""
 
@@ -104,10 +110,12 @@ def subject_of(text: str, grammar: Grammar) -> str:
 
 
 def _verbal(phrase: list[str]) -> bool:
-    """Whether a phrase holds more than a subject: "never", or a verb that was taken for a noun."""
+    """Whether a phrase holds more than a subject: "never", "quickly", or a verb that was taken for a noun."""
     known = verbs()
     after = [plain(word) for word in phrase[1:]]
     if set(after) & {"never", "hardly", "rarely", "seldom", "scarcely", "only", "not"}:
+        return True
+    if after and phrase[-1].islower() and after[-1].endswith("ly") and after[-1] not in _NOUNS:
         return True
     inner = zip(phrase[1:], after, after[1:], strict=False)
     return any(

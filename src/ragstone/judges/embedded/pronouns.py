@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ragstone.judges.embedded.grammar import ARTICLES, TIMES, Grammar, is_past, is_plural, is_verb, subject_of
+from ragstone.judges.embedded.grammar import ARTICLES, TIMES, UNSHARED, Grammar, is_past, is_plural, is_verb, subject_of
 from ragstone.judges.embedded.verbs import plain, verbs
 
 _BE: Final = frozenset({"is", "are", "was", "were"})
@@ -22,6 +22,9 @@ _RISING: Final = _BE | {"may", "might", "can", "could", "would", "will", "should
 
 _PLACING: Final = frozenset({"in", "at", "near", "on", "during", "since", "until"})
 """What a name after them is a place or a time, no person."""
+
+_COUNTING: Final = frozenset({"some", "many", "most", "several", "any", "every", "each"})
+"""First words of a subject that another sentence would begin to count anew."""
 
 _PEOPLE: Final = frozenset(
     "man woman boy girl child baby father mother brother sister son daughter husband wife uncle aunt cousin friend"
@@ -57,6 +60,8 @@ def resolved_by(text: str, before: str, grammar: Grammar) -> str:
 
 def _fits(pronoun: str, heads: list[str], before: str) -> bool:
     """Whether the words of a subject are such that the pronoun can stand for them."""
+    if plain(heads[0]) in UNSHARED | _COUNTING:
+        return False
     named = all(word[:1].isupper() for word in heads) and heads[0].lower() not in ARTICLES
     if pronoun in {"he", "she"}:
         return named and len(heads) <= 4
