@@ -200,13 +200,8 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
         ". But house/m answered nothing of what support left to it: this is of the easy part alone."
     )
     assert "But" not in told[1]
-    assert (
-        told[2]
-        .replace("\u00a0", " ")
-        .endswith(
-            ". But house/m left 2 of the 3 units of support unjudged that were left to it: the mean leans to the easy part."
-        )
-    )
+    left = ". But house/m left 2 of the 3 units of support unjudged that were left to it: "
+    assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean leans to the easy part.")
 
 
 # ---- the file
