@@ -26,9 +26,10 @@ from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
 from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
+from ragstone.store import USUAL
 from ragstone.types import NOTHING
 
-STORE: Final = Path(".ragstone/ragstone.db")
+STORE: Final = Path(USUAL)
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 MOST_REPEATS: Final = 100
