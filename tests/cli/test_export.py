@@ -54,6 +54,37 @@ def test_tables_of_scores_and_of_verdicts(weighed: Path) -> None:
     assert {one["verbatim"] for one in verdicts} <= {"true", "false", ""}
 
 
+def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
+    """Where none is given; a folder's name and a strange ending say nothing."""
+    for name in ("s.csv", "S.CSV"):
+        assert ragstone("export", "-o", name, "--store", str(weighed)).code == 0
+        assert tuple(table(Path(name).read_text(encoding="utf-8"))[0]) == SCORE_COLUMNS
+    assert ragstone("export", "-o", "s.parquet", "--store", str(weighed)).code == 0
+    assert pq.read_table("s.parquet").column_names == list(SCORE_COLUMNS)
+    for name in ("s.jsonl", "s.ndjson", "s.json", "s.lines", "s"):
+        assert ragstone("export", "-o", name, "--store", str(weighed)).code == 0
+        assert len(scores(Path(name))) == 22
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' is no ending of the format csv; name it as in -o x.csv"),
+        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' is no ending of the format jsonl; name it as in -o x.jsonl"),
+        (("--json", "-o", "x.csv"), "'.csv' is no ending of the format jsonl"),
+        (("-f", "calls", "-o", "x.csv"), "'.csv' is no ending of the format calls; name it as in -o x.jsonl"),
+        (("-f", "tot", "-o", "x.csv"), "'.csv' is no ending of the format tot; name it as in -o x.tsv"),
+        (("-o", "x.tsv"), "'.tsv' may be trec_eval or tot or ir_measures; say which with --format"),
+        (("-o", "x.csv.gz"), "nothing is compressed while it is written; name it without '.gz'"),
+    ],
+)
+def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple[str, ...], said: str) -> None:
+    came = ragstone("export", *wanted, "--store", str(weighed))
+    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
+    assert said in came.err
+    assert not list(Path().glob("x.*"))
+
+
 @given(st.text())
 def test_no_cell_is_a_formula(text: str) -> None:
     """What begins like one gets an apostrophe; everything else stays as it is."""

@@ -428,7 +428,7 @@ def formats(
 
 @app.command(
     epilog=examples(
-        "ragstone export 3 --format csv --rows verdicts -o verdicts.csv",
+        "ragstone export 3 --rows verdicts -o verdicts.csv",
         "ragstone export 3 --format ir_measures -o board.tsv",
         "ragstone export 3 --format calls -o calls.jsonl",
         "ragstone run traces.jsonl --judge replay:calls.jsonl",
@@ -438,15 +438,15 @@ def export(
     which: Which = "last",
     *,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"],
+        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"] | None,
         typer.Option(
             "--format",
             "-f",
             metavar="FORM",
             help="jsonl, csv or parquet; a leaderboard as trec_eval, tot or ir_measures; assignments, as nuggets score "
-            "reads them; calls, for replay:FILE.",
+            "reads them; calls, for replay:FILE. Unless given, as the file's ending says.",
         ),
-    ] = "jsonl",
+    ] = None,
     rows: Annotated[
         Literal["scores", "verdicts"],
         typer.Option("--rows", metavar="scores|verdicts", help="What is a row of a csv or parquet table."),
