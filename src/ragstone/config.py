@@ -25,6 +25,7 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
+from ragstone.records import offered
 from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
 from ragstone.store import USUAL
 from ragstone.types import NOTHING
@@ -187,10 +188,12 @@ def choose(
     present: Mapping[str, int],
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
+    columns: Sequence[str] = (),
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """The metrics of a run, and those that ``auto`` left out with the reason.
 
-    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it.
+    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
+    ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError.
     """
@@ -218,7 +221,7 @@ def choose(
         if absent and by_name:
             raise ConfigError(
                 f"{name} needs {' and '.join(metric.needs)}; no record has {' or '.join(absent)}; "
-                f"name the column with --field {absent[0]}=COLUMN"
+                f"name the column with --field {absent[0]}=COLUMN{offered(columns)}"
             )
         if absent:
             left_out[name] = f"no record has {' or '.join(absent)}"
