@@ -333,6 +333,9 @@ def _step(text: str, where: str) -> Step:
     cascade = ">" in text
     if cascade and any(mark in text for mark in "[],"):
         raise ConfigError(f"{where}: a cascade goes from one judge to the next, and a panel is no part of it")
+    opens, closes = text.strip().startswith("["), text.strip().endswith("]")
+    if (opens and not closes) or (closes and "[" not in text):  # an address may end in a bracket of its own
+        raise ConfigError(f"{where}: a panel begins with [ and ends with ], as in [A,B]")
     names = tuple(name.strip() for name in text.split(">")) if cascade else _panel(text)
     if not all(names) or not names:
         raise ConfigError(f"{where} names nobody" + (" on one side of '>'" if cascade else ""))
@@ -357,7 +360,7 @@ def _panel(text: str) -> tuple[str, ...]:
 def _spec(name: str, file: FileTable) -> Spec:
     table = file.judges.get(name)
     if table is None:
-        if file.judges and ":" not in name and name != DEFAULT_JUDGE:
+        if file.judges and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.PRESETS):
             near = difflib.get_close_matches(name, file.judges, 1)
             known = ", ".join(f"[judges.{known}]" for known in file.judges)
             raise ConfigError(

@@ -46,6 +46,11 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
 
+MAKERS: Final[Mapping[str, str]] = {
+    "gpt-": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral",
+}  # fmt: skip
+"""How names of models begin, and a provider that has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -148,6 +153,14 @@ def _refuse_half_address(provider: str, model: str) -> None:
     )
 
 
+def _half(name: str) -> str:
+    """What is wrong with half a name: a provider without a model, or a model without its provider; else nothing."""
+    if name in PRESETS:
+        return f"judge '{name}' names no model; write {name}:MODEL"
+    provider = next((provider for start, provider in MAKERS.items() if name.lower().startswith(start)), "")
+    return f"no judge '{name}'; a model is named with its provider, as in {provider}:{name}" if provider else ""
+
+
 def parse(name: str) -> Spec:
     """A spec from a judge's name; ConfigError says which names there are.
 
@@ -164,6 +177,8 @@ def parse(name: str) -> Spec:
         if not rest:
             raise ConfigError("judge 'human:' names no file; write human:labels.jsonl")
         return Spec(name, provider="human", path=rest)
+    if not colon and (half := _half(name)):
+        raise ConfigError(half)
     if not colon or provider not in PRESETS:
         known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)
