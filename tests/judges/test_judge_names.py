@@ -133,6 +133,8 @@ def test_no_error_repeats_an_address_that_may_hold_a_secret(name: str) -> None:
         ("/v1", "http://HOST/v1"),
         (":8000/v1", "http://HOST:8000/v1"),
         ("", "http://HOST/v1"),
+        ("$URL", "http://HOST/v1"),
+        ("${HOST}:8000/v1", "http://HOST/v1"),
     ],
 )
 def test_a_half_address_is_refused_and_never_taken_for_a_part_of_the_models_name(place: str, whole: str) -> None:

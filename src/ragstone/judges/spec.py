@@ -117,6 +117,7 @@ _ADDRESS: Final = re.compile(
     r"""
       .*:/                            # http:/x, htp://x
     | \[                              # [::1]:8000
+    | .*\$                            # $URL in a file, where no shell puts its value
     | /                               # what is left of $HOST/v1 where HOST is empty
     | localhost \b
     | [\w.-]* : \d{1,5} (/|$)         # host:8000/v1
@@ -146,7 +147,7 @@ def _refuse_half_address(provider: str, model: str) -> None:
         return
     shown = place.partition("?")[0]
     host = "HOST" if shown.startswith(("/", ":")) else ""
-    whole = "http://HOST/v1" if ":/" in shown else f"http://{host}{shown}"
+    whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
     raise ConfigError(
         f"judge '{provider}:{called}': '{shown}' is no whole address; write {provider}:{called}@{whole} "
         f"(a model that is really called so goes into a [judges.NAME] table)"
