@@ -64,7 +64,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    """Each names itself in the example; no line is longer than 100 columns."""
+    """Each names itself in the example; no line is wider than 80."""
     names = commands()
     assert set(names) >= {"run", "compare-methods", "validate", "runs", "show", "export", "metrics", "judges", "init"}
     assert [name for name in names if name.startswith("nuggets ")] == [
@@ -75,13 +75,13 @@ def test_every_command_has_help_with_an_example() -> None:
         assert came.code == 0
         assert f"ragstone {name}" in came.out.partition("Example")[2], name
         assert "--json" in came.out or name in ("prompts show", "prompts diff"), name  # these print a text as it is
-        assert came.widest <= 100
+        assert came.widest <= 80
 
 
 def test_a_group_of_commands_shows_what_is_in_it() -> None:
-    """With an example of each; no line is longer than 100 columns."""
+    """With an example of each; no line is wider than 80."""
     came = ragstone("nuggets", "--help")
-    assert came.widest <= 100
+    assert came.widest <= 80
     for name in ("create", "assign", "score"):
         assert f"ragstone nuggets {name}" in came.out.partition("Example")[2]
 

@@ -91,9 +91,10 @@ def ragstone(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
-        "ragstone run traces.jsonl -j ollama:qwen3 --prompt support=short_cot --format yaml",
+        "ragstone run traces.jsonl -j ollama:qwen3 --prompt short_cot --format yaml",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
-        "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
+        "ragstone run traces.jsonl --field question=user.query",
+        "ragstone run traces.jsonl -m grounding --set grounding.threshold=0.8",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
     ),
@@ -180,7 +181,7 @@ def run(
 @app.command(
     epilog=examples(
         "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
-        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o-mini --max-cost 2.50",
+        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
     )
 )
 def estimate(
