@@ -114,18 +114,16 @@ def check_address(base_url: str, where: str) -> None:
 
 
 _ADDRESS: Final = re.compile(
-    r"""
-      .*:/                            # http:/x, htp://x
-    | \[                              # [::1]:8000
-    | .*\$                            # $URL in a file, where no shell puts its value
-    | /                               # what is left of $HOST/v1 where HOST is empty
-    | localhost \b
-    | [\w.-]* : \d{1,5} (/|$)         # host:8000/v1
-    | \d+ (\.\d+){3} (/|$)            # 10.0.0.7
-    | [\w-]+ (\.[\w-]+)* \.[a-z]{2,} (/|$)  # api.example.com/v1
-    | [\w.-]+ (/.*)? / v\d+ /?$       # gateway/v1
-    """,
-    re.VERBOSE | re.IGNORECASE,
+    r".*:/"  # http:/x, htp://x
+    r"|\["  # [::1]:8000
+    r"|.*\$"  # $URL in a file, where no shell puts its value
+    r"|/"  # what is left of $HOST/v1 where HOST is empty
+    r"|localhost\b"
+    r"|[\w.-]*:\d{1,5}(/|$)"  # host:8000/v1
+    r"|\d+(\.\d+){3}(/|$)"  # 10.0.0.7
+    r"|[\w-]+(\.[\w-]+)*\.[a-z]{2,}(/|$)"  # api.example.com/v1
+    r"|[\w.-]+(/.*)?/v\d+/?$",  # gateway/v1
+    re.IGNORECASE,
 )
 """How what follows an ``@`` begins where it is meant as a place, and not as a part of the name, as in ``@20240620``."""
 _BARE_ADDRESS: Final = re.compile(r".*://|localhost\b|[\w.-]+:\d{1,5}/", re.IGNORECASE)
