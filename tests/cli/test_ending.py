@@ -193,6 +193,40 @@ def test_a_second_interrupt_stops_at_once() -> None:
         assert "Traceback" not in told
 
 
+LOADING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", -signal.SIGINT), ("SIG_IGN", 0)])
+def test_an_interrupt_while_the_command_line_is_loaded_is_silent(handler: str, code: int) -> None:
+    """As a shell takes it for 130; where interrupts are ignored, as of a job in the background, they stay so."""
+    told = f"signal.signal(signal.SIGINT, signal.{handler})\nsys.argv[1:] = ['--version']\n"
+    start = "from ragstone.__main__ import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING + told + start], capture_output=True, text=True, env=ALONE, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_only_the_command_line_minds_interrupts() -> None:
+    """Neither an import nor what main did before it leaves another handler."""
+    code = (
+        "import signal, sys, ragstone, ragstone.api, ragstone.__main__ as at\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "sys.argv[1:] = ['--version']\n"
+        "try:\n    at.main()\nexcept SystemExit:\n    pass\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+    subprocess.run([sys.executable, "-c", code], env=ALONE, check=True)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
 def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
     """On standard error only; standard output is the JSON document."""
