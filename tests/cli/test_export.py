@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
+from ragstone.records import read_leaderboard
 from ragstone.report.export import harmless
 from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS
 
@@ -83,6 +84,26 @@ def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple
     assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
     assert said in came.err
     assert not list(Path().glob("x.*"))
+
+
+def test_no_file_holds_what_its_ending_belies() -> None:
+    """Nothing here writes CSV; lines of banks and assignments are no table either."""
+    nugget = {"text": "It boils.", "importance": "vital", "assignment": "support"}
+    write("a.jsonl", {**row(1), "run_id": "a", "nuggets": [nugget]})
+    cases = (
+        (("score", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'; endings are .jsonl"),
+        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' is no ending of the format tot"),
+        (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
+        (("create", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'"),
+        (("assign", "a.jsonl", "-o", "x.parquet"), "nothing that this command writes ends in '.parquet'"),
+    )
+    for words, said in cases:
+        came = ragstone("nuggets", *words)
+        assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
+        assert said in came.err
+    assert not list(Path().glob("x.*"))
+    assert ragstone("nuggets", "score", "a.jsonl", "-o", "x.eval").code == 0
+    assert {found.run for found in read_leaderboard("x.eval")} == {"x"}
 
 
 @given(st.text())

@@ -168,25 +168,6 @@ def test_score_rows_have_a_row_a_topic_and_one_for_all() -> None:
     assert rows["b", "all"]["strict_vital_score"] == 0.25
 
 
-def test_no_file_holds_what_its_ending_belies() -> None:
-    """Nothing here writes CSV; lines of banks and assignments are no table either."""
-    write("a.jsonl", share("a", "t1", 4))
-    cases = (
-        (("score", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'; endings are .jsonl"),
-        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' is no ending of the format tot"),
-        (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
-        (("create", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'"),
-        (("assign", "a.jsonl", "-o", "x.parquet"), "nothing that this command writes ends in '.parquet'"),
-    )
-    for words, said in cases:
-        came = ragstone("nuggets", *words)
-        assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
-        assert said in came.err
-    assert not list(Path().glob("x.*"))
-    assert ragstone("nuggets", "score", "a.jsonl", "-o", "x.eval").code == 0
-    assert {found.run for found in read_leaderboard("x.eval")} == {"x"}
-
-
 def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     """One file a run, named harmlessly; in one file it is refused, and the other forms are named."""
     write("a.jsonl", share("a", "t1", 4), share("../evil run", "t1", 1))
