@@ -187,6 +187,16 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
         weigh(metricks=["x"])
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "the latest of all")],
+)
+def test_no_run_is_named_as_another_run_is_found(name: str, said: str, place: Path) -> None:
+    with pytest.raises(ConfigError, match=said):
+        weigh(name=name)
+    assert not list(place.glob("**/*.db"))
+
+
 def test_nothing_is_made_when_nothing_can_run() -> None:
     """Everything that can be refused is refused before a store exists or a call is made."""
     judge = scripted()

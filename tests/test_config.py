@@ -255,6 +255,7 @@ def test_a_table_must_say_where(text: str, message: str) -> None:
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:
     assert refusal(TABLE, judges=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
     assert refusal(TABLE, judges=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
+    assert refusal(TABLE, judges=["openai"]) == "judge 'openai' names no model; write openai:MODEL"
     Path("ragstone.toml").unlink()
     assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judges=["opnai:gpt"])
 
@@ -320,6 +321,9 @@ def test_a_flag_replaces_the_judge_of_the_file() -> None:
         ("claim=openai:a", "no step 'claim'; steps are claims, nuggetize, importance, support, assign, "),
         ("[openai:a,openai:a]", "names the same judge twice"),
         ("[]", "names nobody"), ("support=[]", "names nobody"), ("", "names nobody"),
+        ("[openai:a", "judge '[openai:a': a panel begins with [ and ends with ], as in [A,B]"),
+        ("support=[openai:a,openai:b", "a panel begins with [ and ends with ]"),
+        ("openai:a,openai:b]", "a panel begins with [ and ends with ]"),
     ],
 )  # fmt: skip
 def test_judges_that_cannot_be_meant_are_refused(judge: str, message: str) -> None:

@@ -25,11 +25,13 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
+from ragstone.records import offered
 from ragstone.rows import MOST_REPEATS
 from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
+from ragstone.store import USUAL
 from ragstone.types import NOTHING
 
-STORE: Final = Path(".ragstone/ragstone.db")
+STORE: Final = Path(USUAL)
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
@@ -185,10 +187,12 @@ def choose(
     present: Mapping[str, int],
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
+    columns: Sequence[str] = (),
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """The metrics of a run, and those that ``auto`` left out with the reason.
 
-    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it.
+    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
+    ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError.
     """
@@ -216,7 +220,7 @@ def choose(
         if absent and by_name:
             raise ConfigError(
                 f"{name} needs {' and '.join(metric.needs)}; no record has {' or '.join(absent)}; "
-                f"name the column with --field {absent[0]}=COLUMN"
+                f"name the column with --field {absent[0]}=COLUMN{offered(columns)}"
             )
         if absent:
             left_out[name] = f"no record has {' or '.join(absent)}"
@@ -328,6 +332,9 @@ def _step(text: str, where: str) -> Step:
     cascade = ">" in text
     if cascade and any(mark in text for mark in "[],"):
         raise ConfigError(f"{where}: a cascade goes from one judge to the next, and a panel is no part of it")
+    opens, closes = text.strip().startswith("["), text.strip().endswith("]")
+    if (opens and not closes) or (closes and "[" not in text):  # an address may end in a bracket of its own
+        raise ConfigError(f"{where}: a panel begins with [ and ends with ], as in [A,B]")
     names = tuple(name.strip() for name in text.split(">")) if cascade else _panel(text)
     if not all(names) or not names:
         raise ConfigError(f"{where} names nobody" + (" on one side of '>'" if cascade else ""))
@@ -352,7 +359,7 @@ def _panel(text: str) -> tuple[str, ...]:
 def _spec(name: str, file: FileTable) -> Spec:
     table = file.judges.get(name)
     if table is None:
-        if file.judges and ":" not in name and name != DEFAULT_JUDGE:
+        if file.judges and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.PRESETS):
             near = difflib.get_close_matches(name, file.judges, 1)
             known = ", ".join(f"[judges.{known}]" for known in file.judges)
             raise ConfigError(

@@ -32,9 +32,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-__all__ = ["PATIENCE", "VERSION", "CallGroup", "CallRow", "ResultRow", "RunRow", "ScoreRow", "Store", "Which"]
+__all__ = ["PATIENCE", "USUAL", "VERSION", "CallGroup", "CallRow", "ResultRow", "RunRow", "ScoreRow", "Store", "Which"]
 
 VERSION: Final = 2
+USUAL: Final = ".ragstone/ragstone.db"
+"""Where the store lies unless another place is named."""
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes."""
 LEVEL: Final = 1

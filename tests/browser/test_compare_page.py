@@ -121,6 +121,8 @@ def test_records_that_moved_stand_side_by_side(page: Chromium, held: Held) -> No
     )
     assert sides == [held.first[told["id"]]["response"], told["response"]]
     assert sides[1].endswith(LIE)
+    code = f"ragstone show {held.second.id} '#{told['position']}' --store {held.second.store.path}"
+    assert page.text(".moved-record .note code") == code
     changes = page.text(".moved-record .changes tbody tr")
     assert LIE.strip() in changes
     assert "not in its response" in changes

@@ -163,11 +163,13 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
     browser.open(f"{path.as_uri()}#record=1&tab=calls")
     if calls:
         assert "Not all records fit into this file" in browser.text("main")
-        assert f"ragstone view {shown.run.id}" in browser.text("main")
+        assert f"ragstone view {shown.run.id} --store {shown.run.store.path}." in browser.text("main")
     else:
         browser.click(".calls summary")
         browser.until("document.querySelector('.calls details[open] .empty')")
-        assert "without raw calls" in browser.text(".calls details[open]")
+        told = browser.text(".calls details[open]")
+        assert "without raw calls" in told
+        assert f"ragstone view {shown.run.id} --store {shown.run.store.path}" in told
 
 
 @pytest.mark.parametrize("width", [1280, 390])

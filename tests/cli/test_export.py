@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
+from ragstone.records import read_leaderboard
 from ragstone.report.export import harmless
 from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS
 
@@ -52,6 +53,57 @@ def test_tables_of_scores_and_of_verdicts(weighed: Path) -> None:
     verdicts = table(ragstone("export", "-f", "csv", "--rows", "verdicts", "--store", str(weighed)).out)
     assert tuple(verdicts[0]) == UNIT_COLUMNS
     assert {one["verbatim"] for one in verdicts} <= {"true", "false", ""}
+
+
+def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
+    """Where none is given; a folder's name and a strange ending say nothing."""
+    for name in ("s.csv", "S.CSV"):
+        assert ragstone("export", "-o", name, "--store", str(weighed)).code == 0
+        assert tuple(table(Path(name).read_text(encoding="utf-8"))[0]) == SCORE_COLUMNS
+    assert ragstone("export", "-o", "s.parquet", "--store", str(weighed)).code == 0
+    assert pq.read_table("s.parquet").column_names == list(SCORE_COLUMNS)
+    for name in ("s.jsonl", "s.ndjson", "s.json", "s.lines", "s"):
+        assert ragstone("export", "-o", name, "--store", str(weighed)).code == 0
+        assert len(scores(Path(name))) == 22
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' is no ending of the format csv; name it as in -o x.csv"),
+        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' is no ending of the format jsonl; name it as in -o x.jsonl"),
+        (("--json", "-o", "x.csv"), "'.csv' is no ending of the format jsonl"),
+        (("-f", "calls", "-o", "x.csv"), "'.csv' is no ending of the format calls; name it as in -o x.jsonl"),
+        (("-f", "tot", "-o", "x.csv"), "'.csv' is no ending of the format tot; name it as in -o x.tsv"),
+        (("-o", "x.tsv"), "'.tsv' may be trec_eval or tot or ir_measures; say which with --format"),
+        (("-o", "x.csv.gz"), "nothing is compressed while it is written; name it without '.gz'"),
+    ],
+)
+def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple[str, ...], said: str) -> None:
+    came = ragstone("export", *wanted, "--store", str(weighed))
+    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
+    assert said in came.err
+    assert not list(Path().glob("x.*"))
+
+
+def test_no_file_holds_what_its_ending_belies() -> None:
+    """Nothing here writes CSV; lines of banks and assignments are no table either."""
+    nugget = {"text": "It boils.", "importance": "vital", "assignment": "support"}
+    write("a.jsonl", {**row(1), "run_id": "a", "nuggets": [nugget]})
+    cases = (
+        (("score", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'; endings are .jsonl"),
+        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' is no ending of the format tot"),
+        (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
+        (("create", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'"),
+        (("assign", "a.jsonl", "-o", "x.parquet"), "nothing that this command writes ends in '.parquet'"),
+    )
+    for words, said in cases:
+        came = ragstone("nuggets", *words)
+        assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
+        assert said in came.err
+    assert not list(Path().glob("x.*"))
+    assert ragstone("nuggets", "score", "a.jsonl", "-o", "x.eval").code == 0
+    assert {found.run for found in read_leaderboard("x.eval")} == {"x"}
 
 
 @given(st.text())

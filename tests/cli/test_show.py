@@ -201,6 +201,25 @@ def test_validate_says_what_could_run() -> None:
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
 
 
+def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
+    """By each command that needs a field, in one line that is no longer for every metric it holds for."""
+    Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
+    offered = "the input has 'frage', 'antwort'"
+    assert f"no metric can run; map columns with --field FIELD=COLUMN; {offered}" in ragstone("validate", "a.csv").flat
+    came = ragstone("run", "a.csv")
+    assert came.err == (
+        "error: a.csv: no metric can run: no record has question or response or contexts or nuggets; "
+        f"map columns with --field FIELD=COLUMN; {offered}\n"
+    )
+    for words in (("run", "a.csv", "-m", "grounding"), ("nuggets", "create", "a.csv")):
+        assert ragstone(*words).err.endswith(f"=COLUMN; {offered}\n")
+    Path("wide.csv").write_text(f"{','.join('abcdefghij')},{'x' * 99}\n1{',' * 10}\n", encoding="utf-8")
+    assert ragstone("run", "wide.csv").err.endswith("'g', 'h' and 3 more\n")
+    Path("deutsch.csv").write_text("frage;antwort\nWas?;Das.\n", encoding="utf-8")
+    fields = ("--field", "question=frage", "--field", "response=antwort")
+    assert ragstone("run", "deutsch.csv", "-q", "-m", "answer_relevance", *fields).code == 0
+
+
 def test_validate_lists_every_malformed_record() -> None:
     """With 2 unless they are to be skipped and something is left."""
     Path("a.jsonl").write_text("{oops\n" + json.dumps(row(1)) + "\n[1]\n", encoding="utf-8")

@@ -38,6 +38,12 @@ def test_a_preset_is_a_provider_and_a_model(preset: str) -> None:
         ("openrouter:openai/gpt-4o:free", "openai/gpt-4o:free", ""),
         ("azure:gpt@https://r.openai.azure.com/openai/v1", "gpt", "https://r.openai.azure.com/openai/v1"),
         ("openai:@v2", "@v2", ""),
+        ("anthropic:claude@20240620", "claude@20240620", ""),
+        ("openai:@cf/meta/llama-3.1-8b-instruct", "@cf/meta/llama-3.1-8b-instruct", ""),
+        ("gemini:m@3.5", "m@3.5", ""),
+        ("ollama:m@sha256:1f", "m@sha256:1f", ""),
+        ("ollama:hf.co/org/m", "hf.co/org/m", ""),
+        ("openai:ft:gpt-4o:our-org::9", "ft:gpt-4o:our-org::9", ""),
     ],
 )
 def test_models_may_hold_colons_and_ats_and_an_address_may_follow(name: str, model: str, base_url: str) -> None:
@@ -60,8 +66,11 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
         ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),
-        ("openai", "no judge 'openai'; did you mean 'openai'?"),
-        ("gpt-4o", "no judge 'gpt-4o'; known are"),
+        ("openai", "judge 'openai' names no model; write openai:MODEL"),
+        ("azure", "judge 'azure' names no model; write azure:MODEL"),
+        ("gpt-4o", "no judge 'gpt-4o'; a model is named with its provider, as in openai:gpt-4o"),
+        ("claude-x", "as in anthropic:claude-x"),
+        ("qwen3", "no judge 'qwen3'; known are"),
         ("", "no judge ''; known are"),
         (":m", "no judge ':m'; known are"),
         ("openai:", "names no model; write openai:MODEL"),
@@ -104,6 +113,44 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_saying_the
 def test_no_error_repeats_an_address_that_may_hold_a_secret(name: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse(name)
+    assert "word" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "whole"),
+    [
+        ("localhost:8000/v1", "http://localhost:8000/v1"),
+        ("localhost", "http://localhost"),
+        ("127.0.0.1/v1", "http://127.0.0.1/v1"),
+        ("[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("gpu-7:8000", "http://gpu-7:8000"),
+        ("gateway/llm/v1", "http://gateway/llm/v1"),
+        ("judges.example.com", "http://judges.example.com"),
+        ("htp://x/v1", "http://HOST/v1"),
+        ("http:/x", "http://HOST/v1"),
+        ("HTTP://x/v1", "http://HOST/v1"),
+        (" http://x/v1", "http://HOST/v1"),
+        ("/v1", "http://HOST/v1"),
+        (":8000/v1", "http://HOST:8000/v1"),
+        ("", "http://HOST/v1"),
+        ("$URL", "http://HOST/v1"),
+        ("${HOST}:8000/v1", "http://HOST/v1"),
+    ],
+)
+def test_a_half_address_is_refused_and_never_taken_for_a_part_of_the_models_name(place: str, whole: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"write openai:m@{whole}")):
+        parse(f"openai:m@{place}")
+
+
+@pytest.mark.parametrize("rest", ["http://localhost:8000/v1", "localhost:8000/v1", "gpu-7:8000/v1"])
+def test_an_address_in_the_place_of_a_model_is_refused(rest: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape("is no whole address; write openai:MODEL@http://")):
+        parse(f"openai:{rest}")
+
+
+def test_a_half_address_is_refused_without_saying_the_secret_in_it() -> None:
+    with pytest.raises(ConfigError, match="is no whole address") as error:
+        parse("vllm:m@someone:word@host:8000/v1?key=word")
     assert "word" not in str(error.value)
 
 

@@ -376,6 +376,20 @@ def test_a_connection_that_is_reset_is_worth_a_retry() -> None:
     assert f"cannot reach {server.url}/chat/completions" in str(found)
 
 
+def test_a_reply_that_breaks_off_is_no_server_that_cannot_be_reached() -> None:
+    """It was reached, and may charge for what it said."""
+    packed = Scripted(raw="not packed", headers={"Content-Encoding": "gzip"})
+    for server, said in (
+        (FakeServer(rate_cut=1.0), "the connection was closed in the middle of the reply"),
+        (FakeServer(script=[packed]), "a reply that cannot be unpacked"),
+    ):
+        with server:
+            found = error(server)
+        assert str(found) == f"mine: {said}"
+        assert (found.retryable, found.fatal, found.lost) == (True, False, True)
+        assert found.hint.startswith("the server was reached")
+
+
 def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))

@@ -64,6 +64,41 @@ def test_tabs_and_marks(tmp_path: Path) -> None:
     assert (record.id, record.question, record.meta) == ("a", "Why, then?", {"column_1": "0"})
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.csv.gz", "x"])
+def test_the_delimiter_is_that_of_the_header(tmp_path: Path, name: str, delimiter: str) -> None:
+    """Whatever the file is called; the cells hold the other ones, quotes, line ends, and this one in quotes."""
+    question = f'Is it "3,5; or 4\t"?{delimiter}\nOr so?'
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter)
+    writer.writerows([("id", "question", "contexts"), (1, question, '["a; b, c", "d"]'), (2, "", "a")])
+    data = text.getvalue().encode()
+    first, second = records(written(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name))
+    assert (first.id, first.question, [passage.text for passage in first.contexts]) == ("1", question, ["a; b, c", "d"])
+    assert (second.id, second.question, second.meta) == ("2", "", {})
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "keys"),
+    [
+        ("a;b,c\n1,2\n", "x.csv", {"a;b": "1", "c": "2"}),
+        ('"a;b"\n1;2\n', "x.csv", {"a;b": "1;2"}),
+        ("a;\n1;2\n", "x.csv", {"a;": "1;2"}),
+        ("a,b\tc\n1\t2\n", "x.tsv", {"a,b": "1", "c": "2"}),
+        ("a,b;c;d\n1,2;3;4\n", "x.tsv", {"a,b": "1,2", "c": "3", "d": "4"}),
+    ],
+)
+def test_a_header_that_has_its_delimiter_keeps_it(tmp_path: Path, data: str, name: str, keys: dict[str, str]) -> None:
+    """Nor is a cell in quotes taken apart, or one with nothing behind a semicolon."""
+    (record,) = records(written(tmp_path, data, name))
+    assert record.meta == keys
+
+
+def test_a_survey_names_the_columns(tmp_path: Path) -> None:
+    with open_records(written(tmp_path, "frage;antwort\nq;a\n")) as source:
+        assert survey(source).columns == ("frage", "antwort")
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -73,6 +108,7 @@ def test_tabs_and_marks(tmp_path: Path) -> None:
         ("id,question\n1,a,b\n", "x.csv:2: 3 cells where the header has 2"),
         ('id,question\n1,a\n2,"open\n3,b\n', "x.csv:3: not CSV: a quote is opened in this row and never closed"),
         ('id,question\n1,"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next comma"),
+        ('id;question\n1;"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next semicolon"),
         ("id,question\n1,a\0b\n", "x.csv:2: a NUL byte"),
         (b"id,question\n1,caf\xe9\n", "x.csv:2: byte 0xe9 at byte 6 of line 2 is not UTF-8"),
         ("id,contexts\n1,\"['a', 'b']\"\n", "x.csv:2: field 'contexts': not JSON"),

@@ -314,6 +314,22 @@ def test_a_page_allows_its_own_script_and_nothing_else(run: Run) -> None:
         assert "http" not in re.sub(r"http-equiv|http://www\.w3\.org/2000/svg", "", text)
 
 
+def test_commands_of_a_page_find_its_run_wherever_its_store_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the usual place nothing is said of the store; elsewhere its path, as a shell reads it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
+    for store, said in ((None, ""), ("my <own> {title}.db", "--store 'my <own> {title}.db'")):
+        run = evaluate(TRACES, "context_relevance", store=store, name="named")
+        written = b"".join(report(run))
+        assert unpacked(written)["first"]["store"] == said
+        (unscripted,) = re.findall(r"<noscript>(.*)</noscript>", written.decode())
+        assert html.unescape(unscripted).endswith(f"with: ragstone show {run.id} {said}".rstrip() + "</p>")
+        assert "<own>" not in unscripted
+        run.store.close()
+
+
 def test_every_script_is_part_of_a_page() -> None:
     """No file is forgotten, none is named that is not there, and none reads data as markup."""
     files = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / "js").glob("*.js")}

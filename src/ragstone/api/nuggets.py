@@ -34,6 +34,7 @@ from ragstone.records import (
     autojudge_line,
     bank_line,
     has,
+    offered,
     open_runs,
     read_leaderboard,
     survey,
@@ -109,6 +110,7 @@ def _creating(source: Any, options: Options) -> Iterator[_Creating]:
             if not found.present[needed]:
                 raise ConfigError(
                     f"{records.name}: no record has {needed}; name the column with --field {needed}=COLUMN"
+                    f"{offered(found.columns)}"
                 )
         routes.check(maker)
         yield _Creating(spec, records, found, maker, judges, replace(routes, asked=maker.asks))

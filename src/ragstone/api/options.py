@@ -53,6 +53,8 @@ class Options:
     everything is asked, from 1. ``only_failed`` takes over the results of an earlier run, by its number or name, or
     the last of this input where it is True, and weighs only what failed in it.
 
+    ``name`` is what the run is called, else as its input. ConfigError for a number or ``last``: they name runs already.
+
     ``rpm`` and ``tpm`` are the most requests and tokens in any 60 seconds, of all judges at one endpoint with one
     key. ``max_cost`` in dollars, ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be
     asked for in this run: BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run
@@ -93,6 +95,13 @@ class Options:
     only_failed: bool | int | str = False
     on_start: Callable[[Progress], None] | None = None
     on_result: Callable[[bytes], None] | None = None
+
+    def __post_init__(self) -> None:
+        name = self.name.strip()
+        if name == "last":
+            raise ConfigError("no run can be named 'last', which is the latest of all; choose another name")
+        if name.isascii() and name.isdecimal():
+            raise ConfigError(f"no run can be named '{name}': a number is that of a run; try build-{name}")
 
     @classmethod
     def called(

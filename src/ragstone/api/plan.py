@@ -19,7 +19,7 @@ from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, SetAside, Source, Survey, open_records, open_runs, survey
+from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, survey
 from ragstone.types import NOTHING, Record
 
 
@@ -84,10 +84,12 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
-    chosen, left_out = choose(spec, found.present, unable=lambda metric: routes.lacking(metric, answers))
+    chosen, left_out = choose(
+        spec, found.present, unable=lambda metric: routes.lacking(metric, answers), columns=found.columns
+    )
     if not chosen:
-        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise ConfigError(f"{source.name}: no metric can run ({reasons}); map columns with --field")
+        reasons, there = _reasons(left_out, found.present), offered(found.columns)
+        raise ConfigError(f"{source.name}: no metric can run: {reasons}; map columns with --field FIELD=COLUMN{there}")
     for metric in chosen:
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
@@ -96,6 +98,18 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
+
+
+def _reasons(left_out: Mapping[str, str], present: Mapping[str, int]) -> str:
+    """Why no metric can run: the fields that are not there once for all of them, other reasons by metric."""
+    known = [metrics.find(name) for name in left_out]
+    absent = {
+        metric.name: [needed for needed in (*metric.needs, *metric.wants) if not present.get(needed)]
+        for metric in known
+    }
+    fields = dict.fromkeys(field for needed in absent.values() for field in needed)
+    others = [f"{name}: {why}" for name, why in left_out.items() if not absent[name]]
+    return "; ".join([*([f"no record has {' or '.join(fields)}"] if fields else []), *others])
 
 
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:

@@ -91,9 +91,10 @@ def ragstone(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
         "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
-        "ragstone run traces.jsonl -j ollama:qwen3 --prompt support=short_cot --format yaml",
+        "ragstone run traces.jsonl -j ollama:qwen3 --prompt short_cot --format yaml",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
-        "ragstone run traces.jsonl --field question=user.query --set grounding.threshold=0.8",
+        "ragstone run traces.jsonl --field question=user.query",
+        "ragstone run traces.jsonl -m grounding --set grounding.threshold=0.8",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
     ),
@@ -180,7 +181,7 @@ def run(
 @app.command(
     epilog=examples(
         "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
-        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o-mini --max-cost 2.50",
+        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
     )
 )
 def estimate(
@@ -428,7 +429,7 @@ def formats(
 
 @app.command(
     epilog=examples(
-        "ragstone export 3 --format csv --rows verdicts -o verdicts.csv",
+        "ragstone export 3 --rows verdicts -o verdicts.csv",
         "ragstone export 3 --format ir_measures -o board.tsv",
         "ragstone export 3 --format calls -o calls.jsonl",
         "ragstone run traces.jsonl --judge replay:calls.jsonl",
@@ -438,15 +439,15 @@ def export(
     which: Which = "last",
     *,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"],
+        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"] | None,
         typer.Option(
             "--format",
             "-f",
             metavar="FORM",
             help="jsonl, csv or parquet; a leaderboard as trec_eval, tot or ir_measures; assignments, as nuggets score "
-            "reads them; calls, for replay:FILE.",
+            "reads them; calls, for replay:FILE. Unless given, as the file's ending says.",
         ),
-    ] = "jsonl",
+    ] = None,
     rows: Annotated[
         Literal["scores", "verdicts"],
         typer.Option("--rows", metavar="scores|verdicts", help="What is a row of a csv or parquet table."),

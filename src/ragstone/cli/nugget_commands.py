@@ -48,7 +48,7 @@ nuggets = typer.Typer(
     context_settings=HELP,
     epilog=examples(
         "ragstone nuggets create topics.jsonl -o bank.jsonl",
-        "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets assign a.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets score assigned.jsonl",
     ),
 )
@@ -61,7 +61,7 @@ Runs: TypeAlias = Annotated[
 @nuggets.command(
     epilog=examples(
         "ragstone nuggets create topics.jsonl -o bank.jsonl",
-        "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini --keep 0 -o bank.jsonl",
+        "ragstone nuggets create topics.jsonl -j openai:gpt-4o --keep 0 -o bank.jsonl",
         "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
     )
 )
@@ -144,8 +144,8 @@ def create(
     cls=TakingOver,
     epilog=examples(
         "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
-        "ragstone nuggets assign run1.jsonl run2.jsonl --nuggets bank.jsonl -o assigned.jsonl",
-        "ragstone nuggets assign answers.jsonl -j openai:gpt-4o-mini --no-evidence -o assigned.jsonl",
+        "ragstone nuggets assign a.jsonl b.jsonl --nuggets bank.jsonl -o out.jsonl",
+        "ragstone nuggets assign a.jsonl -j openai:gpt-4o --no-evidence -o out.jsonl",
     ),
 )
 def assign(

@@ -19,8 +19,9 @@ from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
 from ragstone.config import assignments
 from ragstone.errors import InputError
+from ragstone.records import FORMS
 from ragstone.report.assignments import UNASSIGNED
-from ragstone.report.export import SCORES, write_board, write_board_to
+from ragstone.report.export import SCORES, form_of, write_board, write_board_to
 from ragstone.report.leaderboard import Standing
 from ragstone.report.target import refuse_inputs
 from ragstone.report.terminal.banks import Assigned, assigned_page, created_page
@@ -166,6 +167,7 @@ def score(
 ) -> None:
     """Score, write the rows where they are wanted, and show the table."""
     if out:
+        form = form_of(out, form, (SCORES, *FORMS))
         refuse_inputs(Path(out), [*files, against])
     scored = api.score_nuggets(files, on_missing=on_missing, against=against, form=against_form)
     board = scored.board

@@ -110,7 +110,9 @@ Cases: TypeAlias = Annotated[bool, typer.Option("--cases", help="With -o: also a
 Report: TypeAlias = Annotated[
     bool, typer.Option("--report/--no-report", help="With -o: also report.html, the run as a page.", show_default=False)
 ]
-Name: TypeAlias = Annotated[str, typer.Option("--name", help="A name for the run; the input's unless given.")]
+Name: TypeAlias = Annotated[
+    str, typer.Option("--name", help="A name for the run, not a number; the input's unless given.")
+]
 Generator: TypeAlias = Annotated[
     str,
     typer.Option("--generator", metavar="MODEL", help="Who wrote the responses, to warn of a judge that is the same."),

@@ -79,13 +79,17 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
     """Where a command's lines go; a file stands under its name only when all of it is there.
 
     If the block raises, what came stays in ``FILE.partial``; if nothing came, an earlier file of that name stays as it
-    is. ConfigError where a file that is read would be written over, or the lines would mix with a document.
+    is. ConfigError where a file that is read would be written over, its ending says that it holds something else than
+    lines, or they would mix with a document.
     """
     if not out:
         if as_json:
             raise ConfigError("--json prints one document; name a file for the lines with -o")
         yield Lines(None, binary_output())
         return
+    from ragstone.report.export import form_of  # noqa: PLC0415 - most commands write no lines
+
+    form_of(out, None, ("jsonl",))  # refuses the ending of another format
     refuse_inputs(Path(out), inputs)
     with whole(Path(out), keep=True) as target:
         coming = Lines(Path(out), target)

@@ -12,6 +12,7 @@ import typer
 from ragstone import api
 from ragstone.cli.ending import USAGE
 from ragstone.cli.output import binary_output, show, show_json
+from ragstone.report.export import FORMATS, form_of
 from ragstone.report.formats import how_read
 from ragstone.report.run import Run
 from ragstone.report.terminal.case import case
@@ -72,8 +73,9 @@ def formats(which: str, samples: int, store: Path | None, *, as_json: bool) -> N
             show(lambda look: formats_page(opened, told, look, place))
 
 
-def export(which: str, form: str, rows: str, out: str | None, store: Path | None) -> None:
+def export(which: str, form: str | None, rows: str, out: str | None, store: Path | None) -> None:
     """Write a run to a file, a leaderboard also to a folder, or to standard output."""
+    form = form_of(out, form, FORMATS)
     opened = api.open_run(which, store)
     with closing(opened.store):
         if out is not None or form == "parquet":

@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
             "ragstone check last --max-drop grounding=0.02 --baseline main",
-            "ragstone check out/ --min grounding=0.8 --junit check.xml --markdown check.md",
+            "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
         )
     )(check)
 

@@ -154,8 +154,10 @@ class OpenAIBackend:
 
         assert self._session is not None, "send before open"
         assert self._address is not None, "send before open"
+        begun = False
         try:
             async with self._session.post(self._address, data=body, allow_redirects=False) as response:
+                begun = True
                 data = bytearray()
                 while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
                     data += chunk
@@ -169,6 +171,20 @@ class OpenAIBackend:
                 f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True, lost=True
             ) from error
         except aiohttp.ClientError as error:
+            if begun:  # it was reached, and may charge for what it said
+                packed = isinstance(error.__cause__, aiohttp.http_exceptions.ContentEncodingError)
+                raise BackendError(
+                    f"{self.judge}: "
+                    + (
+                        "a reply that cannot be unpacked"
+                        if packed
+                        else "the connection was closed in the middle of the reply"
+                    ),
+                    judge=self.judge,
+                    retryable=True,
+                    hint="the server was reached; its log, or that of a proxy before it, may say why",
+                    lost=True,
+                ) from error
             raise BackendError(
                 f"{self.judge}: cannot reach {self.url} ({_brief(error)})",
                 judge=self.judge,

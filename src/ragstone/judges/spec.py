@@ -46,6 +46,11 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
 
+MAKERS: Final[Mapping[str, str]] = {
+    "gpt-": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral",
+}  # fmt: skip
+"""How names of models begin, and a provider that has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -108,8 +113,58 @@ def check_address(base_url: str, where: str) -> None:
         raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
 
 
+_ADDRESS: Final = re.compile(
+    r".*:/"  # http:/x, htp://x
+    r"|\["  # [::1]:8000
+    r"|.*\$"  # $URL in a file, where no shell puts its value
+    r"|/"  # what is left of $HOST/v1 where HOST is empty
+    r"|localhost\b"
+    r"|[\w.-]*:\d{1,5}(/|$)"  # host:8000/v1
+    r"|\d+(\.\d+){3}(/|$)"  # 10.0.0.7
+    r"|[\w-]+(\.[\w-]+)*\.[a-z]{2,}(/|$)"  # api.example.com/v1
+    r"|[\w.-]+(/.*)?/v\d+/?$",  # gateway/v1
+    re.IGNORECASE,
+)
+"""How what follows an ``@`` begins where it is meant as a place, and not as a part of the name, as in ``@20240620``."""
+_BARE_ADDRESS: Final = re.compile(r".*://|localhost\b|[\w.-]+:\d{1,5}/", re.IGNORECASE)
+"""The same of a name without an ``@``, in which ``hf.co/org/m`` is a model."""
+
+
+def _refuse_half_address(provider: str, model: str) -> None:
+    """ConfigError where a model's name ends in a place that is no whole address.
+
+    Taken as a part of the name it would send the records, and the key, to the provider's own address.
+    """
+    before, at, place = model.rpartition("@")
+    called = before.partition("@")[0] or "MODEL"  # what stands between two @ may be a password
+    if at and not place:
+        raise ConfigError(
+            f"judge '{provider}:{called}': there is no address after the @; write {provider}:{called}@http://HOST/v1"
+        )
+    if not (_ADDRESS if at else _BARE_ADDRESS).match(place):
+        return
+    shown = place.partition("?")[0]
+    host = "HOST" if shown.startswith(("/", ":")) else ""
+    whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
+    raise ConfigError(
+        f"judge '{provider}:{called}': '{shown}' is no whole address; write {provider}:{called}@{whole} "
+        f"(a model that is really called so goes into a [judges.NAME] table)"
+    )
+
+
+def _half(name: str) -> str:
+    """What is wrong with half a name: a provider without a model, or a model without its provider; else nothing."""
+    if name in PRESETS:
+        return f"judge '{name}' names no model; write {name}:MODEL"
+    provider = next((provider for start, provider in MAKERS.items() if name.lower().startswith(start)), "")
+    return f"no judge '{name}'; a model is named with its provider, as in {provider}:{name}" if provider else ""
+
+
 def parse(name: str) -> Spec:
-    """A spec from a judge's name; ConfigError says which names there are."""
+    """A spec from a judge's name; ConfigError says which names there are.
+
+    A place that is no whole address is refused: nothing shall be sent to another place than the one that was named.
+    """
     if name == "embedded":
         return Spec(name, provider="embedded")
     provider, colon, rest = name.partition(":")
@@ -121,6 +176,8 @@ def parse(name: str) -> Spec:
         if not rest:
             raise ConfigError("judge 'human:' names no file; write human:labels.jsonl")
         return Spec(name, provider="human", path=rest)
+    if not colon and (half := _half(name)):
+        raise ConfigError(half)
     if not colon or provider not in PRESETS:
         known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)
@@ -133,6 +190,8 @@ def parse(name: str) -> Spec:
         raise ConfigError(f"judge '{provider}:' names no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
         raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
-    if base_url:
+    if not base_url:
+        _refuse_half_address(provider, model)
+    else:
         check_address(base_url, f"judge '{provider}:{model}'")
     return Spec(name, provider=provider, model=model, base_url=base_url)

@@ -13,7 +13,8 @@ is named with its file, line and field. A format is one file here and one line i
 from __future__ import annotations
 
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
-from ragstone.records.fields import ALIASES, Fields
+from ragstone.records.bytestream import COMPRESSIONS
+from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.formats import READERS
 from ragstone.records.leaderboard import FORMS, Form, Row, lines, read_leaderboard
 from ragstone.records.limits import MAX_RECORD_BYTES
@@ -22,6 +23,7 @@ from ragstone.records.survey import Note, Survey, has, survey
 
 __all__ = [
     "ALIASES",
+    "COMPRESSIONS",
     "FORMS",
     "MAX_RECORD_BYTES",
     "READERS",
@@ -37,6 +39,7 @@ __all__ = [
     "bank_line",
     "has",
     "lines",
+    "offered",
     "open_records",
     "open_runs",
     "read_bank",

@@ -1,7 +1,8 @@
 """CSV and TSV with a header: one record a row; the cells of list columns are JSON.
 
 A blank cell of a text column is a blank text; of a list column it is as absent. A row may have fewer cells
-than the header, as spreadsheets write them, but not more: then the columns cannot be told apart.
+than the header, as spreadsheets write them, but not more: then the columns cannot be told apart. What a file calls
+itself does not bind its delimiter: spreadsheets write semicolons into ``.csv`` wherever a comma is a decimal point.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])"""
 """How a list or an object begins; ``[1] A passage`` does not."""
 
 
+DELIMITERS: Final = (",", ";", "\t")
+
+
 def read_commas(origin: Origin, mapper: Mapper) -> Rows:
     """Rows of a ``.csv`` file; the place of each is the line on which it begins."""
     return _read(origin, mapper, ",")
@@ -40,9 +44,21 @@ def header_names(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _read(origin: Origin, mapper: Mapper, delimiter: str) -> Rows:
+def _delimiter(origin: Origin, usual: str) -> str:
+    """The usual one, unless the header is a single cell by it and several by another: one column makes no record."""
+    with origin.open() as stream:
+        line = stream.readline(MAX_RECORD_BYTES + 1).decode(errors="replace")
+    if len(header_names(line, usual)) != 1:
+        return usual
+    found = {other: len(list(filter(None, header_names(line, other)))) for other in DELIMITERS if other != usual}
+    most = max(found, key=lambda other: found[other])
+    return most if found[most] > 1 else usual
+
+
+def _read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
     if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # Python has one limit for the process: it is only raised
         csv.field_size_limit(MAX_CELL_CHARACTERS)
+    delimiter = _delimiter(origin, usual)
     with origin.open() as stream:
         lines = _Lines(origin.name, stream)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -108,6 +124,7 @@ def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError |
 _REASONS: Final = {
     "unexpected end of data": "a quote is opened in this row and never closed",
     "',' expected after '\"'": "text between a closing quote and the next comma",
+    "';' expected after '\"'": "text between a closing quote and the next semicolon",
     "'\t' expected after '\"'": "text between a closing quote and the next tab",
 }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Self
 
 from ragstone.errors import ConfigError
+from ragstone.records.jsontext import excerpt
 from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -29,6 +30,9 @@ LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
 
 REFERENCES: Final = "references"
 """The list of document ids that the citations of a TREC answer point into; it stays in ``meta``."""
+
+OFFERED: Final = 8
+"""Columns that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +75,12 @@ def closest(name: str, names: Iterable[str]) -> str:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
     return f"; there are: {shown}" if choices else ""
+
+
+def offered(columns: Sequence[str]) -> str:
+    """The columns that a field could be in, as the end of a message; nothing where none is known."""
+    if not columns:
+        return ""
+    shown = ", ".join(map(excerpt, columns[:OFFERED]))
+    more = f" and {len(columns) - OFFERED:,} more" if len(columns) > OFFERED else ""
+    return f"; the input has {shown}{more}"

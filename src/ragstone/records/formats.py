@@ -51,7 +51,7 @@ def _table(head: bytes, columns: frozenset[str]) -> Reader | None:
     """A table without an extension (standard input), if its header names a field that we know."""
     known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
     line = head.partition(b"\n")[0].decode(errors="replace")
-    for delimiter, reader in ((",", delimited.read_commas), ("\t", delimited.read_tabs)):
+    for delimiter, reader in ((",", delimited.read_commas), (";", delimited.read_commas), ("\t", delimited.read_tabs)):
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
             return reader

@@ -9,6 +9,7 @@ What no field consumed is ``meta``, so nothing is lost. Shapes of TREC's tools a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -37,7 +38,7 @@ MAX_KEYS: Final = 1000
 
 
 class Mapper:
-    """Turns rows into records by one run's mapping; remembers only which mapped paths were ever there."""
+    """Turns rows into records by one run's mapping; remembers which mapped paths were there, and the first keys."""
 
     def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
         """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name."""
@@ -114,6 +115,11 @@ class Mapper:
                 found.add(path)
         return frozenset(found & columns)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The keys of the first row, and of those after it that lacked a mapped path; empty before the first row."""
+        return tuple(islice(self._keys, MAX_KEYS))
+
     def misses(self) -> tuple[str, ...]:
         """A message for each mapped path that none of the rows so far had; empty before the first row."""
         if not self._keys:
@@ -129,7 +135,7 @@ class Mapper:
     def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
         """Each mapped field with its path and what stands there."""
         found = {field: (path, find(row, path)) for field, path in self._paths.items()}
-        if self._unseen:
+        if self._unseen or not self._keys:
             self._unseen -= {field for field, (_, value) in found.items() if value is not MISSING}
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))

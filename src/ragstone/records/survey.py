@@ -55,6 +55,8 @@ class Survey:
     """Records that bring parameters for a metric."""
     notes: tuple[Note, ...]
     """Most frequent first."""
+    columns: tuple[str, ...] = ()
+    """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
 
     @property
     def total(self) -> int:
@@ -102,6 +104,7 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
         present=tally.present,
         overridden=tally.overridden,
         notes=tally.sorted_notes(),
+        columns=source.mapper.columns,
     )
 
 

@@ -20,7 +20,7 @@ import orjson
 
 from ragstone import metrics
 from ragstone.errors import ConfigError, InputError
-from ragstone.records import FORMS, Form, Row, lines
+from ragstone.records import COMPRESSIONS, FORMS, Form, Row, lines
 from ragstone.report.assignments import assignment, run_of
 from ragstone.report.files import file_name
 from ragstone.report.leaderboard import Entry, Leaderboard, OnMissing
@@ -37,6 +37,13 @@ SCORES: Final = "scores"
 WITHOUT_RUN: Final = "trec_eval"
 """The format whose rows do not say which run they are of."""
 ENDINGS: Final[Mapping[str, str]] = {SCORES: ".jsonl", "jsonl": ".jsonl", WITHOUT_RUN: ".eval"}
+LINES: Final = ("jsonl", SCORES, "calls", "assignments")
+"""The formats of which each line is a JSON object."""
+MEANT: Final[Mapping[str, Sequence[str]]] = {
+    ".jsonl": LINES, ".ndjson": LINES, ".json": LINES, ".csv": ("csv",), ".parquet": ("parquet",),
+    ".tsv": (WITHOUT_RUN, "tot", "ir_measures"), ".eval": (WITHOUT_RUN,),
+}  # fmt: skip
+"""The formats that a file's ending may stand for; another ending says nothing."""
 RECORDING: Final = 1
 BATCH: Final = 1000
 """Rows of a table that are held at a time."""
@@ -69,6 +76,32 @@ def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
         return
     with whole(Path(path)) as target:
         export(run, form, rows, target)
+
+
+def form_of(out: str | None, given: str | None, known: Sequence[str]) -> str:
+    """The format of a file: what is given, else what its ending says, else the first of those that are known.
+
+    ConfigError where the two do not agree: whoever reads the file takes its ending for what is in it.
+    """
+    ending = "" if out is None or is_folder(out) else Path(out).suffix.lower()
+    if ending in COMPRESSIONS:
+        raise ConfigError(f"{out}: nothing is compressed while it is written; name it without '{ending}'")
+    fitting = [form for form in known if form in MEANT.get(ending, known)]
+    if given in fitting:
+        return str(given)
+    if given is not None:
+        right = next(other for other, forms in MEANT.items() if given in forms)
+        raise ConfigError(f"{out}: '{ending}' is no ending of the format {given}; name it as in -o {_stem(out)}{right}")
+    if not fitting:
+        ends = ", ".join(other for other, forms in MEANT.items() if set(forms) & set(known))
+        raise ConfigError(f"{out}: nothing that this command writes ends in '{ending}'; endings are {ends}")
+    if known[0] not in fitting and len(fitting) > 1:
+        raise ConfigError(f"{out}: '{ending}' may be {' or '.join(fitting)}; say which with --format")
+    return known[0] if known[0] in fitting else fitting[0]
+
+
+def _stem(out: str | None) -> str:
+    return Path(out or "").stem
 
 
 def harmless(cell: object) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from ragstone.errors import InputError
 from ragstone.report.quotes import quotes_of
 from ragstone.report.result import Result
 from ragstone.report.summarize import summarize
-from ragstone.store import ResultRow, RunRow, ScoreRow, Store
+from ragstone.store import USUAL, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,12 @@ class Run:
     def id(self) -> int:
         """The run's number in its store."""
         return self._row.id
+
+    @property
+    def elsewhere(self) -> str:
+        """What a command has to say to find the run's store, as a shell reads it: nothing for the usual place."""
+        path = self._store.path.encode("utf-8", "replace").decode()
+        return "" if path == USUAL else shlex.join(["--store", path])
 
     @property
     def name(self) -> str:

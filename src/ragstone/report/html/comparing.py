@@ -93,6 +93,7 @@ def _side(side: Side, run: Weighed) -> dict[str, Any]:
         "name": side.name,
         "label": side.label,
         "run": run.id if isinstance(run, Run) else 0,
+        "store": run.elsewhere if isinstance(run, Run) else "",
         "records": side.records,
         "started": run.started if isinstance(run, Run) else None,
         "judge": ", ".join(judges),

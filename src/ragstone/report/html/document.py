@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -33,7 +34,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
 }
-"""Where each kind of page can be read without its script."""
+"""Where each kind of page can be read without its script; a run and its store are named behind it."""
 
 LIVE: Final = "connect-src 'self'; "
 """What a served page may do besides: ask its own server for data."""
@@ -76,14 +77,20 @@ def page(
     )
     before, after = _text("page.html").split("<!-- data -->\n")
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
-    head = head.replace("{elsewhere}", ELSEWHERE[kind])
-    head = head.replace("{title}", html.escape(title))  # last: nothing is looked for in foreign text
+    told = {"title": title, "elsewhere": " ".join([ELSEWHERE[kind], *_named(first)])}
+    # At once and last: nothing is looked for in foreign text.
+    head = re.sub(r"\{(title|elsewhere)\}", lambda match: html.escape(told[match[1]]), head)
     parts = [head.encode("utf-8", "replace")]
     parts += [b'<script type="application/json" id="first">', in_markup(to_json(first)), _CLOSE]
     parts += [b"<script>", script.encode(), _CLOSE]
     for block in blocks:
         parts += block.written()
     return [*parts, after.encode()]
+
+
+def _named(first: Mapping[str, Any]) -> list[str]:
+    """What a command says to find a page's run."""
+    return [str(first[name]) for name in ("run", "store") if first.get(name)]
 
 
 def in_markup(data: bytes) -> bytes:

@@ -77,6 +77,7 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
     return {
         "ragstone": __version__,
         "run": run.id,
+        "store": run.elsewhere,
         "name": run.name,
         "started": run.started,
         "status": run.status,

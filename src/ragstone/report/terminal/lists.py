@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ragstone import metrics as catalogue
 from ragstone.metrics.base import Metric
-from ragstone.records import Survey
+from ragstone.records import Survey, offered
 from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
 from ragstone.report.terminal.columns import RECALL
@@ -206,9 +206,17 @@ def survey_page(found: Survey, able: Mapping[str, int], look: Look) -> Page:
         Text.assemble((middle(flat(found.name), look.width - 30, look.ellipsis), "head"), "  ", (counts, "quiet")),
         _shares("Fields", found.present, found.records),
         _shares("Metrics that could run", able, found.records),
-        _notes("Notes", warnings(found, MOST_NOTES), look),
+        _notes("Notes", [*_unmapped(found, able), *warnings(found, MOST_NOTES)], look),
         _notes("Cannot be read", messages(found), look),
     )
+
+
+def _unmapped(found: Survey, able: Mapping[str, int]) -> list[str]:
+    """What there is to map, where no metric could run on anything."""
+    columns = offered(found.columns)
+    if any(able.values()) or not columns:
+        return []
+    return [f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}"]
 
 
 def _shares(title: str, counts: Mapping[str, int], total: int) -> RenderableType:

@@ -96,7 +96,7 @@ function rawBody(call, raw) {
           ? 'The raw calls of this run would make this file too large. '
           : 'This file was made without raw calls. ',
         'They are in the store: ',
-        el('code', null, `ragstone view ${first.run}`),
+        el('code', null, command(`ragstone view ${first.run}`, first.store)),
       ),
     ];
   }

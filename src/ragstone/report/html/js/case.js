@@ -132,7 +132,7 @@ function notHere() {
     'p',
     { class: 'empty' },
     'Not all records fit into this file, and this is one of the better ones that were left out. The store has it: ',
-    el('code', null, `ragstone view ${first.run}`),
+    el('code', null, command(`ragstone view ${first.run}`, first.store)),
     '.',
   );
 }

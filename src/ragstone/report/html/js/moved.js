@@ -277,8 +277,10 @@ function sourceOf(words) {
 
 /** Where the rest of a record stands. @param {any} one */
 function showCommand(one) {
-  const number = first.sides[1].run;
-  return number ? ['all of it: ', el('code', null, `ragstone show ${number} '#${one.positions[1]}'`)] : null;
+  const side = first.sides[1];
+  return side.run
+    ? ['all of it: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
+    : null;
 }
 
 /** Put the focus on the next record or the one before. @param {number} by */

@@ -35,6 +35,14 @@ const STATUS = {
 };
 
 /**
+ * A command with what finds the run's store: without it, it would tell of another run of that number.
+ * @param {string} asked @param {string} store
+ */
+function command(asked, store) {
+  return store ? `${asked} ${store}` : asked;
+}
+
+/**
  * What a verdict is, whatever the scale.
  * @param {{label: string | null, value?: number | null}} verdict
  * @returns {Kind}
