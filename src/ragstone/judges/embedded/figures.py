@@ -20,7 +20,7 @@ MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")
 SHORTEST: Final = 3
 """Letters of "one" and "two"; "a" is no digit."""
 
-_MINUS: Final = ("-", "\u2212")
+MINUS: Final = ("-", "\u2212")
 _BLANKS: Final = {32: None, 0xA0: None, 0x202F: None}
 _THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:(?:,\d{3})+|(?:\.\d{3}){2,})")
 _DOTTED_THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:\.\d{3})+")
@@ -102,7 +102,7 @@ def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
     but before three digits where the language parts thousands by it (``dotted``).
     """
     bare = text.translate(_BLANKS)
-    sign = "-" if bare.startswith(_MINUS) else ""
+    sign = "-" if bare.startswith(MINUS) else ""
     bare = bare[len(sign) :]
     if len(bare) > LONGEST:
         return f"#{sign}{bare[:LONGEST]}"

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
-from ragstone.judges.embedded.figures import DOTTED, MONEY, Figure, Reading
+from ragstone.judges.embedded.figures import DOTTED, MINUS, MONEY, Figure, Reading
 from ragstone.segment import FUNCTION_WORDS
 
 WORD: Final = 0
@@ -66,6 +66,13 @@ _AFFIRMS: Final = re.compile(
 
 _TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))
 """What English writes behind an apostrophe."""
+
+_UNIT: Final = 4
+"""Letters of a unit that may stand between two numbers of a range."""
+
+_LINKS: Final = frozenset(
+    ("to", "and", "or", "by", "at", "is", "was", "then", "from", "of", "in", "=", ",", ";", ":", "/")
+)
 
 _STOPS: Final = frozenset(".!?:;\u2026\u3002\n")
 
@@ -248,8 +255,7 @@ def tokens_of(text: str, language: str) -> list[Token]:
             if negated:
                 add(Token(code.denial, start, end, NEGATION))
         elif kind == "number":
-            money = bool(made) and made[-1].stem in MONEY and start - made[-1].end <= 1
-            held = Figure(raw, start, end, money=money)
+            held = _figure(text, made, start, end)
         elif kind == "run":
             made.extend(_run(raw, start, code.marks))
         elif kind == "sign":
@@ -260,6 +266,22 @@ def tokens_of(text: str, language: str) -> list[Token]:
     if held is not None:
         add(Token(figures.number(held), held.start, held.end, NUMBER))
     return made
+
+
+def _figure(text: str, before: list[Token], start: int, end: int) -> Figure:
+    """A written number, by the words before it: whether it is of money, and whether a dash is a sign."""
+    money = bool(before) and before[-1].stem in MONEY and start - before[-1].end <= 1
+    first = start + (text[start] in MINUS and _ranges(text, before, start))
+    return Figure(text[first:end], start, end, money=money)
+
+
+def _ranges(text: str, before: list[Token], start: int) -> bool:
+    """Whether a dash before a number is that of a range or a name: "10am -3pm", "MPEG -4", but not "from 3 to -5"."""
+    if start > 1 and text[start - 2].isupper():
+        return True
+    number = next((token for token in before[-1:-3:-1] if token.kind == NUMBER), None)
+    between = "" if number is None else text[number.end : start].strip().lower()
+    return number is not None and len(between) <= _UNIT and between not in _LINKS
 
 
 def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tuple[str, bool]:
