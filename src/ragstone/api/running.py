@@ -90,14 +90,14 @@ async def weigh(source: Any, options: Options) -> Run:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
         try:
-            with set_aside_if_damaged(store):
+            with set_aside_if_damaged(store), contextlib.ExitStack() as held:
                 notes = [
                     *judging_itself(plan.judges.values(), generators),
                     *_odd(bank),
                     *_unread(plan, options),
                     *uncascaded(plan.spec, plan.routes, options),
                 ]
-                return await _run(plan, records, store, options, notes)
+                return await _run(plan, records, store, options, notes, held)
         except BaseException:
             store.close()
             raise
@@ -135,7 +135,10 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _run(plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str]) -> Run:
+async def _run(
+    plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str], held: contextlib.ExitStack
+) -> Run:
+    """The run itself; what it alone may use until it is over goes into ``held``."""
     notes = [*hints]
     name = options.name or source.name
     plan = settled(plan, store, name, notes)
@@ -147,10 +150,10 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
     engine = Engine(plan.routes, store, prices, plan.spec.engine)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
-    details = plan.as_json(source.name)
-    if earlier is not None:
-        details["only_failed"] = earlier.run
-    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
+    details = {**plan.as_json(source.name), **({} if earlier is None else {"only_failed": earlier.run})}
+    folder = (
+        None if options.out is None else held.enter_context(Folder(Path(options.out), cases=options.cases).claimed())
+    )
     number = store.start_run(name, details)
     progress = Progress(
         number,
