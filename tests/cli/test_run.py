@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, ragstone, row, write
+from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
 from ragstone.testing import FakeServer
 
@@ -35,6 +35,14 @@ def test_the_next_command_works_as_it_is_printed() -> None:
     line = next(line for line in came.out.splitlines() if line.strip().startswith("Next"))
     assert line.strip() == "Next        ragstone show 1 '#1' --store x/s.db"
     assert "a b<::>7" in ragstone("show", "1", "#1", "--store", "x/s.db").out
+
+
+@pytest.mark.parametrize("columns", [40, *WIDTHS])
+def test_the_next_command_can_be_pasted_at_any_width(columns: int) -> None:
+    """Also where its words are wider than the terminal, which are broken by nobody but the terminal itself."""
+    store = f"{'folder with a long name/' * 3}{'s' * 90}.db"
+    came = ragstone("run", write("a.jsonl", row(1)), "--store", store, "-q", columns=columns)
+    assert pasted(came.out) == [["show", "1", "r1", "--store", store]]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

@@ -21,7 +21,8 @@ from ragstone.report.terminal.screen import Look, screen
 def show(draw: Callable[[Look], RenderableType], *, stderr: bool = False) -> None:
     """Print a page that is drawn for this terminal."""
     console = screen(stderr=stderr)
-    console.print(draw(Look.of(console)))
+    # Nothing is cut off here: what is wider than the terminal is a word of a command.
+    console.print(draw(Look.of(console)), crop=False)
 
 
 def show_json(document: Any) -> None:

@@ -69,8 +69,8 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
     if wanted.dry_run:
         tell(
-            ("compare-methods", file), partial(api.forecast_methods, file), as_json=wanted.as_json, own=wanted.words,
-            store=wanted.store, config=wanted.config, **options,
+            ("compare-methods",), (file,), partial(api.forecast_methods, file), as_json=wanted.as_json,
+            own=wanted.words, store=wanted.store, config=wanted.config, **options,
         )  # fmt: skip
         return
     try:

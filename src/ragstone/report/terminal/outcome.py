@@ -28,7 +28,7 @@ from ragstone.report.terminal.columns import (
 from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.repeats import repeats_block
-from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section, to_paste
 from ragstone.report.terminal.text import (
     NBSP,
     between,
@@ -414,7 +414,7 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
-    rows += zip(_first("Next"), (Text(command, overflow="fold") for command in following), strict=False)
+    rows += zip(_first("Next"), (to_paste(command, look, left) for command in following), strict=False)
     return facts(rows)
 
 
