@@ -18,11 +18,11 @@ from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
-from ragstone.api.pages import write_report
+from ragstone.api.pages import write_beside
 from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Routes, Weighed
-from ragstone.errors import BudgetReached, RagstoneError, StoreError
+from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.prices import PriceBook
@@ -31,7 +31,7 @@ from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
-from ragstone.report.files import REPORT, Folder
+from ragstone.report.files import Folder
 from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
@@ -184,8 +184,9 @@ async def _run(
         status = "done"
     except RagstoneError as error:
         status = "stopped"
+        folder = None if isinstance(error, OutputError) else folder  # what ended the run would end its summary, too
         if engine.tally.anything and not getattr(error, "damaged", False):
-            if isinstance(error, BudgetReached):
+            if isinstance(error, (BudgetReached, OutputError)):
                 error.run = number
             error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))
         raise
@@ -264,16 +265,25 @@ def _close(
     }
     store.finish_run(progress.run, status, summary)
     if folder is not None:
-        row = store.run(progress.run)
-        assert row is not None
-        agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
-        more = {
-            **({"repeats": agreement} if agreement else {}),
-            **({"estimate": held} if held is not None else {}),
-        }
-        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
-        if report:
-            write_report(Run(store, row), folder.path / REPORT)
+        try:
+            _write(find_run(store, progress.run), summary, folder, report=report)
+        except OutputError as error:
+            if status == "done":  # else it is told why the run ended
+                error.run = progress.run
+                error.add_note(f"run {progress.run} is done, and all of it is kept in the store")
+                raise
+
+
+def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool) -> None:
+    """The files of a run that is over, but for its results, which are there."""
+    agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
+    more = {
+        **({"repeats": agreement} if agreement else {}),
+        **({"estimate": summary["estimate"]} if "estimate" in summary else {}),
+    }
+    folder.finish(summary, {"run": run.id, "name": run.name, "status": run.status, **run.spec, **more})
+    if report:
+        write_beside(run, folder.path)
 
 
 def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:

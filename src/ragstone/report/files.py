@@ -16,6 +16,7 @@ import orjson
 
 from ragstone.errors import ConfigError
 from ragstone.report.lock import locked
+from ragstone.report.unwritable import OTHER_FOLDER, closed_folder, unwritable
 
 PARTIAL = ".partial"
 REPORT = "report.html"
@@ -39,12 +40,13 @@ class Folder:
                 if folder is not None:
                     folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise self._refusal(error) from error
+            raise closed_folder(path, error) from error
         self._target = path / "results.jsonl"
         self._partial = path / f"results.jsonl{PARTIAL}"
         self._lock: int | None = None
         self._own = ""
         self._file: IO[bytes] | None = None
+        self._torn = False
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
@@ -73,33 +75,42 @@ class Folder:
         try:
             self._file = self._coming(self._target).open("wb")
         except OSError as error:
-            raise self._refusal(error) from error
+            raise closed_folder(self.path, error) from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._file is not None
-        self._file.close()
         coming = self._coming(self._target)
-        if error is None:
-            coming.replace(self._target)
-        elif not coming.stat().st_size:
-            coming.unlink()
-        else:
-            coming.replace(self._partial)
+        try:
+            self._file.close()
+            if error is None:
+                coming.replace(self._target)
+            elif not self._torn and coming.stat().st_size:
+                coming.replace(self._partial)
+        except OSError as trouble:
+            self._torn = True
+            if error is None:
+                raise closed_folder(self.path, trouble) from trouble
+        finally:
+            # A file that may end in half a line is worth less than the room that it takes.
+            if self._torn or not _holds_anything(coming):
+                with contextlib.suppress(OSError):
+                    coming.unlink(missing_ok=True)
 
     def _coming(self, target: Path) -> Path:
         """Where a file is written until it is whole."""
         return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
-    def _refusal(self, error: OSError) -> ConfigError:
-        return ConfigError(f"{self.path}: cannot write there ({error.strerror}); choose another folder with -o")
-
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result."""
+        """Write one record's result; OutputError where it cannot be, and then no partial file is left."""
         assert self._file is not None
-        self._file.write(document + b"\n")
+        try:
+            self._file.write(document + b"\n")
+        except OSError as error:
+            self._torn = True
+            raise closed_folder(self.path, error) from error
         if self._cases is not None:
             pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
             self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
@@ -115,8 +126,13 @@ class Folder:
 
     def _write(self, path: Path, data: bytes) -> None:
         coming = self._coming(path)
-        coming.write_bytes(data)
-        coming.replace(path)
+        try:
+            coming.write_bytes(data)
+            coming.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                coming.unlink(missing_ok=True)
+            raise unwritable(path, error, OTHER_FOLDER) from error
 
 
 def file_name(record: str) -> str:
@@ -125,3 +141,10 @@ def file_name(record: str) -> str:
         return record
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def _holds_anything(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

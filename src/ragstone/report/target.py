@@ -12,17 +12,19 @@ from typing import IO, Final
 from ragstone.errors import ConfigError
 from ragstone.report.files import PARTIAL
 from ragstone.report.lock import locked
+from ragstone.report.unwritable import OTHER_FILE, unwritable
 
 _DATABASE: Final = b"SQLite format 3\0"
 
 
 @contextlib.contextmanager
-def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
+def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
     """A file to write to, which is ``FILE.partial`` until the block ends.
 
     If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
     was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
-    written to directly. ConfigError when it cannot be written, or while another command writes it.
+    written to directly. OutputError when it cannot be written (``instead`` is what to do then), ConfigError while
+    another command writes it.
     """
     _spare_store(path)
     try:
@@ -41,7 +43,7 @@ def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
     except BrokenPipeError:
         raise  # nobody reads what the block prints elsewhere: no trouble of this file
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable(path, error, instead) from error
 
 
 class _Coming:
@@ -116,11 +118,6 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
-
-
-def unwritable(path: Path | str, error: OSError) -> ConfigError:
-    """What is said of a file that cannot be written."""
-    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file")
 
 
 def is_folder(name: str) -> bool:
