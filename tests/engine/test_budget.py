@@ -40,20 +40,20 @@ class MeteredBackend:
         self.faults = faults
         self.concurrency = concurrency
         self.longest = longest
-        self.inside = self.most = self.calls = self.tokens = 0
+        self.flying = self.most = self.calls = self.tokens = 0
         self.charged = 0.0
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
 
     async def send(self, call: Call) -> Reply:
-        self.inside += 1
-        self.most = max(self.most, self.inside)
+        self.flying += 1
+        self.most = max(self.most, self.flying)
         try:
             await asyncio.sleep(self.chance.choice([0.001, 0.002, 0.004]))
             return self._answered(call)
         finally:
-            self.inside -= 1
+            self.flying -= 1
 
     def _answered(self, call: Call) -> Reply:
         fate = self.chance.random() / self.faults if self.faults else 1.0

@@ -22,7 +22,7 @@ from ragstone.report.cascades import silent
 from ragstone.report.run import Run
 from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, lead, outcome
+from ragstone.report.terminal.outcome import Place, answered_now, lead, outcome
 from ragstone.report.terminal.screen import Look, Page
 from ragstone.report.terminal.text import flat
 
@@ -159,4 +159,4 @@ def leave(finished: Run) -> None:
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
     """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
-    return bool(bill["failed"]) and not bill["sent"] and not bill["replayed"]
+    return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]

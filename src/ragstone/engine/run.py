@@ -373,7 +373,8 @@ class Engine:
             if isinstance(outcome, Reply):
                 held = self._holder(judge.backend)
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
-                self.tally.pay(call.judge, call.task, usage, self.budget.cost(judge, outcome.usage))
+                dollars = self.budget.cost(judge, outcome.usage)
+                self.tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
                 if self.settings.cache != "off":
                     self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept, held))
                     return

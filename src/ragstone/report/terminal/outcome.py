@@ -55,6 +55,8 @@ RANKED: Final[Mapping[str, str]] = {ADHERENCE: TRACE.score("adherence_share")}
 MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
+"""How a judge that sends nothing is called where its name alone says little."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 
@@ -509,9 +511,15 @@ def _route(route: Mapping[str, Any]) -> str:
     return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
 
 
+def answered_now(bill: Mapping[str, Any]) -> int:
+    """How many calls of a bill were answered in its run; that of an older version has all of them as sent."""
+    return int(bill["sent"] + sum(bill.get("here", {}).values()))
+
+
 def calls_said(bill: Mapping[str, Any]) -> str:
-    """``12 sent, 3 replayed``: the calls of a bill."""
-    parts = [f"{number(bill['sent'])} sent"]
+    """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
+    here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
+    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
     parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
@@ -527,7 +535,7 @@ def _notes(bill: Mapping[str, Any]) -> list[str]:
 def cost_said(bill: Mapping[str, Any]) -> str:
     """``$0.0012; 1.2k tokens in, 300 out``: what they cost, or why nothing."""
     paid = bill["paid"]
-    if not bill["sent"]:
+    if not answered_now(bill):
         if bill.get("unseen"):
             return "nothing: offline"
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
