@@ -108,7 +108,7 @@ def test_the_example_project_names_the_claim_that_is_not_supported(pytester: pyt
             "2 responses weighed, judged by embedded",
             "  grounding  mean 75 %  2 of 2 scored",
             "thresholds: 1 held, 1 missed",
-            "calls: 4 sent; cost: free",
+            "calls: 4 by the embedded judge, none sent; cost: free",
         ]
     )
     assert "\x1b" not in text(result)

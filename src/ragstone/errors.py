@@ -6,6 +6,7 @@ The tree::
     ├── InputError            the user can mend it; the command line exits with 2
     │   ├── RecordError       one record of the input: file, line, field, what was found
     │   ├── ConfigError       the configuration, a flag or an argument
+    │   │   └── OutputError   a file cannot be written; ``run`` says where what was done is kept all the same
     │   └── TemplateError     a prompt template
     ├── JudgeError            a judge did not do its work
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
@@ -45,6 +46,18 @@ class RecordError(InputError):
 
 class ConfigError(InputError):
     """The configuration file, a flag or an argument is not usable."""
+
+
+class OutputError(ConfigError):
+    """A file cannot be written; the message says which, why, and what to do.
+
+    ``path`` is the file or the folder, ``run`` the number under which what was done is kept (0: nothing was).
+    """
+
+    def __init__(self, message: str, *, path: str = "", run: int = 0) -> None:
+        self.path = path
+        self.run = run
+        super().__init__(message)
 
 
 class TemplateError(InputError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,15 @@ def ragstone(
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Came(result.exit_code, result.stdout, result.stderr)
+
+
+def pasted(out: str) -> list[list[str]]:
+    """The commands after ``Next``, copied as they stand and pasted into a shell: the words of each that it runs."""
+    lines = out.partition("Next ")[2].partition("\n\n")[0]
+    script = "ragstone() { printf '%s\\0' \"$@\"; printf '\\n'; }\n" + lines.strip()
+    done = subprocess.run(["/bin/sh", "-c", script], check=True, capture_output=True, encoding="utf-8")
+    assert not done.stderr
+    return [line.split("\0")[:-1] for line in done.stdout.splitlines()]
 
 
 def answers(question: Question[Any]) -> Rated | Traced | Written:

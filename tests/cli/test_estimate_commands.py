@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, ragstone, row, write
+from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
@@ -50,16 +49,36 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     assert "$0.15 in, $0.6 out, $0.05 cached, a million tokens (ragstone.toml)" in came.flat
     assert "house/m: estimated" in came.flat
     assert "replies to support by house/m: " in came.flat
-    typed = came.flat.partition("Next ")[2]
-    words = shlex.split(typed)
-    assert words[:7] == ["ragstone", "run", "a.jsonl", "-m", "groundedness", "-j", "house"]
-    assert words[7] == "--max-cost"
+    ((first, flag, most, *words),) = pasted(came.out)
+    assert (first, flag) == ("run", "--max-cost")
+    assert words == ["a.jsonl", "-m", "groundedness", "-j", "house"]
     found = ragstone("estimate", "a.jsonl", "-m", "groundedness", "-j", "house", "--json").json
     last = 4096 * 0.6 / 1e6  # dollars of the longest reply, which has to fit to the end
-    assert found["dollars"]["high"] + last < float(words[8]) < 1.5 * (found["dollars"]["high"] + last)
+    assert found["dollars"]["high"] + last < float(most) < 1.5 * (found["dollars"]["high"] + last)
     assert found["exact"] is True
     assert found["metrics"][0]["steps"][0]["step"] == "support"
     assert not Path(".ragstone").exists()
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_run_to_make_can_be_pasted(columns: int) -> None:
+    """At any width it is one command; the budget stands in its first line, so that half of it has a limit, too."""
+    configure("http://127.0.0.1:9/v1")
+    Path("ragstone.toml").rename("of the house.toml")
+    options = ("-m", "groundedness", "-j", "house", "--config", "of the house.toml", "--store", "s" * 70 + ".db")
+    came = ragstone("estimate", records(4), *options, columns=columns)
+    ((first, flag, _, *words),) = pasted(came.out)
+    assert (first, flag) == ("run", "--max-cost")
+    assert sorted(words) == sorted(["a.jsonl", *options])
+    line = next(line for line in came.out.splitlines() if "Next " in line)
+    assert " --max-cost 0." in line
+
+
+@pytest.mark.parametrize("limit", ["--max-calls", "--max-tokens", "--max-cost"])
+def test_a_budget_that_was_given_goes_before_all_else(limit: str) -> None:
+    configure("http://127.0.0.1:9/v1")
+    came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", limit, "70000")
+    assert pasted(came.out) == [["run", limit, "70000", "a.jsonl", "-m", "groundedness", "-j", "house"]]
 
 
 def test_ascii_terminals_get_ascii() -> None:

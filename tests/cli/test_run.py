@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, ragstone, row, write
+from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
 from ragstone.testing import FakeServer
 
@@ -35,6 +35,14 @@ def test_the_next_command_works_as_it_is_printed() -> None:
     line = next(line for line in came.out.splitlines() if line.strip().startswith("Next"))
     assert line.strip() == "Next        ragstone show 1 '#1' --store x/s.db"
     assert "a b<::>7" in ragstone("show", "1", "#1", "--store", "x/s.db").out
+
+
+@pytest.mark.parametrize("columns", [40, *WIDTHS])
+def test_the_next_command_can_be_pasted_at_any_width(columns: int) -> None:
+    """Also where its words are wider than the terminal, which are broken by nobody but the terminal itself."""
+    store = f"{'folder with a long name/' * 3}{'s' * 90}.db"
+    came = ragstone("run", write("a.jsonl", row(1)), "--store", store, "-q", columns=columns)
+    assert pasted(came.out) == [["show", "1", "r1", "--store", store]]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -255,3 +263,35 @@ def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
     assert "models rate their own answers too well" in told.err
     assert any("models rate" in note for note in known.json["notes"])
     assert "models rate" not in other.err
+
+
+def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
+    """It is counted beside what was sent; where nothing was sent at all that is said."""
+    came = ragstone("run", write("a.jsonl", row(1)), "-m", "groundedness,answer_relevance", "-q", "--store", "a.db")
+    assert "Calls       2 by the embedded judge, none sent\nCost        free\n" in came.out.replace("\n  ", "\n")
+    judges = ("-j", fake, "-j", "support=embedded")
+    came = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "-q", "--store", "b.db")
+    assert "Calls       1 sent, 1 by the embedded judge\n" in came.out
+    bill = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "--json", "--store", "c.db").json[
+        "bill"
+    ]
+    assert (bill["sent"], bill["here"]) == (1, {"embedded": 1})
+
+
+def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() -> None:
+    """Those that the embedded judge answered are no part of a limit on calls, nor of the estimate."""
+    with FakeServer(realistic=True) as server:
+        judge = f"embedded>openai:gpt-4o-mini@{server.url}"
+        rows = [row(n) for n in range(1, 5)]
+        options = ("-m", "grounding", "-j", judge, "--max-calls", "100", "-q", "-o", "out")
+        came = ragstone("run", write("a.jsonl", *rows), *options, env={"OPENAI_API_KEY": "sk-x"})
+        assert came.code == 0
+        summary = json.loads(Path("out/summary.json").read_text())
+        assert summary["bill"]["sent"] == server.count > 0
+        assert summary["bill"]["here"]["embedded"] > 0
+        assert (
+            f"Calls       {server.count} sent, {summary['bill']['here']['embedded']} by the embedded judge\n"
+            in came.out
+        )
+        error = summary["estimate"]["error"]["calls"]
+        assert error == round(summary["estimate"]["calls"]["expected"] / server.count - 1, 4)

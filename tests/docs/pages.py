@@ -71,8 +71,10 @@ def commands(block: Block) -> list[Command]:
     """The commands of a console block: a line after ``$``, and after a backslash the next one too."""
     found: list[Command] = []
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        typed, _, shown = part.replace("\\\n", " ").partition("\n")
-        found.append(Command(" ".join(typed.split()), shown.rstrip(), block.code))
+        typed = re.match(r"(?:[^\n]*\\\n)*[^\n]*", part)
+        assert typed is not None
+        shown = part[typed.end() :].removeprefix("\n")
+        found.append(Command(" ".join(typed[0].replace("\\\n", " ").split()), shown.rstrip(), block.code))
     return found
 
 

@@ -137,17 +137,17 @@ class SlowBackend(ScriptedBackend):
     def __init__(self, judge: ScriptedJudge, concurrency: int, delay: Callable[[str], float]) -> None:
         super().__init__(judge, concurrency)
         self.delay = delay
-        self.inside = self.most = 0
+        self.flying = self.most = 0
         self.order: list[str] = []
 
     async def send(self, call: Call) -> Reply:
-        self.inside += 1
-        self.most = max(self.most, self.inside)
+        self.flying += 1
+        self.most = max(self.most, self.flying)
         try:
             await asyncio.sleep(self.delay(about(self.expected[call.key])))
             reply = await super().send(call)
         finally:
-            self.inside -= 1
+            self.flying -= 1
         self.order.append(about(self.expected[call.key]))
         return reply
 

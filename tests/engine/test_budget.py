@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,20 +41,20 @@ class MeteredBackend:
         self.faults = faults
         self.concurrency = concurrency
         self.longest = longest
-        self.inside = self.most = self.calls = self.tokens = 0
+        self.flying = self.most = self.calls = self.tokens = 0
         self.charged = 0.0
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
 
     async def send(self, call: Call) -> Reply:
-        self.inside += 1
-        self.most = max(self.most, self.inside)
+        self.flying += 1
+        self.most = max(self.most, self.flying)
         try:
             await asyncio.sleep(self.chance.choice([0.001, 0.002, 0.004]))
             return self._answered(call)
         finally:
-            self.inside -= 1
+            self.flying -= 1
 
     def _answered(self, call: Call) -> Reply:
         fate = self.chance.random() / self.faults if self.faults else 1.0
@@ -297,6 +298,37 @@ def test_an_attempt_without_a_reply_stays_reserved_and_is_told() -> None:
     assert came.tally.lost_dollars is not None
     assert came.tally.paid.dollars is not None
     assert came.tally.paid.dollars + came.tally.lost_dollars <= 0.2 + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_the_message_tells_what_is_used_from_what_may_be(seed: int) -> None:
+    """The first is what the bill has; the second is what was set aside for attempts that no reply came to."""
+    came = spend(Limits(tokens=8_000), MeteredBackend(random.Random(seed), 0.6), records(50))
+    found = re.fullmatch(
+        r"--max-tokens 8,000 is reached: ([\d,]+) are used(?:, ([\d,]+) more may be)?, "
+        r"and the next call may take ([\d,]+)",
+        str(came.error),
+    )
+    assert found is not None, came.error
+    used, unsure, needed = (int((number or "0").replace(",", "")) for number in found.groups())
+    assert used == came.tally.paid.input_tokens + came.tally.paid.output_tokens
+    assert (unsure > 0) == (came.tally.lost > 0)
+    assert used + unsure <= 8_000 < used + unsure + needed
+
+
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_a_limit_on_calls_tells_those_that_brought_no_answer(seed: int) -> None:
+    """Answered, of no use and without a reply are together what the limit allows; the first is what the bill has."""
+    came = spend(Limits(calls=30), MeteredBackend(random.Random(seed), 0.6), records(50))
+    tally = came.tally
+    told = f"{tally.sent} answered, {tally.unusable.calls} with a reply of no use, {tally.lost} without a reply"
+    assert str(came.error) == f"--max-calls 30 is reached: {told}"
+    assert tally.sent + tally.unusable.calls + tally.lost == 30
+
+
+def test_a_limit_on_calls_that_were_all_answered_says_no_more() -> None:
+    came = spend(Limits(calls=3), MeteredBackend(random.Random(3), 0.0), records(9))
+    assert str(came.error) == "--max-calls 3 is reached"
 
 
 def test_attempts_that_were_charged_in_vain_are_in_the_bill() -> None:

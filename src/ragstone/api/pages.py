@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragstone.errors import ConfigError
+from ragstone.report.files import REPORT
 from ragstone.report.html.build import report
 from ragstone.report.html.live import HOST, Live
 from ragstone.report.run import Run
 from ragstone.report.target import whole
+from ragstone.report.unwritable import OTHER_FOLDER
 
 
 def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
@@ -24,6 +26,13 @@ def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
     with whole(target) as file:
         file.writelines(parts)
     return target
+
+
+def write_beside(run: Run, folder: Path) -> None:
+    """The page among the other files of a run; OutputError where it cannot be written."""
+    parts = report(run)
+    with whole(folder / REPORT, instead=OTHER_FOLDER) as file:
+        file.writelines(parts)
 
 
 @contextlib.contextmanager

@@ -18,11 +18,11 @@ from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
-from ragstone.api.pages import write_report
+from ragstone.api.pages import write_beside
 from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Routes, Weighed
-from ragstone.errors import BudgetReached, RagstoneError, StoreError
+from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.prices import PriceBook
@@ -31,7 +31,7 @@ from ragstone.records import Bank, Source, Survey, has, survey
 from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
-from ragstone.report.files import REPORT, Folder
+from ragstone.report.files import Folder
 from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
 from ragstone.report.summarize import summarize
@@ -90,14 +90,14 @@ async def weigh(source: Any, options: Options) -> Run:
         plan = make_plan(spec, records, {judge.name: judge for judge in options.objects()}, bank)
         store = Store(spec.store)
         try:
-            with set_aside_if_damaged(store):
+            with set_aside_if_damaged(store), contextlib.ExitStack() as held:
                 notes = [
                     *judging_itself(plan.judges.values(), generators),
                     *_odd(bank),
                     *_unread(plan, options),
                     *uncascaded(plan.spec, plan.routes, options),
                 ]
-                return await _run(plan, records, store, options, notes)
+                return await _run(plan, records, store, options, notes, held)
         except BaseException:
             store.close()
             raise
@@ -135,7 +135,10 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _run(plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str]) -> Run:
+async def _run(
+    plan: Plan, source: Source, store: Store, options: Options, hints: Sequence[str], held: contextlib.ExitStack
+) -> Run:
+    """The run itself; what it alone may use until it is over goes into ``held``."""
     notes = [*hints]
     name = options.name or source.name
     plan = settled(plan, store, name, notes)
@@ -147,10 +150,10 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
     engine = Engine(plan.routes, store, prices, plan.spec.engine)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
-    details = plan.as_json(source.name)
-    if earlier is not None:
-        details["only_failed"] = earlier.run
-    folder = Folder(Path(options.out), cases=options.cases) if options.out is not None else None
+    details = {**plan.as_json(source.name), **({} if earlier is None else {"only_failed": earlier.run})}
+    folder = (
+        None if options.out is None else held.enter_context(Folder(Path(options.out), cases=options.cases).claimed())
+    )
     number = store.start_run(name, details)
     progress = Progress(
         number,
@@ -181,8 +184,9 @@ async def _run(plan: Plan, source: Source, store: Store, options: Options, hints
         status = "done"
     except RagstoneError as error:
         status = "stopped"
+        folder = None if isinstance(error, OutputError) else folder  # what ended the run would end its summary, too
         if engine.tally.anything and not getattr(error, "damaged", False):
-            if isinstance(error, BudgetReached):
+            if isinstance(error, (BudgetReached, OutputError)):
                 error.run = number
             error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))
         raise
@@ -261,22 +265,31 @@ def _close(
     }
     store.finish_run(progress.run, status, summary)
     if folder is not None:
-        row = store.run(progress.run)
-        assert row is not None
-        agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
-        by_whom = {
-            step: {**told, **{name: counted["cascade"][step][name] for name in ("units", "answered", "unjudged")}}
-            for step, told in row.spec.get("cascade", {}).items()
-            if step in counted.get("cascade", {})
-        }
-        more = {
-            **({"repeats": agreement} if agreement else {}),
-            **({"cascade": by_whom} if by_whom else {}),
-            **({"estimate": held} if held is not None else {}),
-        }
-        folder.finish(summary, {"run": row.id, "name": row.name, "status": status, **row.spec, **more})
-        if report:
-            write_report(Run(store, row), folder.path / REPORT)
+        try:
+            _write(find_run(store, progress.run), summary, folder, report=report)
+        except OutputError as error:
+            if status == "done":  # else it is told why the run ended
+                error.run = progress.run
+                error.add_note(f"run {progress.run} is done, and all of it is kept in the store")
+                raise
+
+
+def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool) -> None:
+    """The files of a run that is over, but for its results, which are there."""
+    agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
+    by_whom = {
+        step: {**told, **{name: summary["cascade"][step][name] for name in ("units", "answered", "unjudged")}}
+        for step, told in run.spec.get("cascade", {}).items()
+        if step in summary.get("cascade", {})
+    }
+    more = {
+        **({"repeats": agreement} if agreement else {}),
+        **({"cascade": by_whom} if by_whom else {}),
+        **({"estimate": summary["estimate"]} if "estimate" in summary else {}),
+    }
+    folder.finish(summary, {"run": run.id, "name": run.name, "status": run.status, **run.spec, **more})
+    if report:
+        write_beside(run, folder.path)
 
 
 def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """How a command ends: its exit code, and one line for whatever kept it from its work.
 
 0: done. 1: a threshold of ``check`` failed; no error leaves with 1, so that none is taken for a failed check. 2: the
-input, the configuration or the usage. 3: the judge could not be reached, nothing could be scored, the last judge of a
-cascade answered nothing, an offline run lacked a call, or the store failed. 4: a budget was reached. 70: a fault of
-Ragstone itself. 130: interrupted.
+input, the configuration or the usage, or a file that cannot be written. 3: the judge could not be reached, nothing
+could be scored, the last judge of a cascade answered nothing, an offline run lacked a call, or the store failed. 4: a
+budget was reached. 70: a fault of Ragstone itself. 130: interrupted.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
         own = [word for name, _, value in sets for word in (_FLAGS[name], value)]
         own += [*(("--format", form) if form != "nuggets" else ()), *wanted.words]
         estimating.tell(
-            ("nuggets", "create", file),
+            ("nuggets", "create"), (file,),
             lambda tried: api.forecast_banks(file, replace(tried, parameters=assignments(options["sets"]))),
             as_json=wanted.as_json, own=own, store=wanted.store, config=wanted.config, **{**options, "sets": ()},
         )  # fmt: skip
@@ -130,7 +130,7 @@ def assign(files: tuple[str, ...], wanted: Wanted, *, bank: str | None, **option
     """Assign, then tell how much; leave with 3 when nothing could be assigned."""
     if wanted.dry_run:
         estimating.tell(
-            ("nuggets", "assign", *files), partial(api.forecast_assignments, files), as_json=wanted.as_json,
+            ("nuggets", "assign"), files, partial(api.forecast_assignments, files), as_json=wanted.as_json,
             own=wanted.words, store=wanted.store, config=wanted.config, nuggets=bank, **options,
         )  # fmt: skip
         return

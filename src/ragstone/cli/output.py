@@ -14,14 +14,16 @@ from rich.console import RenderableType
 
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.report.files import PARTIAL
-from ragstone.report.target import is_folder, refuse_inputs, unwritable, whole
+from ragstone.report.target import is_folder, refuse_inputs, whole
 from ragstone.report.terminal.screen import Look, screen
+from ragstone.report.unwritable import unwritable
 
 
 def show(draw: Callable[[Look], RenderableType], *, stderr: bool = False) -> None:
     """Print a page that is drawn for this terminal."""
     console = screen(stderr=stderr)
-    console.print(draw(Look.of(console)))
+    # Nothing is cut off here: what is wider than the terminal is a word of a command.
+    console.print(draw(Look.of(console)), crop=False)
 
 
 def show_json(document: Any) -> None:
@@ -64,8 +66,13 @@ class Lines:
 
     def __call__(self, line: bytes) -> None:
         """Write one line, at once: it was paid for."""
-        self.target.write(line.rstrip(b"\n") + b"\n")
-        self.target.flush()
+        try:
+            self.target.write(line.rstrip(b"\n") + b"\n")
+            self.target.flush()
+        except BrokenPipeError:
+            raise  # nobody reads any more, which is no trouble
+        except OSError as error:
+            raise unwritable(self.path or "standard output", error) from error
         self.count += 1
 
     @property

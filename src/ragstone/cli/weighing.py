@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.estimating import tell
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
-from ragstone.errors import BudgetReached
+from ragstone.errors import BudgetReached, OutputError
 from ragstone.report.cascades import silent
 from ragstone.report.run import Run
 from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, lead, outcome
+from ragstone.report.terminal.outcome import Place, answered_now, lead, outcome
 from ragstone.report.terminal.screen import Look, Page
 from ragstone.report.terminal.text import flat
 
@@ -50,7 +50,7 @@ def run(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
     try:
         finished = weighed(partial(api.run, file), file, wanted, **options)
-    except BudgetReached as reached:
+    except (BudgetReached, OutputError) as reached:
         _show_partial(reached, wanted, outcome)
         raise
     with closing(finished.store):
@@ -69,13 +69,13 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
     if wanted.dry_run:
         tell(
-            ("compare-methods", file), partial(api.forecast_methods, file), as_json=wanted.as_json, own=wanted.words,
-            store=wanted.store, config=wanted.config, **options,
+            ("compare-methods",), (file,), partial(api.forecast_methods, file), as_json=wanted.as_json,
+            own=wanted.words, store=wanted.store, config=wanted.config, **options,
         )  # fmt: skip
         return
     try:
         finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
-    except BudgetReached as reached:
+    except (BudgetReached, OutputError) as reached:
         _show_partial(reached, wanted, comparison)
         raise
     with closing(finished.store):
@@ -88,16 +88,24 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
             raise typer.Exit(UNJUDGED)
 
 
-def _show_partial(reached: BudgetReached, wanted: Wanted, page: Callable[[Run, Look, Place], Page]) -> None:
-    """What was done before a budget was reached, as a whole run is shown; nothing if there is nothing."""
+def _show_partial(
+    reached: BudgetReached | OutputError, wanted: Wanted, page: Callable[[Run, Look, Place], Page]
+) -> None:
+    """What was done before a budget was reached or a file failed, as a whole run is shown; nothing if there is nothing.
+
+    The message comes after it: a run that was paid for is not lost for its report.
+    """
     if not reached.run:
         return
     done = api.open_run(reached.run, resolve(Flags(store=wanted.store, config=wanted.config)).store)
+    place = place_of(done, wanted)
+    if isinstance(reached, OutputError):
+        place = replace(place, failed=reached.path)
     with closing(done.store):
         if wanted.as_json:
             show_json(done.summary())
         elif len(done):
-            show(lambda look: page(done, look, place_of(done, wanted)))
+            show(lambda look: page(done, look, place))
 
 
 def weighed(
@@ -151,4 +159,4 @@ def leave(finished: Run) -> None:
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
     """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
-    return bool(bill["failed"]) and not bill["sent"] and not bill["replayed"]
+    return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]

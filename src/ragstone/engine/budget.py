@@ -88,6 +88,7 @@ class Budget:
         self._prices = prices
         self._tally = tally
         self._spent = Amount()
+        self._unsure = Amount()  # a part of what is spent: what may be charged for and what is, nobody said
         self._held = Amount()
         self._longest: dict[str, int] = {}
         self._waiting: list[asyncio.Future[None]] = []
@@ -202,6 +203,7 @@ class Budget:
     def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
         """What an answered attempt took; where the endpoint did not say, all that was reserved."""
         if usage.input is None or usage.output is None:
+            self._unsure.add(Amount(tokens=reserved.tokens))
             return reserved
         # An endpoint that goes beyond the limit it was given may do so again.
         self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
@@ -211,6 +213,7 @@ class Budget:
     def lose(self, reserved: Amount) -> Amount:
         """An attempt that no reply came to: all that was reserved for it may have been charged."""
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
+        self._unsure.add(reserved)
         return reserved
 
     def cost(self, judge: Judge, usage: Usage) -> float | None:
@@ -240,14 +243,15 @@ class Budget:
         """What is reached, and how one goes on; ``more`` is the call that does not fit."""
         spent, limits = self._spent, self.limits
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
-            return BudgetReached(f"--max-calls {limits.calls:,} is reached", hint=self._hint())
+            return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
             limit, needed, alone = (
                 f"--max-tokens {limits.tokens:,}",
                 f"{more.tokens:,}",
                 more.tokens > limits.tokens > 0,
             )
-            so_far = f"{spent.tokens:,} are used, and the next call may take {needed}"
+            unsure = f", {self._unsure.tokens:,} more may be" if self._unsure.tokens else ""
+            so_far = f"{spent.tokens - self._unsure.tokens:,} are used{unsure}, and the next call may take {needed}"
         else:
             assert limits.cost is not None
             limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
@@ -259,6 +263,15 @@ class Budget:
                 hint="give more, or set a smaller max_tokens in the judge's table",
             )
         return BudgetReached(f"{limit} is reached: {so_far}", hint=self._hint())
+
+    def _unanswered(self) -> str:
+        """Which of the calls brought no answer, where some did not: the bill has fewer as sent than the limit."""
+        useless, lost = self._tally.unusable.calls, self._unsure.calls
+        if not useless and not lost:
+            return ""
+        parts = [f"{self._spent.calls - useless - lost:,} answered"]
+        parts += [f"{useless:,} with a reply of no use"] if useless else []
+        return f": {', '.join([*parts, *([f'{lost:,} without a reply'] if lost else [])])}"
 
     def _hint(self) -> str:
         if not self._kept:

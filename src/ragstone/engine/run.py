@@ -371,7 +371,8 @@ class Engine:
             outcome = await self._send(judge, call, flight)
             if isinstance(outcome, Reply):
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
-                self.tally.pay(call.judge, call.task, usage, self.budget.cost(judge, outcome.usage))
+                dollars = self.budget.cost(judge, outcome.usage)
+                self.tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
                 if self.settings.cache != "off":
                     self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return

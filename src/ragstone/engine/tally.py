@@ -55,8 +55,9 @@ class Tally:
     """The counts of one run.
 
     Of ``records`` that are done ``kept`` are in the results: one that is done waits for those before it.
-    ``sent`` calls were answered in this run; ``replayed`` came from the store; ``unseen`` were in no store and were
-    not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
+    ``sent`` calls were answered in this run by whoever they were sent to, ``here`` by a judge that sends nothing, as
+    the embedded one; ``replayed`` came from the store; ``unseen`` were in no store and were not sent, because the run
+    is offline. ``taken_over`` records have the result of an earlier run.
 
     ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
@@ -69,6 +70,7 @@ class Tally:
     records: int = 0
     kept: int = 0
     sent: int = 0
+    here: Counter[str] = field(default_factory=Counter)
     replayed: int = 0
     shared: int = 0
     retried: int = 0
@@ -90,13 +92,21 @@ class Tally:
     limit: Callable[[], str] = str
 
     @property
+    def answered(self) -> int:
+        """Calls that were answered in this run, by whomever."""
+        return self.sent + self.here.total()
+
+    @property
     def anything(self) -> bool:
         """Whether the run has anything to show for itself: a record, or a call that need not be made again."""
-        return bool(self.records or self.sent or self.replayed)
+        return bool(self.records or self.answered or self.replayed)
 
-    def pay(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
-        """Count a call that was answered now."""
-        self.sent += 1
+    def pay(self, judge: str, task: str, usage: Usage, dollars: float | None, *, sent: bool = True) -> None:
+        """Count a call that was answered now; ``sent`` says whether it went to anybody."""
+        if sent:
+            self.sent += 1
+        else:
+            self.here[judge] += 1
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
@@ -115,6 +125,7 @@ class Tally:
         """The bill of this run: what was sent now, what came from the store, by judge and step."""
         return {
             "sent": self.sent,
+            "here": dict(sorted(self.here.items())),
             "replayed": self.replayed,
             "shared": self.shared,
             "retried": self.retried,

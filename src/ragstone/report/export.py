@@ -26,6 +26,7 @@ from ragstone.report.files import file_name
 from ragstone.report.leaderboard import Entry, Leaderboard, OnMissing
 from ragstone.report.run import COLUMN_KINDS, Run
 from ragstone.report.target import is_folder, whole
+from ragstone.report.unwritable import closed_folder
 from ragstone.store import CallRow
 
 Format = Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"]
@@ -207,7 +208,7 @@ def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{folder}: cannot write there ({error.strerror}); choose another folder with -o") from error
+        raise closed_folder(folder, error) from error
     written = []
     for name, found in by_run.items():
         written.append(folder / f"{file_name(name)}{ENDINGS.get(form, '.tsv')}")

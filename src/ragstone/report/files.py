@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -12,6 +15,8 @@ from typing import IO, Any, Self
 import orjson
 
 from ragstone.errors import ConfigError
+from ragstone.report.lock import locked
+from ragstone.report.unwritable import OTHER_FOLDER, closed_folder, unwritable
 
 PARTIAL = ".partial"
 REPORT = "report.html"
@@ -23,8 +28,8 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 class Folder:
     """Writes a run's results as they come; what stands under its final name is always whole.
 
-    Times and durations are in run.json and summary.json alone, so that the same run gives the same
-    results.jsonl byte for byte.
+    It belongs to one run at a time: while one has ``claimed`` it another is refused. Times and durations are in
+    run.json and summary.json alone, so that the same run gives the same results.jsonl byte for byte.
     """
 
     def __init__(self, path: Path, *, cases: bool) -> None:
@@ -35,38 +40,80 @@ class Folder:
                 if folder is not None:
                     folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise self._refusal(error) from error
+            raise closed_folder(path, error) from error
         self._target = path / "results.jsonl"
         self._partial = path / f"results.jsonl{PARTIAL}"
+        self._lock: int | None = None
+        self._own = ""
         self._file: IO[bytes] | None = None
+        self._torn = False
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[Self]:
+        """While this lasts the folder is this run's; ConfigError where another run has it."""
+        # The folder itself is locked: it is there before the first file and after the last.
+        descriptor = None
+        with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
+            descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            # Where nothing can be locked each run writes to names of its own, and the last one wins whole.
+            self._own = "" if self._alone(descriptor) else f".{secrets.token_hex(4)}"
+            yield self
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _alone(self, descriptor: int | None) -> bool:
+        try:
+            return descriptor is not None and locked(descriptor)
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{self.path}: another run is writing there; wait for it to end, or choose another folder with -o"
+            ) from error
 
     def __enter__(self) -> Self:
         try:
-            self._file = self._partial.open("wb")
+            self._file = self._coming(self._target).open("wb")
         except OSError as error:
-            raise self._refusal(error) from error
+            raise closed_folder(self.path, error) from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._file is not None
-        self._file.close()
-        if error is None:
-            self._partial.replace(self._target)
-        elif not self._partial.stat().st_size:
-            self._partial.unlink()
+        coming = self._coming(self._target)
+        try:
+            self._file.close()
+            if error is None:
+                coming.replace(self._target)
+            elif not self._torn and coming.stat().st_size:
+                coming.replace(self._partial)
+        except OSError as trouble:
+            self._torn = True
+            if error is None:
+                raise closed_folder(self.path, trouble) from trouble
+        finally:
+            # A file that may end in half a line is worth less than the room that it takes.
+            if self._torn or not _holds_anything(coming):
+                with contextlib.suppress(OSError):
+                    coming.unlink(missing_ok=True)
 
-    def _refusal(self, error: OSError) -> ConfigError:
-        return ConfigError(f"{self.path}: cannot write there ({error.strerror}); choose another folder with -o")
+    def _coming(self, target: Path) -> Path:
+        """Where a file is written until it is whole."""
+        return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result."""
+        """Write one record's result; OutputError where it cannot be, and then no partial file is left."""
         assert self._file is not None
-        self._file.write(document + b"\n")
+        try:
+            self._file.write(document + b"\n")
+        except OSError as error:
+            self._torn = True
+            raise closed_folder(self.path, error) from error
         if self._cases is not None:
             pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
-            _write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+            self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
 
     def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
         """Write summary.json and run.json, which names the file that holds this run's results.
@@ -75,7 +122,17 @@ class Folder:
         """
         results = self._target if details.get("status") == "done" else self._partial
         for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
-            _write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+            self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+    def _write(self, path: Path, data: bytes) -> None:
+        coming = self._coming(path)
+        try:
+            coming.write_bytes(data)
+            coming.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                coming.unlink(missing_ok=True)
+            raise unwritable(path, error, OTHER_FOLDER) from error
 
 
 def file_name(record: str) -> str:
@@ -86,7 +143,8 @@ def file_name(record: str) -> str:
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
 
-def _write(path: Path, data: bytes) -> None:
-    partial = path.with_name(path.name + PARTIAL)
-    partial.write_bytes(data)
-    partial.replace(path)
+def _holds_anything(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

@@ -4,45 +4,120 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
 from ragstone.errors import ConfigError
 from ragstone.report.files import PARTIAL
+from ragstone.report.lock import locked
+from ragstone.report.unwritable import OTHER_FILE, unwritable
 
 _DATABASE: Final = b"SQLite format 3\0"
 
 
 @contextlib.contextmanager
-def whole(path: Path, *, keep: bool = False) -> Iterator[IO[bytes]]:
+def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
     """A file to write to, which is ``FILE.partial`` until the block ends.
 
     If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
     was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
-    written to directly. ConfigError when it cannot be written.
+    written to directly. OutputError when it cannot be written (``instead`` is what to do then), ConfigError while
+    another command writes it.
     """
     _spare_store(path)
-    direct = path.exists() and not path.is_file()
-    partial = path if direct else path.with_name(path.name + PARTIAL)
     try:
-        with partial.open("wb") as target:
-            yield target
-        if not direct and (not keep or _holds_anything(partial)):
-            partial.replace(path)
+        if path.exists() and not path.is_file():
+            with path.open("wb") as target:
+                yield target
+            return
+        coming = _Coming(path)
+        try:
+            yield coming.file
+            coming.file.flush()
+            if not keep or _holds_anything(coming.path):
+                coming.settle()
+        finally:
+            coming.end(keep=keep)
     except BrokenPipeError:
         raise  # nobody reads what the block prints elsewhere: no trouble of this file
     except OSError as error:
-        raise unwritable(path, error) from error
-    finally:
-        if not direct and not (keep and _holds_anything(partial)):
+        raise unwritable(path, error, instead) from error
+
+
+class _Coming:
+    """What is being written for a file: ``FILE.partial``, which no other command writes to meanwhile.
+
+    Where nothing can be locked it has a name of its own until the end, and the last one wins whole.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._kept = self.path = target.with_name(target.name + PARTIAL)
+        self._settled = False
+        self._locked = False
+        self.file = self._claim()
+
+    def _claim(self) -> IO[bytes]:
+        while True:
+            file = open(self._kept, "wb", opener=_as_it_is)  # noqa: SIM115 - a Path has no opener
+            try:
+                self._locked = locked(file.fileno())
+                if not self._locked:
+                    file.close()
+                    if not _holds_anything(self._kept):
+                        self._kept.unlink(missing_ok=True)
+                    self.path = self._target.with_name(f"{self._target.name}.{secrets.token_hex(4)}{PARTIAL}")
+                    return self.path.open("wb")
+                if _is_at(file, self._kept):
+                    file.truncate()
+                    return file
+                file.close()  # another command has just given it its final name
+            except BlockingIOError as error:
+                file.close()
+                raise ConfigError(
+                    f"{self._target}: another command is writing it; wait for it to end, or choose another file"
+                ) from error
+
+    def settle(self) -> None:
+        """Give it its final name."""
+        self._rename(self._target)
+        self._settled = True
+
+    def _rename(self, name: Path | None) -> None:
+        """Give it a name, or with None delete it."""
+        if not self._locked:
+            self.file.close()  # Windows renames no open file; a locked one stays open, so that nobody takes it before
+        if name is None:
+            self.path.unlink(missing_ok=True)
+        else:
+            self.path.replace(name)
+
+    def end(self, *, keep: bool) -> None:
+        """Let go of it; unless it has its final name it is deleted, or with ``keep`` is ``FILE.partial`` at last."""
+        if not self._settled:
+            with contextlib.suppress(OSError):  # what cannot be written was told of
+                self.file.flush()
             with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
+                if not (keep and _holds_anything(self.path)):
+                    self._rename(None)
+                elif self.path != self._kept:
+                    self._rename(self._kept)
+        with contextlib.suppress(OSError):
+            self.file.close()
 
 
-def unwritable(path: Path | str, error: OSError) -> ConfigError:
-    """What is said of a file that cannot be written."""
-    return ConfigError(f"{path}: cannot be written ({error.strerror}); choose another file")
+def _as_it_is(name: str, flags: int) -> int:
+    """Open a file and leave what is in it: it may be another's."""
+    return os.open(name, flags & ~os.O_TRUNC, 0o666)
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def is_folder(name: str) -> bool:

@@ -16,7 +16,7 @@ from ragstone.report.terminal.columns import RECALL, columns_of, columns_of_run
 from ragstone.report.terminal.outcome import Place, bill_rows, facts_block, judge_rows, lead, missing_block, title_line
 from ragstone.report.terminal.outcome import next_command as worst_record
 from ragstone.report.terminal.repeats import repeats_block
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, flat, middle, number, percent, plural
 
 GRADES: Final[Mapping[str, tuple[str, str]]] = {
@@ -44,7 +44,8 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
         rows.append(("File", Text(flat(told["file"]), overflow="fold")))
     if topics:
         bank = told["file"] or "bank.jsonl"
-        rows.append(("Next", Text(f"ragstone nuggets assign ANSWERS --nuggets {shlex.quote(bank)}", overflow="fold")))
+        following = f"ragstone nuggets assign ANSWERS --nuggets {shlex.quote(bank)}"
+        rows.append(("Next", to_paste(following, look)))
     return page(title, prose(said or "No bank could be created.", look), _without(told, look), facts(rows))
 
 

@@ -13,11 +13,8 @@ from rich.text import Text
 from ragstone.engine import Range, Sum
 from ragstone.report.estimate import Estimate, price_said
 from ragstone.report.terminal.cascades import called
-from ragstone.report.terminal.screen import Look, Page, facts, page, prose
+from ragstone.report.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
 from ragstone.report.terminal.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
-
-LEFT = 12
-"""Columns before the facts."""
 
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
@@ -115,7 +112,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
     told("Left out", [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()])
     if forecast.set_aside:
         told("Set aside", [f"{plural(forecast.set_aside, 'record')} that cannot be read"])
-    rows.append(("Next", Text(following, overflow="fold")))
+    rows.append(("Next", to_paste(following, look)))
     return facts(rows)
 
 

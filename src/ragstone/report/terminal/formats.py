@@ -14,7 +14,7 @@ from rich.text import Text
 from ragstone.report.formats import WRITES_NOTHING
 from ragstone.report.run import Run
 from ragstone.report.terminal.outcome import Place
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
@@ -210,5 +210,5 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
         lines.append(prose(f"try {advice}, for {steps}", look, indent=9))
     if not lines:
         command = shlex.join(["ragstone", "show", str(run.id), *place.options])
-        lines = [Text(command, overflow="fold")]
+        lines = [to_paste(command, look, 9)]
     return [("Next" if not n else "", line) for n, line in enumerate(lines)]

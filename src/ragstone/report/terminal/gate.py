@@ -15,7 +15,7 @@ from ragstone.report.gate import Decision, Gate
 from ragstone.report.run import Run
 from ragstone.report.saved import Weighed
 from ragstone.report.terminal.outcome import handle
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.side_by_side import record_lines
 from ragstone.report.terminal.text import flat, middle, plural
 
@@ -30,18 +30,18 @@ def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ())
         Group(*(_decision(decision, look) for decision in gate.decisions)),
         *(_worst(decision, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
-        _next(gate, run, options),
+        _next(gate, run, options, look),
     )
 
 
-def _next(gate: Gate, run: Weighed, options: Sequence[str]) -> RenderableType | None:
+def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> RenderableType | None:
     """The command that shows the first of the records that a threshold failed by; a run in a folder has none."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
     result = run.find(record) if record and isinstance(run, Run) else None
     if result is None:
         return None
     command = ["ragstone", "show", str(run.id), handle(record, result["position"]), *options]
-    return facts([("Next", Text(shlex.join(command), overflow="fold"))])
+    return facts([("Next", to_paste(shlex.join(command), look))])
 
 
 def _title(gate: Gate, look: Look) -> Text:

@@ -17,7 +17,7 @@ from ragstone.report.known import KnownJudge
 from ragstone.report.run import Run
 from ragstone.report.terminal.columns import RECALL
 from ragstone.report.terminal.outcome import judged_by, lead
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 
 MOST_NOTES: Final = 12
@@ -112,7 +112,7 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         prose(described, look),
         facts(rows, 7),
         section("Parameters", indented(table)),
-        Text(example, style="quiet", overflow="fold"),
+        to_paste(example, look, 0),
     )
 
 

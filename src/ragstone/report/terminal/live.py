@@ -33,7 +33,7 @@ class Watch:
     def look(self) -> tuple[float, float | None]:
         """Calls a second, and the seconds that are left (None while that cannot be said)."""
         now = time.monotonic()
-        self._seen.append((now, self.tally.records, self.tally.sent + self.tally.replayed))
+        self._seen.append((now, self.tally.records, self.tally.answered + self.tally.replayed))
         while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW:
             self._seen.popleft()
         then, records, calls = self._seen[0]
@@ -42,14 +42,14 @@ class Watch:
             return 0.0, None
         done = self.tally.records - records
         left = (self.total - self.tally.records) * passed / done if done else None
-        return (self.tally.sent + self.tally.replayed - calls) / passed, left
+        return (self.tally.answered + self.tally.replayed - calls) / passed, left
 
     def counts(self) -> list[str]:
         """What has been done so far, the most important first."""
         tally = self.tally
         speed, _ = self.look()
         if tally.most_calls is None:
-            parts = [f"{number(tally.sent)} calls"]
+            parts = [f"{number(tally.answered)} calls"]
         else:
             parts = [f"{number(tally.charged)} of at most {number(tally.most_calls)} calls"]
         parts += [f"{number(count)} {what}" for count, what in self._rest() if count]

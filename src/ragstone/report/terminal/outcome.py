@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from rich.cells import cell_len
@@ -14,7 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
+from ragstone.report.files import PARTIAL, REPORT
 from ragstone.report.run import Run, unit_text
+from ragstone.report.saved import ABOUT, RESULTS
 from ragstone.report.terminal.cascades import cascade_rows, differs, doubts
 from ragstone.report.terminal.columns import (
     ADHERENCE,
@@ -28,7 +31,7 @@ from ragstone.report.terminal.columns import (
 from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.repeats import repeats_block
-from ragstone.report.terminal.screen import Look, Page, facts, indented, kind_of, page, prose, section
+from ragstone.report.terminal.screen import LEFT, Look, Page, facts, indented, kind_of, page, prose, section, to_paste
 from ragstone.report.terminal.text import (
     NBSP,
     between,
@@ -51,12 +54,17 @@ RANKED: Final[Mapping[str, str]] = {ADHERENCE: TRACE.score("adherence_share")}
 MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
+"""How a judge that sends nothing is called where its name alone says little."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where results lie: a folder of files, a file of lines, a page, if any; ``options`` find the store again."""
+    """Where results lie: a folder of files, a file of lines, a page, if any; ``options`` find the store again.
+
+    ``failed`` is the file, or the folder, that could not be written, if any.
+    """
 
     folder: str = ""
     cases: bool = False
@@ -64,6 +72,7 @@ class Place:
     lines: str = ""
     report: bool = False
     comparison: str = ""
+    failed: str = ""
 
 
 def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
@@ -402,14 +411,30 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
         for label, (why, names) in zip(_first("Left out"), reasons.items(), strict=False)
     ]
     if place.folder:
-        extra = (", report.html" if place.report else "") + (", cases/" if place.cases else "")
-        files = f"results.jsonl, summary.json, run.json{extra}"
-        rows.append(("Files", Text(f"{flat(place.folder)}: {files}", overflow="fold")))
+        rows += _files(run, place, look)
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
-    rows += zip(_first("Next"), (Text(command, overflow="fold") for command in following), strict=False)
+    rows += zip(_first("Next"), (to_paste(command, look, left) for command in following), strict=False)
     return facts(rows)
+
+
+def _files(run: Run, place: Place, look: Look) -> list[tuple[str, RenderableType]]:
+    """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
+    folder = Path(place.folder)
+    whole = run.status == "done"
+    names = [RESULTS if whole else f"{RESULTS}{PARTIAL}", "summary.json", ABOUT, *([REPORT] if place.report else [])]
+    # They are written one after the other: what comes after one that failed is of an earlier run, if it is there.
+    failed = next((at for at, name in enumerate(names) if str(folder / name) == place.failed), len(names))
+    names = [name for name in names[:failed] if place.failed != str(folder) and (folder / name).is_file()]
+    if place.cases and names:
+        names.append("cases/")
+    rows: list[tuple[str, RenderableType]] = []
+    if names:
+        rows.append(("Files", Text(f"{flat(place.folder)}: {', '.join(names)}", overflow="fold")))
+    if not whole and (folder / RESULTS).is_file():
+        rows.append(("" if rows else "Files", prose(f"{RESULTS} there is of an earlier run", look, "quiet", LEFT)))
+    return rows
 
 
 def quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
@@ -480,9 +505,15 @@ def _route(route: Mapping[str, Any]) -> str:
     return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
 
 
+def answered_now(bill: Mapping[str, Any]) -> int:
+    """How many calls of a bill were answered in its run; that of an older version has all of them as sent."""
+    return int(bill["sent"] + sum(bill.get("here", {}).values()))
+
+
 def calls_said(bill: Mapping[str, Any]) -> str:
-    """``12 sent, 3 replayed``: the calls of a bill."""
-    parts = [f"{number(bill['sent'])} sent"]
+    """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
+    here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
+    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
     parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
@@ -498,7 +529,7 @@ def _notes(bill: Mapping[str, Any]) -> list[str]:
 def cost_said(bill: Mapping[str, Any]) -> str:
     """``$0.0012; 1.2k tokens in, 300 out``: what they cost, or why nothing."""
     paid = bill["paid"]
-    if not bill["sent"]:
+    if not answered_now(bill):
         if bill.get("unseen"):
             return "nothing: offline"
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.prompts import is_path
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
-from ragstone.report.terminal.text import clean, flat
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.report.terminal.text import NBSP, clean, flat
 
 DROPPED: Final = ("languages", "gives", "version")
 """Columns that a narrow terminal does without, the first one first."""
@@ -150,7 +150,7 @@ def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
         return None
     path, what = next(iter(changed.items()))
     more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return prose(f"Not as released: {path} {what}{more}. All of them: ragstone prompts check", look, "wrong")
+    return prose(f"Not as released: {path} {what}{more}. All of them: ragstone{NBSP}prompts{NBSP}check", look, "wrong")
 
 
 # ---- what one asks
@@ -187,7 +187,7 @@ def checked_page(found: Sequence[Checked], look: Look) -> Page:
         formats = ", ".join(checked.formats)
         said = f"{checked.file} fits: step {checked.step}, style {checked.style}, formats {formats}"
         command = f"ragstone run FILE -j JUDGE --prompt {shlex.quote(checked.choice)}"
-        next_rows = [("Next", Text(flat(command), overflow="fold"))]
+        next_rows = [("Next", to_paste(command, look, 8))]
         blocks.append(Group(_marked(look.mark("yes"), said, look), indented(facts(next_rows, 4))))
     return page(*blocks)
 

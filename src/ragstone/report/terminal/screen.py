@@ -8,24 +8,33 @@ or TERM is dumb, the same lines come without colour; where it cannot carry Unico
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final, NoReturn
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from ragstone.report.terminal.text import NBSP, paragraph
+from ragstone.report.terminal.text import NBSP, clean, paragraph
 from ragstone.types import TRIVIAL
 
 WIDEST: Final = 100
 """Columns that are used of a wide terminal: lines of text are read, not searched."""
 NARROWEST: Final = 40
+LEFT: Final = 12
+"""Columns of a label and the gap after it, where facts are told."""
+_GOES_ON: Final = " \\"
+"""At the end of a line: the command goes on in the next one."""
+_UNCUT: Final = "uncut"
+"""Under this a style has the whole of a line that may be wider than the terminal."""
 
 THEME: Final = Theme(
     {
@@ -165,7 +174,7 @@ class Page:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in console.render_lines(self.body, options, pad=False):
-            yield from _stripped(line)
+            yield from _stripped([_uncut(segment) for segment in line])
             yield Segment.line()
 
 
@@ -191,7 +200,44 @@ def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
     return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
 
 
-def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = 10) -> Table:
+def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
+    """A command as it can be copied and pasted at any width; ``indent`` as of ``prose``.
+
+    It is broken between its words, where the shell is told so by a backslash, and an option stays with its value. What
+    no line has room for is not broken: the terminal does that, and knows of it.
+    """
+    words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(command)]
+    room = look.width - 2 - indent
+    lines: list[str] = []
+    for part in _parts(words):
+        joined = f"{lines[-1]} {part}" if lines else part
+        if lines and cell_len(joined) <= room - len(_GOES_ON):
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
+        lines[-2:] = [last]
+    lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
+    drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
+    return Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+
+def _parts(words: Sequence[str]) -> Iterable[str]:
+    """The words, each option with the value after it."""
+    at = 0
+    while at < len(words):
+        valued = words[at].startswith("-") and not "".join(words[at + 1 : at + 2]).startswith("-")
+        yield " ".join(words[at : at + 1 + valued])
+        at += 1 + valued
+
+
+def _uncut(segment: Segment) -> Segment:
+    """The segment with all of its line, where a table has cut it off."""
+    line = segment.style.meta.get(_UNCUT) if segment.style is not None else None
+    return Segment(line, segment.style) if line else segment
+
+
+def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = LEFT - 2) -> Table:
     """Labels in a quiet column with what is to be said of each."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="quiet", width=label_width, no_wrap=True)

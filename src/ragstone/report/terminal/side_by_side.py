@@ -18,7 +18,7 @@ from ragstone.report.saved import Weighed
 from ragstone.report.terminal.columns import columns_of, folded
 from ragstone.report.terminal.methods import signed
 from ragstone.report.terminal.outcome import LEADS, Place, beside, handle
-from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, between, flat, middle, number, percent, plural, shorten
 from ragstone.report.verdicts import Wanting, wanting
 
@@ -52,7 +52,7 @@ def side_by_side(found: Comparison, first: Weighed, second: Weighed, look: Look,
         _lines("Before you rely on this", in_the_way(found, look), look),
         _lines("Left out", left_out(found, look), look),
         _moved(leading, (first, second), look) if leading is not None else None,
-        _following(leading, second, place),
+        _following(leading, second, place, look),
     )
 
 
@@ -333,12 +333,12 @@ def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, r
     return Group(*lines)
 
 
-def _following(leading: Compared | None, second: Weighed, place: Place) -> RenderableType | None:
+def _following(leading: Compared | None, second: Weighed, place: Place, look: Look) -> RenderableType | None:
     """The page that was written, and the command that shows the record that moved most if its run is in a store."""
     rows = [("Page", Text(flat(place.comparison), overflow="fold"))] if place.comparison else []
     if leading is not None and isinstance(second, Run):
         result = second.find(leading.moved[0].record) if leading.moved else None
         which = [handle(result["id"], result["position"])] if result is not None else []
         command = shlex.join(["ragstone", "show", str(second.id), *which, *place.options])
-        rows.append(("Next", Text(command, overflow="fold")))
+        rows.append(("Next", to_paste(command, look)))
     return facts(rows) if rows else None
