@@ -220,7 +220,7 @@ LANGUAGES = {
 FLOORS = {
     # kind: (share weighed lower, share refused)
     "number": (0.9, 0.85),
-    "unit": (0.8, 0.3),
+    "unit": (0.9, 0.15),
     "date": (0.9, 0.5),
     "name": (0.9, 0.25),
     "negation": (0.9, 0.9),

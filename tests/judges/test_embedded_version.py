@@ -8,7 +8,7 @@ from pathlib import Path
 import ragstone.judges.embedded
 from ragstone.judges.embedded.judge import VERSION
 
-RULES = ("embedded-4", "ea0272d592a2")
+RULES = ("embedded-4", "be071c6715b7")
 """A version, and the digest of the code that it stands for."""
 
 
