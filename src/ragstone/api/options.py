@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from ragstone.config import Flags, assignments, resolve
 from ragstone.engine import Tally
@@ -14,6 +14,9 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.records import Survey
 from ragstone.types import NOTHING
+
+SHOWN: Final = 20
+"""Characters of a name that a message shows."""
 
 
 @dataclass(slots=True)
@@ -101,7 +104,8 @@ class Options:
         if name == "last":
             raise ConfigError("no run can be named 'last', which is the latest of all; choose another name")
         if name.isascii() and name.isdecimal():
-            raise ConfigError(f"no run can be named '{name}': a number is that of a run; try build-{name}")
+            told = name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
+            raise ConfigError(f"no run can be named '{told}': a number is that of a run; try build-{told}")
 
     @classmethod
     def called(
