@@ -8,7 +8,7 @@ from pathlib import Path
 import ragstone.judges.embedded
 from ragstone.judges.embedded.judge import VERSION
 
-RULES = ("embedded-4", "be071c6715b7")
+RULES = ("embedded-4", "d22e90d0e2ba")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -102,10 +102,13 @@ def names(text: str, language: str) -> bool:
 
 def leads(text: str, language: str) -> bool:
     """Whether a stretch is a bow to the evidence and no more: "Based on the provided context"."""
-    tokens = tokens_of(text, language)
+    if not _leads(_words(text), language):
+        return False
     framing = frames(language)
-    own = any(token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing) for token in tokens)
-    return not own and _leads(_words(text), language)
+    return not any(
+        token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing)
+        for token in tokens_of(text, language)
+    )
 
 
 def speaks(text: str, language: str) -> bool:

@@ -39,7 +39,7 @@ def stated(text: str, language: str) -> str:
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
     bare = bare[_bow(bare, language) :]
-    return bare if tokens_of(bare, language) else text
+    return bare if bare == text or tokens_of(bare, language) else text
 
 
 def _bow(text: str, language: str) -> int:
