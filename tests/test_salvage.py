@@ -347,7 +347,7 @@ def test_a_run_behind_a_damaged_one_is_saved(tmp_path: Path) -> None:
         api.evaluate([row], WHOLE, made, store=path, name=f"v{n}" + f"{n}" * 3000).store.close()
     data = bytearray(settled(path))
     for n in (1, 3):  # each has a page to itself
-        page = data.index(f"{n}".encode() * 3000) // 4096 * 4096
+        page = data.index(f"v{n}".encode() + f"{n}".encode() * 50) // 4096 * 4096
         data[page : page + 4096] = b"\xee" * 4096
     place = tmp_path / "place"
     place.mkdir()
