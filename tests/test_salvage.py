@@ -344,7 +344,7 @@ def test_a_run_behind_a_damaged_one_is_saved(tmp_path: Path) -> None:
     for n in range(5):
         row = {"id": "r", "question": "What?", "response": f"It is {n}.", "contexts": ["It is."]}
         made = ScriptedJudge({"response_support": "2"})
-        api.evaluate([row], WHOLE, made, store=path, name=f"v{n}" + f"{n}" * 3000).store.close()
+        api.evaluate([row], WHOLE, made, store=path, name=f"v{n}" + f"{n}" * 2200).store.close()
     data = bytearray(settled(path))
     for n in (1, 3):  # each has a page to itself
         page = data.index(f"v{n}".encode() + f"{n}".encode() * 50) // 4096 * 4096
