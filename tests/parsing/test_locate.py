@@ -81,7 +81,9 @@ def test_another_passage_than_the_claimed_one_is_named_when_it_holds_the_quote()
     assert locate("same", passages("nothing", "the same"), "p1").passage == "p2"
 
 
-@pytest.mark.parametrize("quote", ["a fox walked", "", " ", "\u2026", "...", "x", "\u2026x\u2026", "."])
+@pytest.mark.parametrize(
+    "quote", ["a fox walked", "", " ", "\u2026", "...", "x", "\u2026x\u2026", ".", "\x1f\x1f", '"\u2003\u00a0"']
+)
 def test_a_quote_that_is_nowhere_or_too_short_keeps_the_judges_words_and_has_no_span(quote: str) -> None:
     found = locate(quote, passages("x. The fox ran."), "p9")
     assert (found.passage, found.span, found.text, found.verbatim) == ("p9", None, quote, False)

@@ -45,7 +45,8 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
     if passages and passages[0].id != claimed:
         ordered = sorted(passages, key=lambda passage: passage.id != claimed)
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
-        if len(wanted) >= _SHORTEST and (quote := _found(wanted, ordered)):
+        # Folded, as what is all white space has a length too and says nothing.
+        if len(_fold(wanted)) >= _SHORTEST and (quote := _found(wanted, ordered)):
             return quote
     return _nearly(text.strip(_AROUND), ordered) or Quote(claimed, None, text, verbatim=False)
 
