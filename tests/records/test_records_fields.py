@@ -269,6 +269,19 @@ def test_paths(path: Any, found: Any) -> None:
     assert find(row, path) == (found if path else row)
 
 
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("l[][1]", {"l": [[1, None], [3]], "m": [4, 5]}), ("m[1]", {"l": [[1, 2], [3]], "m": [4, None]}),
+        ("l[][-2]", {"l": [[None, 2], [3]], "m": [4, 5]}), ("m[2]", {"l": [[1, 2], [3]], "m": [4, 5]}),
+        ("m[-3]", {"l": [[1, 2], [3]], "m": [4, 5]}), ("m[]", {"l": [[1, 2], [3]]}),
+    ],
+)  # fmt: skip
+def test_what_is_taken_away_is_what_was_found(path: str, left: Any) -> None:
+    """Of lists of several lengths, too: an item that is not there takes none with it."""
+    assert without({"l": [[1, 2], [3]], "m": [4, 5]}, path) == left
+
+
 @given(
     st.recursive(
         st.none() | st.text("ab", max_size=2),

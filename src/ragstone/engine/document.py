@@ -7,6 +7,7 @@ was paid for now or before.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -174,7 +175,21 @@ def to_json(value: Any) -> bytes:
         # A document may wait for its turn; copied, because orjson gives back its much larger working buffer.
         return memoryview(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)).tobytes()
     except TypeError:  # whole numbers beyond 64 bits
-        return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        text = json.dumps(_known(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode("utf-8", "replace")
+
+
+def _known(value: Any) -> Any:
+    """The value in the types that Python's json has, as orjson would write it: NaN is null there, here an error."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str | int | None) else str(key): _known(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(item) for item in value]
+    return _known(_plain(value))
 
 
 def _plain(value: object) -> Any:

@@ -90,7 +90,11 @@ def _without_items(value: Any, path: str) -> Any:
     if match is None or not isinstance(value, list):
         return value
     rest = path[match.end() :]
-    chosen = range(len(value)) if match[1] in ("", "-") else [int(match[1]) % max(len(value), 1)]
+    places = range(len(value))
+    try:
+        chosen = places if match[1] in ("", "-") else (places[int(match[1])],)
+    except IndexError:
+        return value
     kept = [without(item, rest) if number in chosen else item for number, item in enumerate(value)]
     left = [None if item is MISSING else item for item in kept]
     return MISSING if all(item is None for item in left) else left
