@@ -391,7 +391,9 @@ def test_blank_records_need_no_judge() -> None:
 
 def test_a_result_that_cannot_be_written_down_is_set_aside_by_name() -> None:
     """However odd what a record brings along, it has its line, and the others theirs."""
-    odd = replace(record("r2"), meta={"k": {("a", 1): 1}})
+    endless: dict[str, Any] = {}
+    endless["k"] = endless
+    odd = replace(record("r2"), meta=endless)
     outcome = weigh([record("r1"), odd, record("r3")], WHOLE, ScriptedJudge(GOOD))
     assert outcome.error is None
     assert outcome.ids == ["r1", "r2", "r3"]

@@ -373,7 +373,9 @@ def test_a_connection_that_is_reset_is_worth_a_retry() -> None:
     with FakeServer(rate_reset=1.0) as server:
         found = error(server)
     assert (found.retryable, found.fatal) == (True, False)
-    assert f"cannot reach {server.url}/chat/completions" in str(found)
+    assert str(found) == f"mine: {server.url}/chat/completions closed the connection before it replied"
+    assert found.hint.startswith("the server was reached")
+    assert found.lost, "it took the request, and may charge for it"
 
 
 def test_a_reply_that_breaks_off_is_no_server_that_cannot_be_reached() -> None:

@@ -171,27 +171,25 @@ class OpenAIBackend:
                 f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True, lost=True
             ) from error
         except aiohttp.ClientError as error:
-            if begun:  # it was reached, and may charge for what it said
-                packed = isinstance(error.__cause__, aiohttp.http_exceptions.ContentEncodingError)
-                raise BackendError(
-                    f"{self.judge}: "
-                    + (
-                        "a reply that cannot be unpacked"
-                        if packed
-                        else "the connection was closed in the middle of the reply"
-                    ),
-                    judge=self.judge,
-                    retryable=True,
-                    hint="the server was reached; its log, or that of a proxy before it, may say why",
-                    lost=True,
-                ) from error
-            raise BackendError(
-                f"{self.judge}: cannot reach {self.url} ({_brief(error)})",
-                judge=self.judge,
-                retryable=True,
-                hint="is the server running, and is the address right?",
-                lost=not isinstance(error, aiohttp.ClientConnectorError),
-            ) from error
+            raise self._broken_off(error, begun=begun) from error
+
+    def _broken_off(self, error: Exception, *, begun: bool) -> BackendError:
+        """What a connection that gave no whole reply means; ``begun`` says whether the reply's head came."""
+        import aiohttp  # noqa: PLC0415 - loaded already by open
+
+        never = isinstance(error, aiohttp.ClientConnectorError)
+        hint = "the server was reached; its log, or that of a proxy before it, may say why"
+        if begun and isinstance(error.__cause__, aiohttp.http_exceptions.ContentEncodingError):
+            said = "a reply that cannot be unpacked"
+        elif begun:
+            said = "the connection was closed in the middle of the reply"
+        elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+            said = f"{self.url} closed the connection before it replied"
+        else:
+            said = f"cannot reach {self.url} ({_brief(error)})"
+            hint = "is the server running, and is the address right?"
+        # What took the request may charge for it, whatever it replied.
+        return BackendError(f"{self.judge}: {said}", judge=self.judge, retryable=True, hint=hint, lost=not never)
 
     # ---- requests
 
