@@ -71,6 +71,12 @@ def test_the_default_mode_is_yes_or_no() -> None:
     assert [row["raw_score"] for row in rows(score)] == [1, 0, 1]
 
 
+@pytest.mark.parametrize(("claim", "tokens"), [("It boils fast.", 3), ("北京是中国的首都。", 8)])
+def test_a_row_has_the_length_of_its_claim_in_words(claim: str, tokens: int) -> None:
+    score, _ = weigh(metric(), record(), script([claim], "yes"))
+    assert [row["tokens"] for row in rows(score)] == [tokens]
+
+
 def test_a_mean_reaches_the_threshold_that_it_is_written_as() -> None:
     """.4, 1 and 1 of a panel of five are .8, though their sum in binary is a hair less."""
     values = (0.4, 1.0, 1.0)

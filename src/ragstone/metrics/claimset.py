@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Rate, Write
-from ragstone.segment import parts, sentences
+from ragstone.segment import parts, sentences, words_in
 from ragstone.stats import reaches
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
@@ -118,7 +118,7 @@ class ClaimMetric(Metric):
         return {
             "claim": unit.id,
             "text": unit.text,
-            "tokens": len(unit.text.split()),
+            "tokens": words_in(unit.text),
             "part": unit.part,
             "confidence": unit.confidence,
             "verdict": decision,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
-from ragstone.segment import sentences
+from ragstone.segment import sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
 
 COLUMNS: Final = (
@@ -25,7 +25,7 @@ COLUMNS: Final = (
 LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "sentences": lambda _text: 1,
     "characters": len,
-    "tokens": lambda text: len(text.split()),
+    "tokens": words_in,
 }
 """What a sentence counts in the shares: one, its characters, or its words."""
 
