@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import segment
-from ragstone.segment import language_of, parts, sentences
+from ragstone.segment import language_of, parts, sentences, words_in
 from ragstone.types import Span
 
 PIECES = st.sampled_from(
@@ -143,6 +143,17 @@ def test_short_sentences_share_a_part() -> None:
     text = "One two three four five six seven. " * 20
     sizes = [len(group) for group in parts(text, sentences(text), 100)]
     assert sizes == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0), ("It boils fast.", 3), ("Das Öl – es brennt", 5), ("北京是中国的首都。", 8),
+        ("首都は Tokyo です。", 6),
+    ],
+)  # fmt: skip
+def test_words_are_counted_where_no_blanks_part_them(text: str, count: int) -> None:
+    assert words_in(text) == count
 
 
 def test_a_line_ends_where_splitlines_says() -> None:

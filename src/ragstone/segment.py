@@ -213,6 +213,13 @@ def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
     return tuple(found)
 
 
+def words_in(text: str) -> int:
+    """How many words a text has: what blanks part, and each ideograph, since between those there are no blanks."""
+    if text.isascii() or not _CJK.search(text):
+        return len(text.split())
+    return sum(any(map(str.isalnum, word)) for word in _CJK.sub(" x ", text).split())
+
+
 def _tokens(text: str) -> float:
     return max(len(text.split()) * 4 / 3, len(text) / 5) + (0 if text.isascii() else len(_CJK.findall(text)) * 0.8)
 

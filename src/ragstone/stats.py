@@ -13,6 +13,8 @@ from statistics import NormalDist
 RESAMPLES = 1000
 FEW = 16
 """Values to each different one from which on it is drawn how often each comes."""
+HAIR = 1e-9
+"""What a mean may lack of a limit by the rounding of sums."""
 LARGE = 1000
 """From this many values on, the percentile interval and the normal one differ by less than its own noise."""
 
@@ -25,6 +27,14 @@ class Interval:
     low: float
     high: float
     method: str
+
+
+def reaches(value: float, limit: float) -> bool:
+    """Whether a value is at or above a limit, to the nine digits that results are written with.
+
+    A mean of .4, 1 and 1 is a hair below .8 in binary, and would be refused as .8 by a limit of .8.
+    """
+    return value >= limit - HAIR
 
 
 def mean(values: Sequence[float]) -> float:

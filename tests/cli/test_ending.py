@@ -54,6 +54,23 @@ def test_help_and_import_are_fast() -> None:
     assert seconds(*COMMAND, "--help") - bare < 0.3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")
+def test_a_run_with_a_judge_at_an_endpoint_takes_under_80_megabytes() -> None:
+    """The peak of the whole process, its imports and the calls in flight with it."""
+    write("a.jsonl", *(row(n) for n in range(200)))
+    peak = (
+        "import atexit, resource, sys; atexit.register(lambda: print(resource.getrusage(0).ru_maxrss, file=sys.stderr))"
+    )
+    code = f"{peak}; from ragstone.__main__ import main; main()"
+    with FakeServer() as server:
+        options = ("run", "a.jsonl", "-m", "groundedness", "-j", f"vllm:m@{server.url}", "-q")
+        came = subprocess.run(
+            [sys.executable, "-c", code, *options], check=True, capture_output=True, text=True, env=ALONE
+        )
+        assert server.count == 200
+    assert int(came.stderr.split()[-1]) / 1024 < 80
+
+
 def test_help_loads_nothing_heavy() -> None:
     """Not the API, not rich, not pydantic: they are loaded by the command that needs them."""
     code = "import sys, ragstone.cli; print(sorted({m.partition('.')[0] for m in sys.modules}))"

@@ -147,9 +147,10 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
 def test_a_judge_that_judges_itself_is_named(fake: str) -> None:
     """Beside the judge, also when the run is shown again."""
     model = fake.partition(":")[2].partition("@")[0]
-    came = ragstone("run", write("a.jsonl", row(1, generator=model)), "-q", "-m", "answer_relevance", "-j", fake)
-    for shown in (came, ragstone("show")):
-        assert "is the model that wrote the responses" in shown.flat
+    for record in (row(1, generator=model), row(1, meta={"generator": model})):
+        came = ragstone("run", write("a.jsonl", record), "-q", "-m", "answer_relevance", "-j", fake)
+        for shown in (came, ragstone("show")):
+            assert "is the model that wrote the responses" in shown.flat
 
 
 # ---- what goes wrong

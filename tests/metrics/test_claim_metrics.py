@@ -71,6 +71,40 @@ def test_the_default_mode_is_yes_or_no() -> None:
     assert [row["raw_score"] for row in rows(score)] == [1, 0, 1]
 
 
+@pytest.mark.parametrize(("claim", "tokens"), [("It boils fast.", 3), ("北京是中国的首都。", 8)])
+def test_a_row_has_the_length_of_its_claim_in_words(claim: str, tokens: int) -> None:
+    score, _ = weigh(metric(), record(), script([claim], "yes"))
+    assert [row["tokens"] for row in rows(score)] == [tokens]
+
+
+def test_a_mean_reaches_the_threshold_that_it_is_written_as() -> None:
+    """.4, 1 and 1 of a panel of five are .8, though their sum in binary is a hair less."""
+    values = (0.4, 1.0, 1.0)
+
+    def panel(question: Any) -> Any:
+        if isinstance(question, Write):
+            return [f"Claim {n}." for n in range(3)]
+        return Rated(tuple(Verdict(u, "yes", v, "panel") for u, v in zip(question.units, values, strict=True)))
+
+    score, _ = weigh(metric(threshold=0.8), record(), panel)
+    assert score.value is not None
+    assert score.value < 0.8
+    assert (round(score.value, 9), score.outcome) == (0.8, "PASSED")
+    assert weigh(metric(threshold=0.801), record(), panel)[0].outcome == "FAILED"
+
+
+def test_a_claim_of_a_panel_reaches_the_threshold_that_it_is_written_as() -> None:
+    """A verdict that is written as .8 is accepted at .8."""
+
+    def panel(question: Any) -> Any:
+        if isinstance(question, Write):
+            return ["Claim."]
+        return Rated((Verdict(question.units[0], "yes", 0.7999999999999999, "panel"),))
+
+    score, _ = weigh(metric(threshold=0.8), record(), panel)
+    assert [row["verdict"] for row in rows(score)] == ["ACCEPTED"]
+
+
 @pytest.mark.parametrize(("threshold", "decision"), [(0.75, "ACCEPTED"), (0.76, "REJECTED"), (0.0, "ACCEPTED")])
 def test_a_claim_is_accepted_at_its_threshold(threshold: float, decision: str) -> None:
     score, _ = weigh(metric(scoring_mode="likert", threshold=threshold), record(), script(["One."], "4"))

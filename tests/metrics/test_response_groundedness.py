@@ -99,6 +99,11 @@ def test_temperature_and_reasons_are_parameters() -> None:
         pytest.param("the cat sat", ["see the cat saturated"], "asked", id="not within a word at its end"),
         pytest.param("the cat sat", ["see the cat sat_on"], "asked", id="an underscore is part of a word"),
         pytest.param("пришла к нам", ["Она пришла к намерению"], "asked", id="word boundaries in every script"),
+        pytest.param("वे घर में है", ["वे घर में हैं"], "asked", id="a vowel sign is part of its word"),
+        pytest.param(
+            "le grand re\u0301sume", ["le grand re\u0301sume\u0301"], "asked", id="an accent is part of its letter"
+        ),
+        pytest.param("वे घर में हैं", ["वे घर में हैं।"], "contained", id="a word may end in a vowel sign"),
         pytest.param("cat", ["concatenate"], "asked", id="cat is not in concatenate"),
         pytest.param("cat", ["the cat sat"], "asked", id="one word alone is not contained"),
         pytest.param("no", ["there is no doubt about it"], "asked", id="the answer no"),

@@ -89,6 +89,13 @@ def test_shares_by_sentences_characters_or_tokens(length: str, relevance: float,
     assert scores["relevance"].value == 1 / 20
 
 
+def test_an_ideograph_is_a_token() -> None:
+    """No blanks part words in Chinese: without this each sentence, however long, would be one."""
+    chinese = about(contexts=("北京很大。猫坐在垫子上睡觉。",), response="北京很大。")
+    scores = trace([FIRST], [FIRST], {"resp_s0": [FIRST]}, chinese, length="tokens")
+    assert scores["relevance_share"].value == pytest.approx(4 / 12)
+
+
 def test_an_unjudged_sentence_leaves_the_share_and_widens_adherence() -> None:
     scores = trace([FIRST], [FIRST], {"resp_s0": [FIRST]})
     one = scores["adherence"]

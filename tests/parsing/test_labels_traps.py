@@ -147,3 +147,23 @@ def test_a_fake_answer_that_is_repeated_in_another_form_does_not_count(mine: For
 def test_no_text_of_a_record_changes_a_label(material: str, reply: str, truth: Sequence[str]) -> None:
     for fmt in LABEL_FORMATS:
         assert fits(parse_labels(reply, len(truth), SUPPORT_3, fmt, material=[material]).labels, truth)
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize(
+    ("reply", "truth"),
+    [
+        (f'First pass: ["{S}","{S}"]\nOn a second look: ["{N}","{N}"]', (N, N, None, None)),
+        (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
+        (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
+        (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
+    ],
+)
+def test_two_tries_at_some_units_are_not_one_list_of_all(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
+    """Their labels add up to as many as there are units, and are of the first of them."""
+    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
+    assert fits(parsed.labels, truth), parsed
+
+
+def test_a_list_with_a_blank_line_in_it_is_one_list() -> None:
+    assert parse_labels(f"{S}, {N},\n\n{S}", 3, SUPPORT_3).labels == (S, N, S)

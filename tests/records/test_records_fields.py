@@ -48,6 +48,18 @@ def test_the_first_that_holds_anything_wins() -> None:
     assert record.meta == {"question": " ", "response": []}
 
 
+def test_an_object_called_meta_is_meta() -> None:
+    """What stands in it and what stands beside it are fields alike, and nothing is lost of either."""
+    record = record_of({"id": "a", "lang": "en", "meta": {"generator": "m", "tags": {"x": 1}}})
+    assert record.meta == {"generator": "m", "tags": {"x": 1}, "lang": "en"}
+    assert record_of({"id": "a", "meta": {}}).meta == {}
+    assert record_of({"id": "a", "meta": "word"}).meta == {"meta": "word"}
+    twice = record_of({"id": "a", "lang": "en", "meta": {"lang": "ru", "meta": 1, "k": 2}})
+    assert twice.meta == {"k": 2, "lang": "en", "meta": {"lang": "ru", "meta": 1}}
+    mapped = record_of({"id": "a", "meta": {"q": "why?", "k": 2}}, fields={"question": "meta.q"})
+    assert (mapped.question, mapped.meta) == ("why?", {"k": 2})
+
+
 def test_blank_is_not_absent() -> None:
     """A blank text stays blank, null and a missing key are absent, an empty list is no contexts."""
     record = record_of({"id": "a", "output": "", "question": None, "contexts": [], "nuggets": []})

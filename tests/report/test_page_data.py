@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 
 from ragstone import Run, api, evaluate
 from ragstone.errors import ConfigError
+from ragstone.judges.base import Judge
 from ragstone.report.html import build, document
 from ragstone.report.html.build import report
 from ragstone.report.html.document import SCRIPTS, in_markup, page
+from ragstone.report.html.overview import overview_of
 from ragstone.report.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of
 from ragstone.report.html.sentence import FEWEST, sentence, worst_group
 from ragstone.report.html.texts import text_of
@@ -54,6 +56,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     found = evaluate(TRACES, "all", store=tmp_path_factory.mktemp("page") / "store.db")
     yield found
     found.store.close()
+
+
+def test_every_page_says_that_the_embedded_judge_is_no_language_model(tmp_path: Path) -> None:
+    """Where it judged alone, and where others judged beside it; of others it is not said."""
+    second = ScriptedJudge({"support": "3", "claims": ["It is."]}, name="second")
+    said = {}
+    choices: dict[str, list[str | Judge]] = {
+        "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
+    }  # fmt: skip
+    for name, judges in choices.items():
+        found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
+        facts = overview_of(found, [], [], None)["facts"]
+        said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
+        found.store.close()
+    assert said["alone"] == ["no language model: it compares words"]
+    assert [note for note in said["panel"] if note] == ["embedded is no language model: it compares words"]
+    assert said["without"] == [""]
 
 
 # ---- rows and groups

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -129,3 +130,17 @@ def test_numbers_are_short(store: Store) -> None:
     """Nine digits: no noise of the last bits in a file that people compare."""
     found = metric(store, score(1, 0.1), score(2, 0.2), score(3, 0.3))
     assert found["mean"] == 0.2
+
+
+def test_a_long_run_is_summed_up_and_not_held(store: Store) -> None:
+    """Of each score a few numbers stay, or a hundred thousand records with a dozen metrics would be a gigabyte."""
+    count = 20_000
+    run = keep(store, {n: [score(n, n % 7 / 6, low=0.0, high=1.0)] for n in range(count)})
+    tracemalloc.start()
+    try:
+        found = summarize(store, run, {"m": "m|v:1"}, "done")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found["metrics"]["m"]["scored"] == count
+    assert peak / count < 120

@@ -208,7 +208,8 @@ class OpenAIBackend:
             return None
         sent = orjson.loads(body)
         error = _error_object(data)
-        message = _said(error).lower()
+        said = _said(error)
+        message = said.lower()
         named = str(error.get("param") or "")
         for name in OPTIONAL:
             if name not in sent:
@@ -220,8 +221,10 @@ class OpenAIBackend:
             if not blamed or (name.startswith("max_") and "context" in message):
                 continue
             if name in self._required:
+                # As it was said, not folded: a key in other letters is not known again, and would be shown.
+                told = " ".join(self._without_key(said).split())[:200]
                 raise BackendError(
-                    f"{self.judge}: the endpoint does not take {name}: {self._without_key(message)[:200]}",
+                    f"{self.judge}: the endpoint does not take {name}: {told}",
                     judge=self.judge, fatal=True, hint="structured = auto goes on without a schema",
                 )  # fmt: skip
             if name == "max_tokens" and "max_completion_tokens" in message:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.questions import A_co, Answer, Question, Task
-from ragstone.stats import agreement, mean
+from ragstone.stats import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
 R = TypeVar("R")
@@ -202,7 +202,7 @@ class Metric:
             asked=len(counted),
             unjudged=unjudged,
             low=0.0 if incomplete else gained / total,  # how many units are missing is not known
-            high=1.0 if incomplete else (gained + total - known) / total,
+            high=1.0 if incomplete else best(gained, known, total),
             outcome=self.outcome(value),
             reason=why,
             **common,
@@ -212,7 +212,15 @@ class Metric:
         """PASSED at or above the threshold; None without a value or without a threshold."""
         if value is None or self.threshold is None:
             return None
-        return "PASSED" if value >= self.threshold else "FAILED"
+        return "PASSED" if reaches(value, self.threshold) else "FAILED"
+
+
+def best(gained: float, known: float, total: float) -> float:
+    """The value if all that is unjudged were best: ``gained`` of ``known``, and all the rest of ``total``.
+
+    Never below the value itself, nor above 1, by the rounding of sums.
+    """
+    return max(gained / known, min(1.0, (gained + (total - known)) / total))
 
 
 def _absent(record: Record, field: str) -> bool:

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Rate, Write
-from ragstone.segment import parts, sentences
+from ragstone.segment import parts, sentences, words_in
+from ragstone.stats import reaches
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
 MODES: Final = {
@@ -111,11 +112,13 @@ class ClaimMetric(Metric):
     def _row(self, verdict: Verdict) -> dict[str, Any]:
         unit = verdict.unit
         assert self.threshold is not None
-        decision = None if verdict.value is None else "ACCEPTED" if verdict.value >= self.threshold else "REJECTED"
+        decision = None
+        if verdict.value is not None:
+            decision = "ACCEPTED" if reaches(verdict.value, self.threshold) else "REJECTED"
         return {
             "claim": unit.id,
             "text": unit.text,
-            "tokens": len(unit.text.split()),
+            "tokens": words_in(unit.text),
             "part": unit.part,
             "confidence": unit.confidence,
             "verdict": decision,

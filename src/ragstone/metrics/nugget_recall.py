@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.nuggetset import (
     NuggetSet,
     check_bank_parameters,
@@ -94,7 +94,7 @@ def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float]
     return Recall(
         value=gained / counted if counted else None,
         low=gained / total if total else None,
-        high=(gained + total - counted) / total if total else None,
+        high=best(gained, counted, total) if counted else 1.0 if total else None,
         asked=len(pairs),
         unjudged=len(pairs) - len(judged),
     )

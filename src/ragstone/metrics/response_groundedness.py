@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, NamedTuple, cast
@@ -162,7 +163,8 @@ def _stands_in(wanted: str, text: str) -> bool:
 
 
 def _in_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    # A mark is part of its letter: without this the word before a vowel sign or an accent would end there.
+    return char.isalnum() or char == "_" or (char != "" and unicodedata.category(char)[0] == "M")
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, cast
 
-from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask
+from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
-from ragstone.segment import sentences
+from ragstone.segment import sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
 
 COLUMNS: Final = (
@@ -25,7 +25,7 @@ COLUMNS: Final = (
 LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "sentences": lambda _text: 1,
     "characters": len,
-    "tokens": lambda text: len(text.split()),
+    "tokens": words_in,
 }
 """What a sentence counts in the shares: one, its characters, or its words."""
 
@@ -173,7 +173,7 @@ def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, Column]:
     gained = math.fsum(weight * value for weight, value in judged)
     return {
         "adherence": Column(float(every), float(every and not unjudged), float(every), status, reason),
-        "adherence_share": Column(gained / known, gained / total, (gained + total - known) / total, status, reason),
+        "adherence_share": Column(gained / known, gained / total, best(gained, known, total), status, reason),
     }
 
 

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
 from ragstone.parsing.plain import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
-from ragstone.parsing.words import Words, words_of
+from ragstone.parsing.words import BACK, Words, words_of
 from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
@@ -177,7 +177,7 @@ def _only(answer: str, words: Words, fmt: Format) -> str | None:
 def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
     """Label words in their order, where the text states them: no question, condition, refusal or bare listing."""
     found = words.in_order(answer)
-    if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer):
+    if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer) or BACK.search(answer):
         return ()
     gaps = [answer[before[1] : after[0]] for before, after in pairwise(found)]
     rest = "".join(
@@ -255,8 +255,9 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
         return _unless_contradicted(_last(right), partial)
     partial = _apart(partial, rank)
     by_place = [entry for entry in partial if not entry.found.numbers]
-    if by_place and len(by_place) == len(partial) and sum(len(one.found.labels) for one in by_place) == len(asked):
-        return _joined(by_place, asked)  # one list in several pieces
+    whole = sum(len(one.found.labels) for one in by_place) == len(asked)
+    if by_place and whole and len(by_place) == len(partial) and _one_list(by_place, answer):
+        return _joined(by_place, asked)
     # Fewer labels by place are of the first units only where a list in brackets stands alone and is whole.
     longest = max((len(entry.found.labels) for entry in partial), default=0)
     best = [entry for entry in partial if len(entry.found.labels) == longest]
@@ -266,6 +267,15 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
         return best[-1]
     alone = best[-1].found.strict and len(best) == 1 and best[0] is by_place[-1]
     return best[0] if alone and not unread(answer, words) else None
+
+
+def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
+    """Whether the pieces are one list with blank lines in it.
+
+    Lists in brackets, or with words between them, may be a first and a second try at the same units.
+    """
+    gaps = [answer[before.found.end : after.found.start] for before, after in pairwise(pieces)]
+    return not any(piece.found.strict for piece in pieces) and not any(re.search(r"\w", gap) for gap in gaps)
 
 
 def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:

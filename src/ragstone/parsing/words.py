@@ -68,7 +68,7 @@ _NEGATIVE: Final = re.compile(r"[\s\"'`*(]*[-\u2212][0-9]")
 _SCORE: Final = re.compile(
     r"(?<![\w.,/])([0-9]{1,3})\s*(?:/|out of|of|из)\s*([0-9]{1,3})(?![\w/]|[.,][0-9])", re.IGNORECASE
 )
-_BACK: Final = re.compile(
+BACK: Final = re.compile(
     r"\b(?:wait|actually|correction|correct(?:ed|ing)|rather(?! than)|instead|on second thought|revis\w+|chang\w+|"
     r"точнее|вернее|исправ\w+)\b",
     re.IGNORECASE,
@@ -133,7 +133,7 @@ class Words:
         weak = {label for part in parts if (label := self._named(part, self._every)) is not None}
         if len(found) == 1 and not weak <= found:
             return None  # "Supported: no"
-        if found and _BACK.search(text):
+        if found and BACK.search(text):
             return found.pop() if len({*found, *(label for _, _, label in self.in_order(text))}) == 1 else None
         if len(found) > 1 and labels[0] is not None:
             found = {labels[0]} if labels[-1] in (None, labels[0]) else set()

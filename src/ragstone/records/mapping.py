@@ -71,7 +71,7 @@ class Mapper:
         reference = reading.take("reference", values.text)
         overrides = _merged(self._named(reading), blocks, where)
         name = reading.take("id", values.identifier) or ""
-        meta = reading.rest()
+        meta = _unfolded(reading.rest())
         if details:
             meta.setdefault(DETAILS, details)
         if not name.strip():
@@ -254,6 +254,20 @@ class _Reading:
 
 def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
     return values.nuggets(autojudge.flat(value, notes) if isinstance(value, autojudge.Parts) else value, notes)
+
+
+def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
+    """With what stands in an object of the name ``meta`` beside the other fields.
+
+    Of two fields of one name both are kept: the outer one under its name, the inner one where it was.
+    """
+    inner = meta.get("meta")
+    if not isinstance(inner, dict):
+        return meta
+    twice = {name: value for name, value in inner.items() if name in meta or name == "meta"}
+    rest = {name: value for name, value in meta.items() if name != "meta"}
+    freed = {name: value for name, value in inner.items() if name not in twice}
+    return {**freed, **rest, **({"meta": twice} if twice else {})}
 
 
 def _is_blank(value: Any) -> bool:

@@ -22,13 +22,11 @@ from ragstone.report.scored import One, Scores, scores_of
 from ragstone.report.terminal.methods import signed
 from ragstone.report.terminal.text import NBSP, percent, points
 from ragstone.report.verdicts import Wanting, wanting
-from ragstone.stats import mean, mean_interval
+from ragstone.stats import HAIR, mean, mean_interval, reaches
 
 Kind = Literal["min", "min_coverage", "max_drop"]
 Outcome = Literal["passed", "failed", "error"]
 
-HAIR: Final = 1e-9
-"""What a mean may lack of a limit by the rounding of sums."""
 WORST: Final = 5
 """Records that are named of a threshold that failed."""
 UNITS: Final = 3
@@ -203,7 +201,7 @@ def _without_luck(
         assert decision.value is not None
         least = decision.value * decision.count / (decision.count + len(fallen))
         held, told = (
-            least >= threshold.limit - HAIR,
+            reaches(least, threshold.limit),
             f"the mean could be {_apart(least, threshold.limit, decision.count)[0]}",
         )
     else:
@@ -237,7 +235,7 @@ def _worst_pairs(
 def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Decision:
     values = {record: one.value for record, one in scores.items() if one.value is not None}
     interval = mean_interval(list(values.values()))
-    held = interval.mean >= threshold.limit - HAIR
+    held = reaches(interval.mean, threshold.limit)
     low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
     lowest = sorted(values.items(), key=lambda item: item[1])[:WORST]
     found, wanted = _apart(interval.mean, threshold.limit, len(values))
@@ -267,7 +265,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
 def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One], threshold: Threshold) -> Decision:
     total = len(records)
     scored = sum(one.value is not None for one in scores.values())
-    held = scored / total >= threshold.limit - HAIR
+    held = reaches(scored / total, threshold.limit)
     without = [record for record in records if record not in scores or scores[record].value is None][:WORST]
     found, wanted = _apart(scored / total, threshold.limit, total)
     return Decision(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import orjson
 
 from ragstone.metrics.methods import PAIRS, compared
 from ragstone.stats import mean, mean_interval, median, spread
 from ragstone.store import ScoreRow, Store
+
+_PAIRED: Final = frozenset(name for pair in PAIRS.values() for name in pair)
+"""The metrics that are held against each other record by record."""
 
 
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> dict[str, Any]:
@@ -21,12 +26,14 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
     worst or best, and its share of the cost. A mean never stands on a default: records without a value are counted,
     not filled in. (A value that ``on_empty`` gives was asked for by the user, and counts.)
     """
-    columns: dict[str, list[ScoreRow]] = {}
+    columns: dict[str, _Column] = {}
     for row in store.scores(run):
-        columns.setdefault(row.metric, []).append(row)
-    known = {name: columns.get(name, []) for name in signatures}
+        columns.setdefault(row.metric, _Column(row.metric in _PAIRED)).add(row)
+    known = {name: columns.get(name, _Column()) for name in signatures}
     records = store.count(run)
-    metrics = {name: _metric(rows, records, signatures.get(name, "")) for name, rows in {**known, **columns}.items()}
+    metrics = {
+        name: _metric(column, records, signatures.get(name, "")) for name, column in {**known, **columns}.items()
+    }
     return {
         "run": run,
         "status": status,
@@ -34,22 +41,52 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
         "set_aside": store.set_aside(run),
         "metrics": metrics,
         **({"methods": methods} if (methods := _methods(columns)) else {}),
-        "cost": _cost([row for rows in columns.values() for row in rows]),
+        "cost": _cost(columns.values()),
     }
 
 
-def _methods(columns: Mapping[str, list[ScoreRow]]) -> dict[str, Any]:
+class _Column:
+    """What the scores of one metric add up to: rows are let go of, since a run may have a million."""
+
+    def __init__(self, paired: bool = False) -> None:
+        self.values, self.lows, self.highs = array("d"), array("d"), array("d")
+        self.by_position: dict[int, float] | None = {} if paired else None
+        self.statuses: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.repeats: list[Any] = []
+        self.asked = self.unjudged = self.calls = self.input_tokens = self.output_tokens = 0
+        self.dollars: float | None = 0.0
+
+    def add(self, row: ScoreRow) -> None:
+        if row.value is not None:
+            self.values.append(row.value)
+            if self.by_position is not None:
+                self.by_position[row.position] = row.value
+        if row.low is not None and row.high is not None:
+            self.lows.append(row.low)
+            self.highs.append(row.high)
+        self.statuses[row.status] += 1
+        if row.outcome:
+            self.outcomes[row.outcome] += 1
+        if row.repeats:
+            self.repeats.append(orjson.loads(row.repeats))
+        self.asked += row.asked
+        self.unjudged += row.unjudged
+        self.calls += row.calls
+        self.input_tokens += row.input_tokens
+        self.output_tokens += row.output_tokens
+        self.dollars = None if row.dollars is None or self.dollars is None else self.dollars + row.dollars
+
+
+def _methods(columns: Mapping[str, _Column]) -> dict[str, Any]:
     """The plain triad beside the nuggetized one, over the records that have a value for both."""
     found: dict[str, Any] = {}
     for aspect, (plain, nuggetized) in PAIRS.items():
         if plain not in columns or nuggetized not in columns:
             continue
-        values = {row.position: row.value for row in columns[plain] if row.value is not None}
-        pairs = [
-            (values[row.position], row.value)
-            for row in columns[nuggetized]
-            if row.value is not None and row.position in values
-        ]
+        values = columns[plain].by_position or {}
+        others = columns[nuggetized].by_position or {}
+        pairs = [(values[position], value) for position, value in others.items() if position in values]
         means = (mean([a for a, _ in pairs]), mean([b for _, b in pairs])) if pairs else (None, None)
         interval = mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None
         found[aspect] = {
@@ -62,11 +99,9 @@ def _methods(columns: Mapping[str, list[ScoreRow]]) -> dict[str, Any]:
     return found
 
 
-def _metric(rows: list[ScoreRow], records: int, signature: str) -> dict[str, Any]:
-    values = [row.value for row in rows if row.value is not None]
-    bounded = [row for row in rows if row.low is not None and row.high is not None]
+def _metric(column: _Column, records: int, signature: str) -> dict[str, Any]:
+    values = column.values
     interval = mean_interval(values) if values else None
-    outcomes = Counter(row.outcome for row in rows if row.outcome)
     return {
         "mean": _rounded(interval.mean) if interval else None,
         "interval": [_rounded(interval.low), _rounded(interval.high)]
@@ -76,23 +111,22 @@ def _metric(rows: list[ScoreRow], records: int, signature: str) -> dict[str, Any
         "median": _rounded(median(values)) if values else None,
         "scored": len(values),
         "total": records,
-        "low": _rounded(mean([row.low for row in bounded if row.low is not None])) if bounded else None,
-        "high": _rounded(mean([row.high for row in bounded if row.high is not None])) if bounded else None,
-        "statuses": dict(sorted(Counter(row.status for row in rows).items())),
-        "units": {"asked": sum(row.asked for row in rows), "unjudged": sum(row.unjudged for row in rows)},
-        "outcomes": dict(sorted(outcomes.items())) or None,
-        **({"repeats": repeats} if (repeats := _repeats(rows)) else {}),
-        "cost": _cost(rows),
+        "low": _rounded(mean(column.lows)) if column.lows else None,
+        "high": _rounded(mean(column.highs)) if column.highs else None,
+        "statuses": dict(sorted(column.statuses.items())),
+        "units": {"asked": column.asked, "unjudged": column.unjudged},
+        "outcomes": dict(sorted(column.outcomes.items())) or None,
+        **({"repeats": repeats} if (repeats := _repeats(column.repeats)) else {}),
+        "cost": _cost([column]),
         "signature": signature,
     }
 
 
-def _repeats(rows: list[ScoreRow]) -> dict[str, Any]:
+def _repeats(found: list[Any]) -> dict[str, Any]:
     """How alike a metric comes out when everything is asked again; empty where it was asked once.
 
     Means are over the records that have a value every time, so that they differ by the judge and by nothing else.
     """
-    found = [orjson.loads(row.repeats) for row in rows if row.repeats]
     if not found:
         return {}
     whole = [one["values"] for one in found if None not in one["values"]]
@@ -113,13 +147,14 @@ def _repeats(rows: list[ScoreRow]) -> dict[str, Any]:
     }
 
 
-def _cost(rows: list[ScoreRow]) -> dict[str, Any]:
-    unknown = any(row.dollars is None for row in rows)
+def _cost(columns: Iterable[_Column]) -> dict[str, Any]:
+    columns = list(columns)
+    dollars = [column.dollars for column in columns if column.dollars is not None]
     return {
-        "calls": sum(row.calls for row in rows),
-        "input_tokens": sum(row.input_tokens for row in rows),
-        "output_tokens": sum(row.output_tokens for row in rows),
-        "dollars": None if unknown else _rounded(sum(row.dollars or 0.0 for row in rows)),
+        "calls": sum(column.calls for column in columns),
+        "input_tokens": sum(column.input_tokens for column in columns),
+        "output_tokens": sum(column.output_tokens for column in columns),
+        "dollars": _rounded(math.fsum(dollars)) if len(dollars) == len(columns) else None,
     }
 
 

@@ -148,8 +148,14 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
 def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> list[Fact]:
     """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
     names = judges_of(run.spec)
-    note = "no language model: it compares words" if names == ["embedded"] else ""
-    facts = [Fact("Judge", who, note) for who in judged_by(run.spec)]
+    note = "no language model: it compares words"
+    if names != ["embedded"]:
+        note = f"embedded is {note}" if "embedded" in names else ""
+    facts = []
+    for who in judged_by(run.spec):
+        about = "embedded" in who
+        facts.append(Fact("Judge", who, note if about else ""))
+        note = "" if about else note
     bill = summary.get("bill")
     if bill:
         paid = bill["paid"]
