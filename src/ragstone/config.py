@@ -233,8 +233,8 @@ def choose(
                     f"{name} needs {' and '.join(lacking)}; no record has any; name a file with --nuggets"
                 )
             chosen.append(made)
-    for name in spec.parameters:
-        if name not in wanted and name not in left_out:
+    for name, parameters in spec.parameters.items():
+        if parameters and name not in wanted and name not in left_out:
             left_out[name] = "has parameters, and is not among the metrics of this run"
     return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
 
