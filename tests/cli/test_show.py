@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import WIDTHS, ragstone, row, write
 
 from ragstone import api
+from ragstone.judges.base import Failed
+from ragstone.questions import Question, Rate
 from ragstone.store import Store
+from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -182,6 +186,20 @@ def test_records_without_scores_say_why() -> None:
     assert "blank" in ragstone("show", "1", "#1").out
     assert "missing_field" in ragstone("show", "1", "#2").out
     assert "Could not be read" in ragstone("show", "1", "#3").out
+
+
+@pytest.mark.parametrize(("causes", "rest"), [(9, "and 1 more cause"), (10, "and 2 more causes")])
+def test_causes_that_are_too_many_are_counted(causes: int, rest: str) -> None:
+    """Eight are listed; one more is one cause."""
+
+    def answer(question: Question[Any]) -> Failed:
+        assert isinstance(question, Rate)
+        return Failed(f"reason {question.units[0].text}")
+
+    judge = ScriptedJudge(answer)
+    records = [{"id": str(n), "question": "Why?", "response": f"Because {n}."} for n in range(causes)]
+    api.evaluate(records, "answer_relevance", judge).store.close()
+    assert ragstone("show").flat.count(f"{rest} Judge") == 1
 
 
 # ---- validate

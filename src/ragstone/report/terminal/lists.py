@@ -245,7 +245,7 @@ def warnings(found: Survey, most: int) -> list[str]:
     """The survey's warnings, each on as many lines as it needs, no more than ``most`` of them."""
     lines = [flat(line) for line in found.warnings]
     rest = len(lines) - most
-    return lines if rest <= 0 else [*lines[:most], f"and {rest} more kinds of notes"]
+    return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
 
 
 def messages(found: Survey) -> list[str]:
