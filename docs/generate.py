@@ -277,7 +277,7 @@ def _type(field: FieldInfo) -> str:
     least, most = "", ""
     for limit in field.metadata:
         least = f"from {limit.ge}" if hasattr(limit, "ge") else f"above {limit.gt}" if hasattr(limit, "gt") else least
-        most = f" to {limit.le}" if hasattr(limit, "le") else most
+        most = f" to {limit.le}" if hasattr(limit, "le") else f" and below {limit.lt}" if hasattr(limit, "lt") else most
     words = _words(field.annotation)
     return f"{words} {least}{most}" if least or most else words
 
