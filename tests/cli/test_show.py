@@ -219,6 +219,13 @@ def test_validate_says_what_could_run() -> None:
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
 
 
+def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
+    """Of their own, or a question with contexts to create them from; a response alone is not enough."""
+    alone = {"question": "What?", "response": "Steel."}
+    write("a.jsonl", alone, {**alone, "contexts": ["It is steel."]}, {"response": "Steel.", "nuggets": ["steel"]})
+    assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == 2
+
+
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     """By each command that needs a field, in one line that is no longer for every metric it holds for."""
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
