@@ -245,6 +245,16 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     assert ragstone("run", "deutsch.csv", "-q", "-m", "answer_relevance", *fields).code == 0
 
 
+def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
+    """Nothing is to be mapped then: the column is there."""
+    write("a.jsonl", {"id": "a", "question": "What?", "response": " ", "contexts": []})
+    came = ragstone("run", "a.jsonl", "-m", "answer_relevance")
+    assert came.err == "error: answer_relevance needs question and response; response holds nothing in any record\n"
+    came = ragstone("run", "a.jsonl")
+    said = "no metric can run: response and contexts hold nothing in any record, and no record has nuggets; map columns"
+    assert said in came.err
+
+
 def test_validate_lists_every_malformed_record() -> None:
     """With 2 unless they are to be skipped and something is left."""
     Path("a.jsonl").write_text("{oops\n" + json.dumps(row(1)) + "\n[1]\n", encoding="utf-8")
