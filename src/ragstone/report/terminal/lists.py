@@ -260,5 +260,5 @@ def messages(found: Survey) -> list[str]:
 
 def init_page(path: str, look: Look) -> Page:
     """What was written, and what to do with it."""
-    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there with its default."
+    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there as a comment."
     return page(prose(words, look), Text("ragstone run FILE", style="quiet"))
