@@ -214,7 +214,7 @@ def cli_page() -> str:
     for name, command in every:
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
         options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
-        usage = " ".join(["ragstone", name, *(parameter.metavar for parameter in arguments), "[OPTIONS]"])
+        usage = " ".join(["ragstone", name, *map(_argument, arguments), "[OPTIONS]"])
         lines += [
             "",
             f"## ragstone {name}",
@@ -226,7 +226,7 @@ def cli_page() -> str:
             "| | |",
             "|---|---|",
         ]
-        lines += [f"| `{_cell(parameter.metavar)}` | {_cell(parameter.help)} |" for parameter in arguments]
+        lines += [f"| `{_cell(_argument(parameter))}` | {_cell(parameter.help)} |" for parameter in arguments]
         lines += [f"| {_option(parameter)} | {_cell(parameter.help)} |" for parameter in options]
         lines += ["", "```sh", *_examples(command.epilog), "```"]
     return _page(lines)
@@ -277,7 +277,7 @@ def _type(field: FieldInfo) -> str:
     least, most = "", ""
     for limit in field.metadata:
         least = f"from {limit.ge}" if hasattr(limit, "ge") else f"above {limit.gt}" if hasattr(limit, "gt") else least
-        most = f" to {limit.le}" if hasattr(limit, "le") else most
+        most = f" to {limit.le}" if hasattr(limit, "le") else f" and below {limit.lt}" if hasattr(limit, "lt") else most
     words = _words(field.annotation)
     return f"{words} {least}{most}" if least or most else words
 
@@ -316,6 +316,10 @@ def _option(parameter: Any) -> str:
     if parameter.is_flag:
         return names
     return f"{names} `{_cell(parameter.metavar or parameter.name.upper())}`"
+
+
+def _argument(parameter: Any) -> str:
+    return str(parameter.metavar if parameter.required else f"[{parameter.metavar}]")
 
 
 def _cell(text: str) -> str:

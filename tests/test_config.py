@@ -428,6 +428,13 @@ def test_auto_takes_what_the_records_have() -> None:
     assert set(chosen) | set(left_out) == set(catalogue())
 
 
+def test_an_empty_table_of_a_metric_says_nothing() -> None:
+    """Such as those of the file that ``ragstone init`` writes, which changes nothing; one with parameters is told."""
+    assert names("[metrics.trace]", metrics=["grounding"]) == (["grounding"], {})
+    left_out = names("[metrics.trace]\nnormaliser = 4", metrics=["grounding"])[1]
+    assert left_out == {"trace": "has parameters, and is not among the metrics of this run"}
+
+
 def test_one_record_with_the_fields_is_enough() -> None:
     assert "grounding" in names(present={"response": 100, "contexts": 1})[0]
 

@@ -218,10 +218,9 @@ def choose(
         if not by_name:
             absent += [wanted for wanted in metric.wants if not present.get(wanted)]
         if absent and by_name:
-            raise ConfigError(
-                f"{name} needs {' and '.join(metric.needs)}; no record has {' or '.join(absent)}; "
-                f"name the column with --field {absent[0]}=COLUMN{offered(columns)}"
-            )
+            unnamed = [field for field in absent if field not in columns]
+            hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
+            raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if absent:
             left_out[name] = f"no record has {' or '.join(absent)}"
         else:
@@ -233,10 +232,18 @@ def choose(
                     f"{name} needs {' and '.join(lacking)}; no record has any; name a file with --nuggets"
                 )
             chosen.append(made)
-    for name in spec.parameters:
-        if name not in wanted and name not in left_out:
+    for name, parameters in spec.parameters.items():
+        if parameters and name not in wanted and name not in left_out:
             left_out[name] = "has parameters, and is not among the metrics of this run"
     return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
+
+
+def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
+    """That no record has these fields; of those that are columns of the input, that they are blank in all of it."""
+    blank = [field for field in fields if field in columns]
+    absent = [field for field in fields if field not in columns]
+    said = [f"{' and '.join(blank)} {'holds' if len(blank) == 1 else 'hold'} nothing in any record"] if blank else []
+    return ", and ".join([*said, *([f"no record has {' or '.join(absent)}"] if absent else [])])
 
 
 def spec_as_json(spec: Spec) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -145,6 +146,25 @@ def test_a_text_that_turns_direction_turns_itself_alone(browser: Chromium, hosti
         "[...document.querySelectorAll('.prose, .mark')].map((one) => getComputedStyle(one).unicodeBidi)"
     )
     assert set(apart) == {"isolate"}
+
+
+def test_a_text_of_marks_alone_has_the_direction_of_its_first_letter(browser: Chromium, tmp_path: Path) -> None:
+    """Also where all of it is marked: a part with a direction of its own says nothing of the whole."""
+    arabic, hebrew = "\u0645\u0631\u062d\u0628\u0627", "\u05e9\u05dc\u05d5\u05dd"
+    source = [
+        {"id": str(number), "response": text, "contexts": [text]}
+        for number, text in enumerate((f"{arabic} one. {arabic} two.", f"\u201c{hebrew}.", f"One {arabic}. {arabic}."))
+    ]
+    run = evaluate(source, "groundedness", store=tmp_path / "s.db")
+    page = Shown(run, write_report(run, tmp_path / "report.html"))
+    for number, way in enumerate(("rtl", "rtl", "ltr"), 1):
+        browser.open(page.at(f"record={number}"))
+        found = browser.evaluate(
+            "['.left .prose:has(.mark)', '.right .prose']"
+            ".map((one) => getComputedStyle(document.querySelector(one)).direction)"
+        )
+        assert found == [way, way]
+    run.store.close()
 
 
 def test_a_word_of_a_megabyte_is_broken(browser: Chromium, hostile: Shown) -> None:

@@ -41,6 +41,7 @@ def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
     assert "There is no value to show" in page.text(".first")
     assert "the judge failed: the judge is out" in page.text(".missing")
     assert page.all(".card") == []
+    assert "No metric of this run has values" in page.text(".scatter")
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2

@@ -119,6 +119,18 @@ def test_usage_is_2(arguments: tuple[str, ...]) -> None:
     assert "Usage: " in came.err
 
 
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        (("show",), "ragstone show [OPTIONS] [RUN] [RECORD]"),
+        (("prompts", "check"), "ragstone prompts check [OPTIONS] [FILE]..."),
+    ],
+)
+def test_what_may_be_left_out_is_in_brackets_once(command: tuple[str, ...], usage: str) -> None:
+    """On the usage line of a command's help."""
+    assert ragstone(*command, "-h").out.splitlines()[0] == f"Usage: {usage}"
+
+
 def test_every_error_has_its_code() -> None:
     """Nothing that went wrong ends with 1, which is for a threshold that was not held."""
     assert code_of(errors.ConfigError("x")) == code_of(errors.RecordError("f:1", "x")) == 2

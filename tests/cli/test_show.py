@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import WIDTHS, ragstone, row, write
 
 from ragstone import api
+from ragstone.judges.base import Failed
+from ragstone.questions import Question, Rate
 from ragstone.store import Store
+from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -184,6 +188,20 @@ def test_records_without_scores_say_why() -> None:
     assert "Could not be read" in ragstone("show", "1", "#3").out
 
 
+@pytest.mark.parametrize(("causes", "rest"), [(9, "and 1 more cause"), (10, "and 2 more causes")])
+def test_causes_that_are_too_many_are_counted(causes: int, rest: str) -> None:
+    """Eight are listed; one more is one cause."""
+
+    def answer(question: Question[Any]) -> Failed:
+        assert isinstance(question, Rate)
+        return Failed(f"reason {question.units[0].text}")
+
+    judge = ScriptedJudge(answer)
+    records = [{"id": str(n), "question": "Why?", "response": f"Because {n}."} for n in range(causes)]
+    api.evaluate(records, "answer_relevance", judge).store.close()
+    assert ragstone("show").flat.count(f"{rest} Judge") == 1
+
+
 # ---- validate
 
 
@@ -199,6 +217,13 @@ def test_validate_says_what_could_run() -> None:
     assert not Path(".ragstone").exists()
     told = ragstone("validate", "a.jsonl", "--json").json
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
+
+
+def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
+    """Of their own, or a question with contexts to create them from; a response alone is not enough."""
+    alone = {"question": "What?", "response": "Steel."}
+    write("a.jsonl", alone, {**alone, "contexts": ["It is steel."]}, {"response": "Steel.", "nuggets": ["steel"]})
+    assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == 2
 
 
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
@@ -218,6 +243,16 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     Path("deutsch.csv").write_text("frage;antwort\nWas?;Das.\n", encoding="utf-8")
     fields = ("--field", "question=frage", "--field", "response=antwort")
     assert ragstone("run", "deutsch.csv", "-q", "-m", "answer_relevance", *fields).code == 0
+
+
+def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
+    """Nothing is to be mapped then: the column is there."""
+    write("a.jsonl", {"id": "a", "question": "What?", "response": " ", "contexts": []})
+    came = ragstone("run", "a.jsonl", "-m", "answer_relevance")
+    assert came.err == "error: answer_relevance needs question and response; response holds nothing in any record\n"
+    came = ragstone("run", "a.jsonl")
+    said = "no metric can run: response and contexts hold nothing in any record, and no record has nuggets; map columns"
+    assert said in came.err
 
 
 def test_validate_lists_every_malformed_record() -> None:

@@ -51,7 +51,7 @@ def test_trivial_sentences_are_left_out_counted_and_listed() -> None:
 
 def test_a_response_of_trivial_sentences_is_empty() -> None:
     score, _ = weigh(find("groundedness")(), record(), {"support": "trivial"})
-    assert (score.status, score.value) == ("empty", None)
+    assert (score.status, score.value, score.reason) == ("empty", None, "no sentence states anything")
     assert score.detail["trivial"] == [f"r/sentence/{n}" for n in (1, 2, 3)]
 
 

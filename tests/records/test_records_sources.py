@@ -365,7 +365,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("response: blank", 1, "records item 2"),
         ("no id: a hash of the content stands for it", 1, "records item 4"),
     ]
-    assert found.warnings[0].startswith("2 records have an id that came before: 'a' (3 times)")
+    assert found.warnings[0] == "2 records have an id that came before: 'a' (3 times); the second is called 'a#2'"
     assert len(found.warnings) == 6
     assert len(found.messages) == 1
 

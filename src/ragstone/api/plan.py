@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from ragstone import __version__, metrics
-from ragstone.config import RunSpec, Step, choose
+from ragstone.config import RunSpec, Step, choose, unfound
 from ragstone.engine import Job, Route, Routes, Weighed, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
@@ -88,7 +88,7 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
         spec, found.present, unable=lambda metric: routes.lacking(metric, answers), columns=found.columns
     )
     if not chosen:
-        reasons, there = _reasons(left_out, found.present), offered(found.columns)
+        reasons, there = _reasons(left_out, found), offered(found.columns)
         raise ConfigError(f"{source.name}: no metric can run: {reasons}; map columns with --field FIELD=COLUMN{there}")
     for metric in chosen:
         routes.check(metric, answers)
@@ -100,16 +100,16 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
 
 
-def _reasons(left_out: Mapping[str, str], present: Mapping[str, int]) -> str:
+def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
     """Why no metric can run: the fields that are not there once for all of them, other reasons by metric."""
     known = [metrics.find(name) for name in left_out]
     absent = {
-        metric.name: [needed for needed in (*metric.needs, *metric.wants) if not present.get(needed)]
+        metric.name: [needed for needed in (*metric.needs, *metric.wants) if not found.present.get(needed)]
         for metric in known
     }
     fields = dict.fromkeys(field for needed in absent.values() for field in needed)
     others = [f"{name}: {why}" for name, why in left_out.items() if not absent[name]]
-    return "; ".join([*([f"no record has {' or '.join(fields)}"] if fields else []), *others])
+    return "; ".join([*([unfound([*fields], found.columns)] if fields else []), *others])
 
 
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:

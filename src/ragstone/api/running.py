@@ -111,7 +111,9 @@ def validate(source: Any, options: Options) -> tuple[Survey, dict[str, int]]:
     def inspect(record: Record) -> None:
         check_overrides(record)
         for name, metric in metrics.catalogue().items():
-            able[name] += all(has(record, needed) for needed in metric.needs)
+            ready = all(has(record, needed) for needed in metric.needs)
+            made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
+            able[name] += ready and made
 
     bank = bank_of(spec, source)
     with opened(source, spec, inspect, bank) as records:

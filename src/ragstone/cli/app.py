@@ -382,7 +382,7 @@ def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
 def show(
     which: Which = "last",
     record: Annotated[
-        str | None, typer.Argument(metavar="[RECORD]", help="A record's id, or its place as '#12'.")
+        str | None, typer.Argument(metavar="RECORD", help="A record's id, or its place as '#12'.")
     ] = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="All of every context, reason and quote.")] = False,
@@ -474,7 +474,7 @@ def export(
     )
 )
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One metric, with its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One metric, with its parameters.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -20,7 +20,7 @@ File: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="FILE", help="Records as .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
 ]
-Which: TypeAlias = Annotated[str, typer.Argument(metavar="[RUN]", help="A run's number or name, or last.")]
+Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name, or last.")]
 Judges: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,7 +111,7 @@ Report: TypeAlias = Annotated[
     bool, typer.Option("--report/--no-report", help="With -o: also report.html, the run as a page.", show_default=False)
 ]
 Name: TypeAlias = Annotated[
-    str, typer.Option("--name", help="A name for the run, not a number; the input's unless given.")
+    str, typer.Option("--name", metavar="NAME", help="A name for the run, not a number; the input's unless given.")
 ]
 Generator: TypeAlias = Annotated[
     str,
@@ -140,7 +140,8 @@ OnlyFailed: TypeAlias = Annotated[
     typer.Option(
         "--only-failed",
         metavar="[RUN]",
-        help="Take over a run's results, the last of this input's, and weigh only what failed in it.",
+        help="Take over a run's results, the last of this input's, and weigh only what failed in it. A run's name is "
+        "written after =, as in --only-failed=nightly.",
     ),
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]

@@ -25,7 +25,7 @@ Prompt: TypeAlias = Annotated[
     str, typer.Argument(metavar="STEP|FILE", help="A step, as in support; STEP=STYLE; or a file of your own.")
 ]
 Style: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[STYLE]", help="Its style, as in short_cot or short_cot.ru; default.")
+    str | None, typer.Argument(metavar="STYLE", help="Its style, as in short_cot or short_cot.ru; default.")
 ]
 First: TypeAlias = Annotated[
     str,
@@ -121,7 +121,7 @@ def diff(first: First, second: Second) -> None:
 )
 def check(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]", help="Prompts of your own; none for those of the package.")
+        list[str] | None, typer.Argument(metavar="FILE", help="Prompts of your own; none for those of the package.")
     ] = None,
     *,
     as_json: AsJson = False,

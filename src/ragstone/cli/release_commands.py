@@ -64,7 +64,7 @@ def compare(
 
 
 def check(
-    which: Annotated[str, typer.Argument(metavar="[RUN]", help=RUN)] = "last",
+    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
     *,
     least: Annotated[
         list[str] | None,

@@ -60,6 +60,8 @@ class Metric:
     """The names of its scores where it has several; they are called ``name.column``."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
+    instead: ClassVar[tuple[str, ...]] = ()
+    """Fields that it then makes do with, beside those that it needs."""
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
     """Its parameters where a suite chose it and not the user by name."""
     brings: ClassVar[tuple[Task, ...]] = ()
@@ -183,7 +185,8 @@ class Metric:
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
-            return self.without_value(record, "empty", reason or "nothing to judge", **common)
+            nothing = "no sentence states anything" if verdicts else "nothing to judge"
+            return self.without_value(record, "empty", reason or nothing, **common)
         if not judged:
             return replace(
                 self.without_value(record, "judge_failed", _failures(counted), **common),

@@ -114,6 +114,7 @@ class NuggetRecall(Metric):
     title: ClassVar[str] = "how many of the facts that a good answer holds the response holds"
     needs: ClassVar[tuple[str, ...]] = ("response",)
     wants: ClassVar[tuple[str, ...]] = ("nuggets",)
+    instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "assign")
     brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)

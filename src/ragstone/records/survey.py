@@ -70,8 +70,9 @@ class Survey:
         if self.renamed:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
             verb = "has" if self.renamed == 1 else "have"
+            second = f"{next(iter(self.duplicates))}#2"
             lines.append(
-                f"{_records(self.renamed)} {verb} an id that came before: {shown}; the second is called 'id#2'"
+                f"{_records(self.renamed)} {verb} an id that came before: {shown}; the second is called '{second}'"
             )
         lines += map(str, self.notes)
         return tuple(lines)

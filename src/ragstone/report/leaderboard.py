@@ -187,10 +187,11 @@ def _read(measure: str) -> str:
 def missed(missing: Mapping[str, list[str]]) -> str:
     """One line on who misses which topics."""
     parts = []
+    rest = len(missing) - NAMED
     for run, topics in list(missing.items())[:NAMED]:
         more = f" and {len(topics) - NAMED} more" if len(topics) > NAMED else ""
         parts.append(f"run '{run}' has no answer to {', '.join(topics[:NAMED])}{more}")
-    more = f"; and {len(missing) - NAMED} more runs" if len(missing) > NAMED else ""
+    more = f"; and {rest} more {'run' if rest == 1 else 'runs'}" if rest > 0 else ""
     return "; ".join(parts) + more
 
 

@@ -295,7 +295,9 @@ def _prose(text: str | None) -> Markup:
 
 
 def _rest(text: str) -> Markup:
-    return _quiet(f"\u2026 and {len(text) - LONG:,} more characters", "span") if len(text) > LONG else Markup("")
+    return (
+        _quiet(f"\u2026 and {plural(len(text) - LONG, 'more character')}", "span") if len(text) > LONG else Markup("")
+    )
 
 
 def _short(text: str) -> str:

@@ -245,7 +245,7 @@ def warnings(found: Survey, most: int) -> list[str]:
     """The survey's warnings, each on as many lines as it needs, no more than ``most`` of them."""
     lines = [flat(line) for line in found.warnings]
     rest = len(lines) - most
-    return lines if rest <= 0 else [*lines[:most], f"and {rest} more kinds of notes"]
+    return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
 
 
 def messages(found: Survey) -> list[str]:
@@ -260,5 +260,5 @@ def messages(found: Survey) -> list[str]:
 
 def init_page(path: str, look: Look) -> Page:
     """What was written, and what to do with it."""
-    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there with its default."
+    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there as a comment."
     return page(prose(words, look), Text("ragstone run FILE", style="quiet"))

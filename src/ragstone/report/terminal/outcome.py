@@ -304,7 +304,7 @@ def missing_block(summary: Mapping[str, Any], look: Look) -> RenderableType | No
         line.append(f"  {who}", style="quiet")
         table.add_row(number(count), line)
     if len(shown) > MOST_CAUSES:
-        table.add_row("", Text(f"and {len(shown) - MOST_CAUSES} more causes", style="quiet"))
+        table.add_row("", Text(f"and {plural(len(shown) - MOST_CAUSES, 'more cause')}", style="quiet"))
     return section("Without a score, or not all judged", indented(table))
 
 
@@ -523,7 +523,9 @@ def calls_said(bill: Mapping[str, Any]) -> str:
 
 def _notes(bill: Mapping[str, Any]) -> list[str]:
     notes = [f"{note} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
-    return notes + ([f"and {len(bill['notes']) - 3} more notes, in summary.json"] if len(bill["notes"]) > 3 else [])
+    return notes + (
+        [f"and {plural(len(bill['notes']) - 3, 'more note')}, in summary.json"] if len(bill["notes"]) > 3 else []
+    )
 
 
 def cost_said(bill: Mapping[str, Any]) -> str:

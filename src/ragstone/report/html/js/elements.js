@@ -65,6 +65,18 @@ function foreign(text, attributes) {
   return el('bdi', attributes, String(text ?? ''));
 }
 
+const RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/**
+ * The direction of a text that is drawn in parts, by its first letter. An element with `dir="auto"` passes over all parts
+ * that have a direction of their own, so that a response of which every sentence is marked would have none.
+ * @param {string} text
+ */
+function directionOf(text) {
+  return RIGHT_TO_LEFT.test(/\p{L}/u.exec(text)?.[0] ?? '') ? 'rtl' : 'ltr';
+}
+
 /**
  * The head of a table: one row of these cells. Their roles are written out, because on narrow screens some tables are no
  * longer tables for the eye.

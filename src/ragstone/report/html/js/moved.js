@@ -162,7 +162,7 @@ function responseOf(title, text, marks, words) {
             'div',
             {
               class: 'prose',
-              dir: 'auto',
+              dir: directionOf(text),
               tabindex: text.length > LONG ? 0 : null,
               role: 'group',
               'aria-label': title,

@@ -323,8 +323,8 @@ function missingBlock(toRecords) {
         ),
       ),
     );
-  const more =
-    causes.length > 12 ? el('p', { class: 'note' }, `and ${causes.length - 12} more causes, in summary.json`) : null;
+  const rest = plural(causes.length - 12, 'more cause');
+  const more = causes.length > 12 ? el('p', { class: 'note' }, `and ${rest}, in summary.json`) : null;
   return el(
     'section',
     { class: 'missing', 'aria-labelledby': 'missing' },

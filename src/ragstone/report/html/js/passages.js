@@ -11,7 +11,7 @@ function responseText(record, layer, lights) {
   );
   return el(
     'div',
-    { class: 'prose', dir: 'auto' },
+    { class: 'prose', dir: directionOf(text) },
     pieces(text, spans).map(({ text: piece, of }) => {
       if (!of.length) return piece;
       const kind = worstOf(of.map((entry) => entry.kind));
@@ -101,7 +101,7 @@ function passagesView(record, layer, lights) {
       head,
       el(
         'div',
-        { class: 'prose', dir: 'auto' },
+        { class: 'prose', dir: directionOf(context.text) },
         pieces(context.text, [...spans, ...states]).map((piece, place, all) =>
           passagePiece(piece, all[place - 1], lights),
         ),

@@ -10,10 +10,12 @@ function scatterView() {
     el('h3', { id: 'scatter' }, 'Two metrics, record by record'),
   );
   const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
-  if (scored.length < 2)
-    return filled(box, null, [
-      el('p', { class: 'empty' }, 'This run has one metric with values; a second one would be drawn against it.'),
-    ]);
+  if (scored.length < 2) {
+    const said = scored.length
+      ? 'This run has one metric with values; a second one would be drawn against it.'
+      : 'No metric of this run has values; two would be drawn against each other.';
+    return filled(box, null, [el('p', { class: 'empty' }, said)]);
+  }
   if (!table.complete) return filled(box, null, [el('p', { class: 'empty' }, 'Reading\u2026')]);
   const note = el('p', { class: 'note' });
   return filled(box, null, [
