@@ -186,6 +186,9 @@ def test_every_nugget_unjudged_is_a_failure_and_no_zero() -> None:
     scores, _ = weighed(FOUR, {"assign": DOWN})
     assert {(s.status, s.value, s.low, s.high) for s in scores.values()} == {("judge_failed", None, 0.0, 1.0)}
     assert "the endpoint is down" in scores["strict_vital"].reason
+    counted = {name: (score.asked, score.unjudged) for name, score in scores.items()}
+    assert counted == {name: (2, 2) if "vital" in name else (4, 4) for name in COLUMNS}
+    assert {score.verdicts_in for name, score in scores.items() if name != "all"} == {"nugget_recall.all"}
 
 
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:

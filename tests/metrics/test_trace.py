@@ -99,6 +99,14 @@ def test_an_unjudged_sentence_leaves_the_share_and_widens_adherence() -> None:
     assert (worst.value, worst.low, worst.high) == (0.0, 0.0, 0.0)
 
 
+def test_an_average_with_an_unjudged_sentence_in_it_is_partial() -> None:
+    """It says so, and how far the sentence could move it: of four parts adherence is one."""
+    found = trace([FIRST], [FIRST], {"resp_s0": [FIRST]})["average"]
+    assert (found.status, found.asked, found.unjudged) == ("partial", 2, 1)
+    assert found.reason.startswith("1 of 2 unjudged")
+    assert (found.value, found.low, found.high) == pytest.approx(((0.05 + 3) / 4, (0.05 + 2) / 4, (0.05 + 3) / 4))
+
+
 def test_what_the_judge_did_not_say_is_a_failure_of_its_columns_alone() -> None:
     scores = trace(None, [FIRST], {"resp_s0": [FIRST], "resp_s1": [FIRST]})
     failed = {name for name, score in scores.items() if score.status == "judge_failed"}
