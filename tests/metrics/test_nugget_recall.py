@@ -15,8 +15,8 @@ from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Write
-from ragstone.types import RESPONSE, Importance, Nugget, Record, Score
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Rated, Write
+from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
     "S": (1.0, 1.0), "P": (0.5, 0.0), "N": (0.0, 0.0), "?": (None, None),
@@ -189,6 +189,25 @@ def test_every_nugget_unjudged_is_a_failure_and_no_zero() -> None:
     counted = {name: (score.asked, score.unjudged) for name, score in scores.items()}
     assert counted == {name: (2, 2) if "vital" in name else (4, 4) for name in COLUMNS}
     assert {score.verdicts_in for name, score in scores.items() if name != "all"} == {"nugget_recall.all"}
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "strict"), [("support", 1.0, 1.0), ("partial_support", 2 / 3, 2 / 3), ("not_support", 0.0, 0.0)]
+)
+def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
+    label: str, value: float, strict: float
+) -> None:
+    """Two of three say support: by majority that is support, by the mean two thirds of it, by the least none."""
+
+    def panel(question: Question[Any]) -> Rated:
+        assert isinstance(question, Rate)
+        (unit,) = question.units
+        said = (("support", 1.0), ("support", 1.0), ("not_support", 0.0))
+        members = tuple(Verdict(unit, word, worth, f"j{n}") for n, (word, worth) in enumerate(said))
+        return Rated((Verdict(unit, label, value, "panel", members=members),))
+
+    scores, _ = weighed(with_bank(("a", "vital")), panel)
+    assert (scores["vital"].value, scores["strict_vital"].value) == pytest.approx((value, strict))
 
 
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:

@@ -184,6 +184,11 @@ def test_a_division_that_came_with_the_record_is_kept() -> None:
     question = asked(about(meta={"context_details": details}, citations=(Citation(Span(0, 24), ()),)))
     assert [unit.text for unit in question.sentences] == ["Steel is", "hard. It rusts.", "Water boils."]
     assert [unit.text for unit in question.response] == [RESPONSE]
+    blank = {"p1": {"sentences": ["Steel is hard. It", " ", "rusts."]}}
+    divided = asked(about(meta={"context_details": blank})).sentences
+    assert [unit.text for unit in divided] == ["Steel is hard.", "It rusts.", "Water boils."], (
+        "white space is no sentence"
+    )
 
 
 def test_three_hundred_sentences() -> None:
