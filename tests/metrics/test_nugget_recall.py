@@ -297,6 +297,13 @@ def test_a_window_that_fails_or_lists_nothing_takes_nothing_back() -> None:
     assert (detail["status"], detail["reason"]) == ("partial", "cut off")
 
 
+def test_recall_of_a_bank_that_is_not_whole_is_partial_and_could_be_anything() -> None:
+    """What the lost window would have asked for, nobody knows."""
+    scores, _ = weighed(many_passages(20), Writer(["a", "b"], Failed("cut off"), vital=["a"]))
+    assert {(s.value, s.low, s.high, s.status, s.unjudged) for s in scores.values()} == {(1.0, 0.0, 1.0, "partial", 0)}
+    assert scores["vital"].reason == "not all nuggets: cut off"
+
+
 def test_no_nugget_at_all_is_empty_and_a_failure_is_a_failure() -> None:
     empty, _ = columns(NuggetBank(), record(), Writer([]))
     assert [(s.status, s.reason) for s in empty.values()] == [
