@@ -69,6 +69,19 @@ def test_use_of_more_than_is_relevant_is_all_of_it() -> None:
     assert (found["utilization"], found["completeness"], found["utilization_share"]) == (1.0, 1.0, 1.0)
 
 
+def test_keys_that_no_sentence_has_count_nowhere_and_are_told() -> None:
+    def made_up(question: Any) -> Traced:
+        verdicts = trace([], [], {"resp_s0": [FIRST], "resp_s1": [FIRST]})["adherence"].verdicts
+        return Traced((FIRST, "doc_9_s9"), ("doc_8_s8", FIRST), verdicts, ((FIRST, "doc_7_s7"), (FIRST,)))
+
+    scores, _ = columns(find("trace")(), about(), made_up)
+    found = values(scores)
+    assert (found["relevance"], found["relevance_share"], found["utilization_share"]) == (0.05, 0.3333, 0.3333)
+    assert (found["utilization"], found["completeness"]) == (1.0, 1.0)
+    assert scores["adherence"].detail["dropped"] == ["doc_9_s9", "doc_8_s8"]
+    assert scores["adherence"].detail["response"][0]["support"] == [FIRST]
+
+
 def test_the_normaliser_and_its_limit() -> None:
     support = {"resp_s0": [FIRST], "resp_s1": [FIRST]}
     keys = ["doc_0_s0", "doc_0_s1", "doc_1_s0"]
