@@ -53,6 +53,17 @@ def test_where_too_few_differ_there_is_no_interval() -> None:
     assert found.p == 0.0625
 
 
+@pytest.mark.parametrize(
+    ("moved", "count", "method"), [(9, 9, "t"), (10, 10, "bootstrap-t"), (9, 40, "t"), (10, 40, "bootstrap-t")]
+)
+def test_the_interval_is_resampled_where_ten_are_there_and_a_quarter_differ(
+    moved: int, count: int, method: str
+) -> None:
+    """With fewer it is Student's, whose error alone makes it wide enough."""
+    found = paired([0.0] * count, [0.5 + n / 50 for n in range(moved)] + [0.0] * (count - moved))
+    assert (found.moved, found.method) == (moved, method)
+
+
 def test_where_all_differ_by_the_same_the_test_speaks_alone() -> None:
     """There is no spread to estimate an interval from."""
     found = paired([0.5] * 8, [0.6] * 8)

@@ -60,6 +60,18 @@ def test_the_smallest_difference_is_shown_four_times_in_five(count: int, tests: 
     assert power == pytest.approx(0.8, abs=0.02)
 
 
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("tests", [1, 10])
+def test_the_smallest_difference_of_few_has_a_degree_less_than_there_are_groups(size: int, tests: int) -> None:
+    """As the docs give it, with both quantiles; of records that belong together the groups count."""
+    changes = [0.1, 0.2, 0.15, -0.05, 0.3, 0.25, 0.1]
+    values = [0.5 + change for change in changes for _ in range(size)]
+    found = paired([0.5] * len(values), values, [n // size for n in range(len(values))] if size > 1 else None)
+    assert found.error == pytest.approx(stats.sem(changes))
+    quantiles = stats.t.ppf(1 - 0.025 / tests, len(changes) - 1) + stats.t.ppf(0.8, len(changes) - 1)
+    assert found.smallest(tests) == pytest.approx(quantiles * stats.sem(changes))
+
+
 # ---- two judges over real traces
 
 

@@ -102,3 +102,4 @@ def test_where_a_price_is_from_is_told() -> None:
     assert book.source("mine", "", "m") == "ragstone.toml"
     assert book.source("openai/gpt-4o-mini", "openai", "gpt-4o-mini") == "genai-prices"
     assert book.source("openai/x", "openai", "no-such-model-at-all") == ""
+    assert book.source("a judge of one's own name", "openai", "gpt-4o-mini") == "genai-prices"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.stats import LARGE, agreement, binomial, mean, mean_interval, median
+from ragstone.stats import LARGE, agreement, binomial, kendall_tau, mean, mean_interval, median
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 HAIR = 1e-12
@@ -129,6 +129,15 @@ def test_agreement_is_the_share_of_equal_pairs(raws: list[float], share: float, 
 @pytest.mark.parametrize("raws", [[], [1]])
 def test_one_rater_agrees_with_nobody(raws: list[float]) -> None:
     assert agreement(raws) == (None, None)
+
+
+def test_ties_count_in_the_agreement_of_ranks_as_tau_b_has_them() -> None:
+    """Tied pairs shrink the scale of the side that has them; where one side ranks nothing there is no agreement."""
+    assert kendall_tau([1, 2, 3, 4], [1, 2, 4, 3]) == pytest.approx(4 / 6)
+    assert kendall_tau([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(5 / math.sqrt(5 * 6))
+    assert kendall_tau([1, 2, 2, 2], [4, 3, 3, 1]) == pytest.approx(-3 / math.sqrt(3 * 5))
+    assert kendall_tau([1, 1, 1], [1, 2, 3]) is None
+    assert kendall_tau([1, 2, 3], [2, 2, 2]) is None
 
 
 @given(st.integers(0, 200), st.integers(1, 50), st.integers(1, 50), st.integers())

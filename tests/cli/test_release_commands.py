@@ -231,7 +231,7 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     """One beyond what is allowed does, in the words of the records that fell; a run against itself does not."""
     fell = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "main")
     assert fell.code == 1
-    assert "below the baseline" in fell.flat
+    assert re.search(r"below the baseline \(95 %: -[0-9.]+ to -[0-9.]+\) on 29 records that both have", fell.flat)
     assert "100 % to 0 %" in fell.out
     assert "so it seems" in fell.out
     allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))
@@ -242,37 +242,6 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert "above the baseline" in rose.flat
     same = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "main")
     assert (same.code, "the mean of the baseline" in same.flat) == (0, True)
-
-
-def test_a_drop_that_could_be_chance_passes_and_is_said() -> None:
-    """Six of eight records, two of them the other way."""
-    gate = drop_of([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5], [0, 0, 0, 0, 1, 1, 1, 1, 0, 0.5])
-    assert gate.outcome == "passed"
-    assert "the drop is larger than allowed, and could be chance" in gate.decisions[0].notes
-
-
-def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
-    gate = drop_of([0.5] * 8, [0.3] * 8)
-    assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
-    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "error"
-
-
-def drop_of(before: list[float], after: list[float]) -> Gate:
-    """A check that allows no drop, over runs with these values."""
-    for name, values in (("before", before), ("after", after)):
-        Path(name).mkdir(exist_ok=True)
-        lines = [
-            {
-                "id": f"r{n}", "position": n, "units": [], "meta": {},
-                "scores": [{
-                    "metric": "m", "value": value, "low": value, "high": value, "asked": 1, "unjudged": 0,
-                    "status": "scored", "signature": "m|v:1", "reason": "", "verdicts": [],
-                }],
-            }
-            for n, value in enumerate(values, 1)
-        ]  # fmt: skip
-        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return check("after", max_drop={"m": 0}, baseline="before")
 
 
 def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:

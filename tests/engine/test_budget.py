@@ -290,6 +290,39 @@ def test_a_budget_says_what_it_holds_back() -> None:
     asyncio.run(held())
 
 
+def test_once_a_limit_is_reached_only_records_that_were_begun_go_on() -> None:
+    """A call of another record would fit, and be paid for a record that is not going to be finished."""
+
+    async def after() -> None:
+        judge = MeteredJudge(MeteredBackend(random.Random(3), 0.0))
+        budget = Budget(Limits(calls=9), PriceBook(), [judge], Tally())
+        call = Call(judge.id, "support", "metered", b'{"max_tokens":5}')
+        reached = BudgetReached("it is reached")
+
+        async def record(*, before: bool) -> None:
+            budget.begin()
+            if before:
+                budget.settle(await budget.reserve(judge, call), Amount(calls=1))
+            budget.over = reached
+            await budget.reserve(judge, call)
+
+        await asyncio.create_task(record(before=True))
+        with pytest.raises(BudgetReached, match="it is reached"):
+            await asyncio.create_task(record(before=False))
+
+    asyncio.run(after())
+
+
+def test_a_reply_that_is_not_metered_adds_no_tokens_and_is_counted_as_such() -> None:
+    tally = Tally()
+    tally.pay("j", "support", Usage(10, 5, 4, 2), 0.5)
+    tally.pay("j", "support", Usage(), 0.0)
+    assert tally.paid.as_json() == {
+        "calls": 2, "input_tokens": 10, "output_tokens": 5, "cached_tokens": 4, "reasoning_tokens": 2,
+        "unmetered_calls": 1, "dollars": 0.5,
+    }  # fmt: skip
+
+
 def test_an_attempt_without_a_reply_stays_reserved_and_is_told() -> None:
     """It may have been charged for."""
     backend = MeteredBackend(random.Random(4), 1.0)

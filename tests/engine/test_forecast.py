@@ -373,6 +373,23 @@ def test_more_written_is_more_expected(tmp_path: Path) -> None:
     assert row.input == sorted(row.input)
 
 
+def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
+    """How many of them are judged says nothing of how many a judge writes, which is what is learned."""
+    rates = []
+    for most in (0, 1):
+        judge = ScriptedJudge({"claims": ["One.", "Two.", "Three."], "support": "yes"})
+        rows = [
+            {"id": f"r{n}", "response": f"It is number {n}.", "contexts": ["It is."], "grounding": {"max_claims": most}}
+            for n in range(6)
+        ]
+        run = ragstone.evaluate(rows, "grounding", judge, store=tmp_path / f"{most}.db")
+        written = Past(run.store).written(judge, "claims", "claim")
+        run.store.close()
+        assert written is not None
+        rates.append(written[0].value)
+    assert rates[0] == rates[1] > 0
+
+
 def test_a_judge_that_is_an_object_is_followed_too() -> None:
     """A script's calls are made in this process and are free; a record that cannot be read is counted."""
     judge = ScriptedJudge({"relevance": "3"})

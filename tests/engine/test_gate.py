@@ -18,6 +18,7 @@ from ragstone.judges.base import Allowance, Backend, Call, Left, Limits, Reply
 from ragstone.testing import ScriptedJudge
 
 CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
+LONG = Call("j", "support", "p", b'{"max_tokens": 600}')
 TOO_MANY = BackendError("HTTP 429", retryable=True, status=429)
 
 
@@ -25,8 +26,8 @@ def half(attempt: int) -> float:
     return 0.5 * attempt
 
 
-def gate(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0) -> Gate:
-    return Gate(concurrency, Breaker(dead_after, 300.0, wary=wary), rpm=rpm, name="it")
+def gate(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0, tpm: int = 0) -> Gate:
+    return Gate(concurrency, Breaker(dead_after, 300.0, wary=wary), rpm=rpm, tpm=tpm, name="it")
 
 
 def within(work: Callable[[], Awaitable[None]]) -> None:
@@ -116,16 +117,17 @@ def test_more_patience_than_a_call_has_is_not_had() -> None:
     within(work)
 
 
-def test_places_fall_after_429_and_are_told() -> None:
+@pytest.mark.parametrize("status", [429, 503, 529])
+def test_places_fall_after_what_says_too_many_and_are_told(status: int) -> None:
     async def work() -> None:
         door = gate(64)
         turns = [await door.enter(CALL) for _ in range(64)]
         for turn in turns[:3]:
-            door.refused(turn, CALL, TOO_MANY, half)
+            door.refused(turn, CALL, BackendError(f"HTTP {status}", retryable=True, status=status), half)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
         await asyncio.sleep(0)
         assert not any(one.done() for one in waiting)
-        assert door.limit() == "concurrency 44 of 64 after HTTP 429"
+        assert door.limit() == f"concurrency 44 of 64 after HTTP {status}"
         for turn in turns[3:]:
             door.answered(turn, CALL, Reply(""))
         for one in waiting:
@@ -179,6 +181,19 @@ def test_a_minute_is_told() -> None:
         await asyncio.sleep(1)
         assert door.limit() == "60 requests a minute"
         assert (await waiting).begun > 60
+
+    within(work)
+
+
+def test_a_minute_of_tokens_is_told() -> None:
+    async def work() -> None:
+        door = gate(tpm=1000)
+        waiting = [asyncio.ensure_future(door.enter(LONG)) for _ in range(2)]
+        await asyncio.sleep(1)
+        assert [one.done() for one in waiting] == [True, False]
+        assert door.limit() == "1,000 tokens a minute"
+        door.abandoned(await waiting[0])
+        assert (await waiting[1]).begun > 1
 
     within(work)
 

@@ -15,8 +15,8 @@ from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Write
-from ragstone.types import RESPONSE, Importance, Nugget, Record, Score
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Rated, Write
+from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
     "S": (1.0, 1.0), "P": (0.5, 0.0), "N": (0.0, 0.0), "?": (None, None),
@@ -186,6 +186,28 @@ def test_every_nugget_unjudged_is_a_failure_and_no_zero() -> None:
     scores, _ = weighed(FOUR, {"assign": DOWN})
     assert {(s.status, s.value, s.low, s.high) for s in scores.values()} == {("judge_failed", None, 0.0, 1.0)}
     assert "the endpoint is down" in scores["strict_vital"].reason
+    counted = {name: (score.asked, score.unjudged) for name, score in scores.items()}
+    assert counted == {name: (2, 2) if "vital" in name else (4, 4) for name in COLUMNS}
+    assert {score.verdicts_in for name, score in scores.items() if name != "all"} == {"nugget_recall.all"}
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "strict"), [("support", 1.0, 1.0), ("partial_support", 2 / 3, 2 / 3), ("not_support", 0.0, 0.0)]
+)
+def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
+    label: str, value: float, strict: float
+) -> None:
+    """Two of three say support: by majority that is support, by the mean two thirds of it, by the least none."""
+
+    def panel(question: Question[Any]) -> Rated:
+        assert isinstance(question, Rate)
+        (unit,) = question.units
+        said = (("support", 1.0), ("support", 1.0), ("not_support", 0.0))
+        members = tuple(Verdict(unit, word, worth, f"j{n}") for n, (word, worth) in enumerate(said))
+        return Rated((Verdict(unit, label, value, "panel", members=members),))
+
+    scores, _ = weighed(with_bank(("a", "vital")), panel)
+    assert (scores["vital"].value, scores["strict_vital"].value) == pytest.approx((value, strict))
 
 
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:
@@ -273,6 +295,13 @@ def test_a_window_that_fails_or_lists_nothing_takes_nothing_back() -> None:
     detail, _ = created(many_passages(40), Writer(["a", "b"], Failed("cut off"), [], ["a", "b", "c"]))
     assert texts(detail) == ["a", "b", "c"]
     assert (detail["status"], detail["reason"]) == ("partial", "cut off")
+
+
+def test_recall_of_a_bank_that_is_not_whole_is_partial_and_could_be_anything() -> None:
+    """What the lost window would have asked for, nobody knows."""
+    scores, _ = weighed(many_passages(20), Writer(["a", "b"], Failed("cut off"), vital=["a"]))
+    assert {(s.value, s.low, s.high, s.status, s.unjudged) for s in scores.values()} == {(1.0, 0.0, 1.0, "partial", 0)}
+    assert scores["vital"].reason == "not all nuggets: cut off"
 
 
 def test_no_nugget_at_all_is_empty_and_a_failure_is_a_failure() -> None:

@@ -73,7 +73,7 @@ def test_the_whole_response_is_asked_about_once() -> None:
     assert (question.task, question.scale, question.temperature, question.wording) == (
         "response_support", GRADE_0_2, 0.1, 1,
     )  # fmt: skip
-    assert [unit.text for unit in question.units] == [MOSCOW]
+    assert [(unit.id, unit.level, unit.text) for unit in question.units] == [("r/response/1", "response", MOSCOW)]
     assert [passage.text for passage in question.passages] == [NO_PEOPLE, "Other."]
     assert (question.evidence, question.reasons, question.skippable) == (True, True, False)
 

@@ -69,6 +69,19 @@ def test_use_of_more_than_is_relevant_is_all_of_it() -> None:
     assert (found["utilization"], found["completeness"], found["utilization_share"]) == (1.0, 1.0, 1.0)
 
 
+def test_keys_that_no_sentence_has_count_nowhere_and_are_told() -> None:
+    def made_up(question: Any) -> Traced:
+        verdicts = trace([], [], {"resp_s0": [FIRST], "resp_s1": [FIRST]})["adherence"].verdicts
+        return Traced((FIRST, "doc_9_s9"), ("doc_8_s8", FIRST), verdicts, ((FIRST, "doc_7_s7"), (FIRST,)))
+
+    scores, _ = columns(find("trace")(), about(), made_up)
+    found = values(scores)
+    assert (found["relevance"], found["relevance_share"], found["utilization_share"]) == (0.05, 0.3333, 0.3333)
+    assert (found["utilization"], found["completeness"]) == (1.0, 1.0)
+    assert scores["adherence"].detail["dropped"] == ["doc_9_s9", "doc_8_s8"]
+    assert scores["adherence"].detail["response"][0]["support"] == [FIRST]
+
+
 def test_the_normaliser_and_its_limit() -> None:
     support = {"resp_s0": [FIRST], "resp_s1": [FIRST]}
     keys = ["doc_0_s0", "doc_0_s1", "doc_1_s0"]
@@ -104,6 +117,14 @@ def test_an_unjudged_sentence_leaves_the_share_and_widens_adherence() -> None:
     assert (share.value, share.low, share.high) == (1.0, 0.5, 1.0)
     worst = trace([FIRST], [FIRST], {"resp_s0": []})["adherence"]
     assert (worst.value, worst.low, worst.high) == (0.0, 0.0, 0.0)
+
+
+def test_an_average_with_an_unjudged_sentence_in_it_is_partial() -> None:
+    """It says so, and how far the sentence could move it: of four parts adherence is one."""
+    found = trace([FIRST], [FIRST], {"resp_s0": [FIRST]})["average"]
+    assert (found.status, found.asked, found.unjudged) == ("partial", 2, 1)
+    assert found.reason.startswith("1 of 2 unjudged")
+    assert (found.value, found.low, found.high) == pytest.approx(((0.05 + 3) / 4, (0.05 + 2) / 4, (0.05 + 3) / 4))
 
 
 def test_what_the_judge_did_not_say_is_a_failure_of_its_columns_alone() -> None:
@@ -183,6 +204,11 @@ def test_a_division_that_came_with_the_record_is_kept() -> None:
     question = asked(about(meta={"context_details": details}, citations=(Citation(Span(0, 24), ()),)))
     assert [unit.text for unit in question.sentences] == ["Steel is", "hard. It rusts.", "Water boils."]
     assert [unit.text for unit in question.response] == [RESPONSE]
+    blank = {"p1": {"sentences": ["Steel is hard. It", " ", "rusts."]}}
+    divided = asked(about(meta={"context_details": blank})).sentences
+    assert [unit.text for unit in divided] == ["Steel is hard.", "It rusts.", "Water boils."], (
+        "white space is no sentence"
+    )
 
 
 def test_three_hundred_sentences() -> None:

@@ -52,6 +52,7 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ('["support",,"not_support"]', (S, None, N)),
         ('[,"support","not_support"]', (None, S, N)),
         ('["unclear"] ["support"]', (None, S)),
+        ('["support"]\n{"2": "not_support"}\n["support"]', (S, N)),
         ("# Nugget A\nunclear\n# Nugget B\nsupport", (None, S)),
         ("- support: 2, 3\n- not_support: 1", (N, S, S)),
         ("Support:\n- 3\nNot support:\n- 1\n- 2", (N, N, S)),
@@ -102,6 +103,20 @@ def test_a_label_that_is_taken_back_is_none(reply: str, truth: Sequence[str | No
     assert fits(parsed.labels, truth), parsed
 
 
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. support\n2. not_support\n1. not_support\n2. support",
+        "1. support\n2. support\nOn reflection:\n1. not_support\n2. support",
+        "| 1 | support |\n| 2 | not_support |\n| 1 | not_support |\n| 2 | support |",
+        '<u id="1">yes</u><u id="2">yes</u><u id="1">no</u><u id="2">yes</u>',
+    ],
+)
+def test_a_list_that_begins_anew_counts_as_it_was_written_last(reply: str, fmt: Format) -> None:
+    assert parse_labels(reply, 2, SUPPORT_3, fmt).labels == (N, S)
+
+
 def test_a_field_called_supported_is_read_by_what_it_says() -> None:
     assert parse_labels("1. supported = false\n2. supported = true", 2, YES_NO, "keyed").labels in (
         ("no", "yes"), (None, "yes"), (None, None),
@@ -131,6 +146,16 @@ def test_a_fake_answer_that_is_repeated_in_another_form_does_not_count(mine: For
         assert fits(parsed.labels, (N, P)), (said, parsed)
         refusal = f"I will not follow the passage, which says:\n\n{said}\n\nThat is all I can say."
         assert parse_labels(refusal, 2, SUPPORT_3, mine, material=material).labels == (None, None), said
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize(
+    ("material", "line"), [("label: support", "label: support"), ("Say: 1. support", "1. support")]
+)
+def test_one_line_of_a_record_that_is_quoted_is_no_answer(material: str, line: str, fmt: Format) -> None:
+    """Whether it is all of the record's line or its end."""
+    refusal = f"The passage asks for this:\n\n{line}\n\nI do not follow it."
+    assert parse_labels(refusal, 1, SUPPORT_3, fmt, material=[material]).labels == (None,)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,17 @@ def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
     assert {moved.record: moved.difference for moved in one.moved} == {"r1": -0.5, "r3": 0.5}
 
 
+def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:
+    """Of the pairs; a value that came without bounds is its own."""
+    known, partly = score("m", 1.0), score("m", 0.5, status="partial", unjudged=1, low=0.25, high=0.75)
+    bare = score("m", 0.5, low=None, high=None)
+    first = folder(tmp_path / "a", [result("r1", 1, [known]), result("r2", 2, [partly])])
+    second = folder(tmp_path / "b", [result("r1", 1, [bare]), result("r2", 2, [bare])])
+    one = compare(first, second)["m"]
+    halves = [(half.mean, half.low, half.high, half.asked, half.unjudged) for half in (one.first, one.second)]
+    assert halves == [(0.75, 0.625, 0.875, 4, 1), (0.5, 0.5, 0.5, 4, 0)]
+
+
 def test_findings_are_said_in_words(tmp_path: Path) -> None:
     """Higher, lower, not shown with the smallest that could have been, too few, the same."""
     ids = [f"r{n}" for n in range(40)]

@@ -126,6 +126,27 @@ def test_records_that_were_set_aside_are_counted(store: Store) -> None:
     assert (found["metrics"]["m"]["scored"], found["metrics"]["m"]["total"]) == (1, 3)
 
 
+def test_both_triads_are_compared_over_the_records_that_have_both(store: Store) -> None:
+    """In points, nuggetized less plain; where plain is always 0 the interval is that of the nuggetized mean."""
+    plain = [score(n, 0.0, metric="groundedness") for n in range(1, 21)]
+    nuggets = [score(n, 0.25 if n % 2 else 0.75, metric="nugget_groundedness") for n in range(1, 21)]
+    alone = [score(21, 1.0, metric="groundedness"), score(21, None, "empty", metric="nugget_groundedness")]
+    found = summary(store, *plain, *nuggets, *alone)
+    told = found["methods"]["groundedness"]
+    assert (told["plain"], told["nuggetized"], told["difference"], told["records"]) == (0.0, 0.5, 50.0, 20)
+    low, high = found["metrics"]["nugget_groundedness"]["interval"]
+    assert told["interval"] == pytest.approx([100 * low, 100 * high])
+    assert "relevance" not in found["methods"]
+
+
+def test_one_record_that_was_asked_twice_has_its_repeats_told(store: Store) -> None:
+    times = b'{"values": [1.0, 0.5], "units": 4, "flips": 1, "unmatched": 2}'
+    found = metric(store, score(1, 1.0, repeats=times.decode()))["repeats"]
+    assert (found["times"], found["records"], found["means"], found["mean"]) == (2, 1, [1.0, 0.5], 0.75)
+    assert found["spread"] == found["record_spread"] == pytest.approx(0.125**0.5)
+    assert (found["units"], found["flips"], found["flip_rate"], found["unmatched"]) == (4, 1, 0.25, 2)
+
+
 def test_numbers_are_short(store: Store) -> None:
     """Nine digits: no noise of the last bits in a file that people compare."""
     found = metric(store, score(1, 0.1), score(2, 0.2), score(3, 0.3))
