@@ -60,6 +60,7 @@ model: $(VENV)/.model
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_band.py --data $(DATA)
 	@rm -rf out/held
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_trace.py --data $(DATA)
+	@$(BIN)/python training/evaluate_support.py --data $(DATA) --write src/ragstone/judges/embedded/measured.json
 
 evaluate-model: $(VENV)/.model
 	@$(BIN)/python training/evaluate_support.py --data $(DATA)

@@ -51,6 +51,8 @@ FORM: Final = """\
 
 def main() -> None:
     """Run the example as in a terminal of 84 columns that wants colour, and keep what it shows."""
+    if sys.argv[1:]:
+        raise SystemExit(f"it takes no arguments, and draws anew: {sys.argv[1:]}")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "traces.jsonl").write_bytes((HERE.parent / "examples" / "traces.jsonl").read_bytes())
         done = subprocess.run(

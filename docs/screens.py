@@ -22,6 +22,8 @@ RECORD = "axolotl-limb"
 
 def main() -> None:
     """A first screen, and a record with one of its claims under the pointer."""
+    if sys.argv[1:]:
+        raise SystemExit(f"it takes no arguments, and draws anew: {sys.argv[1:]}")
     program = installed()
     if program is None:
         raise SystemExit("no Chromium is installed: apt-get install chromium")

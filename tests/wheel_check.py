@@ -28,6 +28,7 @@ NEEDED = (
     "prompts/LOCK",
     "judges/embedded/model.json",
     "judges/embedded/band.json",
+    "judges/embedded/measured.json",
     "report/html/page.html",
     "report/html/page.css",
     "report/html/compare.css",

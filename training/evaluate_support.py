@@ -1,16 +1,18 @@
 """How well the embedded judge does, per data set and beside the word-overlap floor.
 
-    python training/evaluate_support.py [--data ../shared/data] [--rows 0]
+    python training/evaluate_support.py [--data ../shared/data] [--rows 0] [--write measured.json]
 
 Support on ``support/dev.jsonl``: AUROC of the floor (share of the claim's content words found in the context)
 and of the judge, balanced accuracy at the ``yes`` cut, expected calibration error in ten bins, and how partial
 support (where labelled, in the training contexts kept back) falls into grades. Relevance on the half of
-the traces that was not fitted on.
+the traces that was not fitted on. ``--write`` keeps the means over the data sets with human labels, for reports.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
@@ -25,6 +27,7 @@ from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.evidence import FEATURES, find
 from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.measured import Measured
 from ragstone.judges.embedded.model import label_of, model, probability
 from ragstone.judges.embedded.relevance import relevance
 from ragstone.questions import GRADE_0_2, YES_NO, Rate
@@ -91,11 +94,21 @@ def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) ->
     print(f"{'mean over data sets':40}{columns[0]:8.3f}{columns[1]:8.3f}{columns[2]:9.3f}{columns[3]:7.3f}")
 
 
+def by_people(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> Measured:
+    """The means over the data sets with human labels: all but RAGBench, which GPT-4 labelled."""
+    names = sorted({name for name in sets if not name.startswith("ragbench")})
+    mine = [np.array([name == own for own in sets]) for name in names]
+    auroc, below = (np.mean([roc_auc_score(labels[of], said[of]) for of in mine]) for said in (chances, floor))
+    rows = sum(int(of.sum()) for of in mine)
+    return Measured(model().digest, len(names), rows, round(float(auroc), 3), round(float(below), 3))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
     arguments.add_argument("--rows", type=int, default=0, help="only so many rows, spread evenly; 0: all")
     arguments.add_argument("--jobs", type=int, default=2)
+    arguments.add_argument("--write", type=Path, help="where the means over human labels go")
     given = arguments.parse_args()
     rows = read(given.data / "support/dev.jsonl")
     rows = rows[:: max(1, len(rows) // given.rows)] if given.rows else rows
@@ -105,7 +118,13 @@ def main() -> None:
         print(f"support, dev.jsonl, model {model().digest}")
         found = np.array(pool.map(weigh, rows, chunksize=100))
         labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
-        table([row["dataset"] for row in rows], labels, found[:, 0], found[:, 1])
+        sets = [row["dataset"] for row in rows]
+        table(sets, labels, found[:, 0], found[:, 1])
+        people = by_people(sets, labels, found[:, 0], found[:, 1])
+        print(f"{f'mean over {people.sets} with human labels':40}{people.floor:8.3f}{people.auroc:8.3f}")
+        if given.write:
+            given.write.write_text(json.dumps(asdict(people)) + "\n")
+            return
         wrong = list(variations(rows, dict.fromkeys(WRONG, 1.0)))
         told = np.array(pool.map(weigh, wrong, chunksize=100))[:, 1]
         before = {row["id"]: chance for row, chance in zip(rows, found[:, 1].tolist(), strict=True)}

@@ -97,6 +97,11 @@ def test_a_run_shows_its_metrics_and_its_lowest_records(weigh: Any) -> None:
     assert "a run run 1 · 1 record mean scored grounding 50 % 1 of 1" in page.text
     assert "Lowest grounding 50 % r 1 of 2 claims not supported" in page.text
     assert "judged by scripted · cost: free" in page.text
+    row = {"id": "r", "question": "What?", "response": "It is one.", "contexts": ["It is one."]}
+    run = evaluate([row], "grounding", "embedded", store=":memory:")
+    told = read(run._repr_html_()).text
+    run.store.close()
+    assert "judged by embedded · embedded is no language model: it compares words. On human labels (6 public" in told
 
 
 def test_a_run_tells_what_is_missing(weigh: Any) -> None:

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 
+from ragstone.report.embedded import about_embedded
 from ragstone.report.result import Result
 from ragstone.report.run import Run, unit_text
 from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.excerpt import merged, pieces
-from ragstone.report.terminal.outcome import cost_said, judged_by, lead, missing, ranked_by, shortfall
+from ragstone.report.terminal.outcome import cost_said, judged_by, judges_of, lead, missing, ranked_by, shortfall
 from ragstone.report.terminal.screen import MARKS, ORDER, WORDS, kind_of
 from ragstone.report.terminal.text import between, clean, flat, percent, plural, shorten
 from ragstone.report.verdicts import with_verdicts
@@ -63,6 +64,8 @@ def run_page(run: Run) -> str:
     if shown := [row for row in worst if row]:
         parts.append(_section(f"Lowest {lowest}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, judged_by(run.spec)))}"]
+    if "embedded" in judges_of(run.spec):
+        ending.append(f"embedded is {about_embedded(summary)}")
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
     parts.append(Markup('<div style="{}">{}</div>').format(_QUIET, dot.join(ending)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone import __version__, metrics
+from ragstone.report.embedded import about_embedded
 from ragstone.report.html.rows import STATUSES, Row
 from ragstone.report.html.sentence import sentence, worst_group
 from ragstone.report.run import Run, unit_text
@@ -148,7 +149,7 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
 def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> list[Fact]:
     """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
     names = judges_of(run.spec)
-    note = "no language model: it compares words"
+    note = about_embedded(summary)
     if names != ["embedded"]:
         note = f"embedded is {note}" if "embedded" in names else ""
     facts = []

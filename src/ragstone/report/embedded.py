@@ -1,0 +1,31 @@
+"""What every report says of the embedded judge: that it reads words, and how well that does on human labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+COMPARES: Final = "no language model: it compares words"
+_SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
+
+
+def about_embedded(summary: Mapping[str, Any]) -> str:
+    """What is to be known of it in this run, as a clause without a subject.
+
+    How well it does is how well it tells supported claims from others, and is known of the model of this version alone:
+    a run in which another one judged, or none held claims against contexts, is not told it.
+    """
+    signatures = (entry["signature"] for entry in summary.get("metrics", {}).values())
+    models = {model for signature in signatures for model in _SUPPORT.findall(signature)}
+    if not models:
+        return COMPARES
+    from ragstone.judges.embedded.measured import measured  # noqa: PLC0415 - loads the judge, which seldom judged
+
+    known = measured()
+    if models != {known.model}:
+        return COMPARES
+    return (
+        f"{COMPARES}. On human labels ({known.sets} public data sets) it ranks a supported claim above an unsupported "
+        f"one in {100 * known.auroc:.0f} of 100 pairs, a count of shared words in {100 * known.floor:.0f}"
+    )
