@@ -182,6 +182,7 @@ def test_no_text_of_a_record_changes_a_label(material: str, reply: str, truth: S
         (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
         (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
         (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
+        (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
     ],
 )
 def test_two_tries_at_some_units_are_not_one_list_of_all(reply: str, truth: Sequence[str | None], fmt: Format) -> None:

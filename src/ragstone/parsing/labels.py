@@ -65,6 +65,7 @@ _DENIED: Final = re.compile(
 """What may turn a label's word in prose into its opposite, or into somebody else's."""
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
+_BRACKET: Final = re.compile(r"\s*[\[({]")
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
 
@@ -275,7 +276,9 @@ def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
     Lists in brackets, or with words between them, may be a first and a second try at the same units.
     """
     gaps = [answer[before.found.end : after.found.start] for before, after in pairwise(pieces)]
-    return not any(piece.found.strict for piece in pieces) and not any(re.search(r"\w", gap) for gap in gaps)
+    return not any(
+        piece.found.strict or _BRACKET.match(answer, piece.found.start, piece.found.end) for piece in pieces
+    ) and not any(re.search(r"\w", gap) for gap in gaps)
 
 
 def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:
