@@ -214,6 +214,7 @@ def test_validate_says_what_could_run() -> None:
     assert "grounding              1 of 3" in came.out
     assert "response: blank (1 record, first a.jsonl:2)" in came.flat
     assert "has an id that came before" in came.flat
+    assert "Next        ragstone run a.jsonl\n" in came.out
     assert not Path(".ragstone").exists()
     told = ragstone("validate", "a.jsonl", "--json").json
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
@@ -230,7 +231,11 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     """By each command that needs a field, in one line that is no longer for every metric it holds for."""
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
     offered = "the input has 'frage', 'antwort'"
-    assert f"no metric can run; map columns with --field FIELD=COLUMN; {offered}" in ragstone("validate", "a.csv").flat
+    came = ragstone("validate", "a.csv")
+    assert f"no metric can run; map columns with --field FIELD=COLUMN; {offered}" in came.flat
+    assert "Next" not in came.out
+    mapped = ("--field", "question=frage", "--field", "response=antwort")
+    assert f"Next        ragstone run a.csv {' '.join(mapped)}\n" in ragstone("validate", "a.csv", *mapped).out
     came = ragstone("run", "a.csv")
     assert came.err == (
         "error: a.csv: no metric can run: no record has question or response or contexts or nuggets; "
@@ -262,6 +267,7 @@ def test_validate_lists_every_malformed_record() -> None:
     assert came.code == 2
     assert "a.jsonl:1" in came.out
     assert "a.jsonl:3" in came.out
+    assert "Next        ragstone run a.jsonl --on-error skip\n" in came.out
     assert ragstone("validate", "a.jsonl", "--on-error", "skip").code == 0
     Path("ragstone.toml").write_text('[run]\non_error = "skip"\n', encoding="utf-8")
     assert ragstone("validate", "a.jsonl").code == 0

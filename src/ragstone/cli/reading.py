@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,12 @@ def validate(file: str, *, fields: list[str], on_error: str | None, config: Path
     if as_json:
         show_json({**asdict(found), "total": found.total, "able": able})
     else:
-        show(lambda look: survey_page(found, able, look))
+        mapped = [part for field in fields for part in ("--field", field)]
+        skipping = ["--on-error", "skip"] if on_error == "skip" or (found.set_aside and not wanted.skips) else []
+        options = [*mapped, *skipping, *(["--config", str(config)] if config else [])]
+        # What came by a pipe is gone, and what no metric can use has to be mapped first.
+        following = shlex.join(["ragstone", "run", file, *options]) if file != "-" and any(able.values()) else ""
+        show(lambda look: survey_page(found, able, following, look))
     if found.set_aside and (not found.records or not wanted.skips):
         raise typer.Exit(USAGE)
 

@@ -197,8 +197,11 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 # ---- an input
 
 
-def survey_page(found: Survey, able: Mapping[str, int], look: Look) -> Page:
-    """What an input holds, what could be done with it, what is odd about it, what cannot be read."""
+def survey_page(found: Survey, able: Mapping[str, int], following: str, look: Look) -> Page:
+    """What an input holds, what could be done with it, what is odd about it, what cannot be read.
+
+    ``following`` is the command to go on with, if there is one.
+    """
     counts = plural(found.records, "record").replace(NBSP, " ")
     if found.set_aside:
         counts += f", {number(found.set_aside)} more that cannot be read"
@@ -208,6 +211,7 @@ def survey_page(found: Survey, able: Mapping[str, int], look: Look) -> Page:
         _shares("Metrics that could run", able, found.records),
         _notes("Notes", [*_unmapped(found, able), *warnings(found, MOST_NOTES)], look),
         _notes("Cannot be read", messages(found), look),
+        facts([("Next", to_paste(following, look))]) if following else None,
     )
 
 
