@@ -101,6 +101,17 @@ def test_the_table_of_runs_fits(weighed: Path, columns: int) -> None:
     assert came.widest <= columns
 
 
+def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> None:
+    write("a.jsonl", row(1))
+    ragstone("run", "a.jsonl", "-m", "grounding", "-q")
+    ragstone("run", "a.jsonl", "-m", "grounding", "-q", "-j", "claims=embedded", "-j", "support=embedded")
+    wide, narrow, least = (ragstone("runs", columns=columns).out.splitlines() for columns in (90, 78, 66))
+    assert "  embedded  " in wide[2]
+    assert re.search(r"  embedded  +done", narrow[2])
+    assert re.search(r"  claims:[ \w]*…  +done", narrow[3])
+    assert "judge" not in least[1]
+
+
 def test_an_empty_store_has_no_runs() -> None:
     """It is said so, and how to make one."""
     Store("empty.db").close()

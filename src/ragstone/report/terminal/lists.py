@@ -21,6 +21,8 @@ from ragstone.report.terminal.screen import Look, Page, facts, indented, page, p
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 
 MOST_NOTES: Final = 12
+LEAST: Final = 8
+"""Cells from which on the beginning of a judge's name says something."""
 SHORT: Final = RECALL.score("")
 """What is left out of the names of the columns of nugget recall: a table of runs has no room for it."""
 
@@ -29,14 +31,21 @@ SHORT: Final = RECALL.score("")
 
 
 def run_table(runs: Sequence[Run], look: Look) -> Page:
-    """All runs, the latest at the bottom, where the prompt is; on a narrow terminal without date and judge."""
+    """All runs, the latest at the bottom, where the prompt is.
+
+    On a narrow terminal there is less of the judges, or nothing, and then no date.
+    """
     if not runs:
         return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
     titles = ("", "name", "when", "records", "judge", "status", "mean")
     kept = dict(zip(titles, zip(*rows, strict=True), strict=True))
     for title in ("judge", "when"):
-        if sum(_width(name, cells) + 2 for name, cells in kept.items()) > look.width:
+        beyond = sum(_width(name, cells) + 2 for name, cells in kept.items()) - look.width
+        room = _width(title, kept[title]) - beyond
+        if beyond > 0 and title == "judge" and room >= LEAST:
+            kept[title] = tuple(Text(shorten(cell.plain, room, look.ellipsis), style="quiet") for cell in kept[title])
+        elif beyond > 0:
             del kept[title]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
     for title in kept:
