@@ -86,7 +86,12 @@ def create(
         float | None,
         typer.Option("--min-judgment", metavar="X", help="Passages whose judgment is lower are left out; 2."),
     ] = None,
-    judge: Judges = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge", "-j", metavar="[STEP=]NAME", help="Who writes and weighs, or a step; importance=[A,B]: a panel."
+        ),
+    ] = None,
     panel: Panel = None,
     prompt: Prompts = None,
     structured: StructuredAnswers = None,
@@ -94,7 +99,7 @@ def create(
     on_error: OnError = None,
     concurrency: Concurrency = None,
     refresh: Refresh = False,
-    no_cache: NoCache = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep replies.")] = False,
     offline: Offline = False,
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
