@@ -247,11 +247,14 @@ def test_a_key_that_the_endpoint_says_back_is_shown_nowhere(answer: Scripted, ke
     assert SECRET[:12] not in shown
 
 
-def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", [str, str.lower])
+def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
+    said: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Messages are compared without case; what is shown of one is looked through for the key as it is written."""
     secret = SECRET.upper()
     monkeypatch.setenv(VARIABLE, secret)
-    refusal = Scripted({"error": {"message": f"response_format is not for the key\n{secret}"}}, status=400)
+    refusal = Scripted({"error": {"message": f"response_format is not for the key\n{said(secret)}"}}, status=400)
     with FakeServer(script=[refusal]) as server:
         found = error(server, call(response_format=SCHEMA), key_variable=VARIABLE, required=("response_format",))
     assert str(found) == "mine: the endpoint does not take response_format: response_format is not for the key [key]"

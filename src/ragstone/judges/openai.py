@@ -301,8 +301,8 @@ class OpenAIBackend:
         )
 
     def _without_key(self, text: str) -> str:
-        """The text as it may be shown: some endpoints say the key back."""
-        return text.replace(self._key, "[key]") if self._key else text
+        """The text as it may be shown: some endpoints say the key back, and not always in its own letters."""
+        return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE) if self._key else text
 
 
 def _text(content: object) -> str:
