@@ -49,7 +49,8 @@ def sat_at(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def text_of(task: str, name: str) -> str:
-    return (FOLDER / task / f"{name}.v1.md").read_text(encoding="utf-8")
+    newest = max((FOLDER / task).glob(f"{name}.v*.md"))
+    return newest.read_text(encoding="utf-8")
 
 
 def own(path: str = "mine.md", *changes: tuple[str, str]) -> str:
@@ -109,9 +110,9 @@ def test_the_list_fits_the_terminal(columns: int) -> None:
 
 def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to type to know more."""
-    monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v1.md": "was changed", "x/y.v1.md": "is missing"})
+    monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v2.md": "was changed", "x/y.v1.md": "is missing"})
     came = ragstone("prompts", "list")
-    assert "Not as released: assign/legacy.v1.md was changed, and 1 more." in came.flat
+    assert "Not as released: assign/legacy.v2.md was changed, and 1 more." in came.flat
     assert "ragstone prompts check" in came.flat
 
 
@@ -121,10 +122,10 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        (["assign"], "assign/default.v1.md"),
-        (["assign", "short_cot"], "assign/short_cot.v1.md"),
-        (["assign=short_cot.ru"], "assign/short_cot.ru.v1.md"),
-        (["assign=short_cot.v1"], "assign/short_cot.v1.md"),
+        (["assign"], "assign/default.v2.md"),
+        (["assign", "short_cot"], "assign/short_cot.v2.md"),
+        (["assign=short_cot.ru"], "assign/short_cot.ru.v2.md"),
+        (["assign=short_cot.v2"], "assign/short_cot.v2.md"),
         (["nuggetize", "passages"], "nuggetize/passages.v1.md"),
         (["response_support"], "response_support/default.v1.md"),
         (["response_support=second.ru"], "response_support/second.ru.v1.md"),
@@ -215,10 +216,11 @@ def test_a_format_is_worded_for_so_many_units(fmt: str) -> None:
     for units in (1, 2, 20):
         arguments = ("assign", "no_reasoning", "--format", fmt, "--units", str(units), "--json")
         told = ragstone("prompts", "render", *arguments).json
-        system, user = (message["content"] for message in told["messages"])
-        assert prompts.shape(told["format"]).render(units) in system
+        _, user = (message["content"] for message in told["messages"])
+        wording = prompts.shape(told["format"]).render(units)
+        assert wording in user
         assert len(re.findall(r"^\[\w+ nugget \d+\]$", user, re.MULTILINE)) == told["units"] == units
-        wordings.add(system)
+        wordings.add(wording)
     assert len(wordings) == 3
 
 
@@ -279,22 +281,22 @@ def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
 
 def test_prompts_that_differ_leave_with_one() -> None:
     """As a unified difference, its names those of the prompts."""
-    own("mine.md", ("You check", "You settle"), ("version: 1", "version: 2"))
+    own("mine.md", ("You check", "You settle"), ("version: 2", "version: 3"))
     came = ragstone("prompts", "diff", "support=short_cot", "mine.md")
     assert (came.code, came.err) == (1, "")
     lines = came.out.splitlines()
-    assert lines[0].startswith("--- support.short_cot.v1#")
+    assert lines[0].startswith("--- support.short_cot.v2#")
     assert lines[1] == "+++ mine.md"
-    assert "-version: 1" in lines
-    assert "+version: 2" in lines
-    assert ragstone("prompts", "diff", "assign=short_cot.v1", "assign=short_cot.ru").code == 1
+    assert "-version: 2" in lines
+    assert "+version: 3" in lines
+    assert ragstone("prompts", "diff", "assign=short_cot.v2", "assign=short_cot.ru").code == 1
 
 
 def test_prompts_that_do_not_differ_are_silent() -> None:
     """Line ends count as on Unix, as in a prompt's hash."""
     own("mine.md")
     Path("windows.md").write_bytes(Path("mine.md").read_bytes().replace(b"\n", b"\r\n"))
-    for other in ("mine.md", "windows.md", "support=short_cot.v1"):
+    for other in ("mine.md", "windows.md", "support=short_cot.v2"):
         came = ragstone("prompts", "diff", "support=short_cot", other)
         assert (came.code, came.out, came.err) == (0, "", "")
 
@@ -344,11 +346,11 @@ def test_the_prompts_of_the_package_fit() -> None:
 
 def test_a_file_of_the_package_that_was_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the command leaves with 2."""
-    monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v1.md": "was changed"})
+    monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v2.md": "was changed"})
     came = ragstone("prompts", "check")
     assert came.code == 2
-    assert "assign/legacy.v1.md: was changed" in came.out
-    assert ragstone("prompts", "check", "--json").json["problems"] == {"assign/legacy.v1.md": ["was changed"]}
+    assert "assign/legacy.v2.md: was changed" in came.out
+    assert ragstone("prompts", "check", "--json").json["problems"] == {"assign/legacy.v2.md": ["was changed"]}
 
 
 @pytest.mark.parametrize("path", ["mine.md", "mine", "my prompts/mine.md", "a folder/mine"])

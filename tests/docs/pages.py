@@ -98,9 +98,9 @@ def _line(line: str) -> str:
 
 def labelled(request: dict[str, Any]) -> str | None:
     """Labels for a prompt without a schema: the first that it explains, under each number. None for other prompts."""
-    system = request["messages"][0]["content"]
-    label = re.search(r'^- "(\w+)":', system, re.MULTILINE)
-    count = re.search(r"(?:from 1 to|exactly) (\d+)", system)
+    asked = "\n".join(message["content"] for message in request["messages"])
+    label = re.search(r'^- "(\w+)":', asked, re.MULTILINE)
+    count = re.search(r"(?:from 1 to|exactly) (\d+)", asked)
     if "response_format" in request or not label or not count:
         return None
     return json.dumps({str(number): label[1] for number in range(1, int(count[1]) + 1)})

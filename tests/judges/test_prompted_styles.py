@@ -34,6 +34,18 @@ def asking(style: str = "", fmt: Format | None = None, **settings: object) -> Pr
     return judge(choice=Choice(style, format=fmt), **settings)
 
 
+@pytest.mark.parametrize("language", ["", ".ru"])
+@pytest.mark.parametrize("style", ["default", *STYLES])
+def test_all_batches_begin_with_the_same_instructions_and_passages(style: str, language: str) -> None:
+    """So that a provider's prefix cache serves them all, the last and shorter one, too."""
+    for question in (assign(43), *([support(43)] if style not in ("legacy", "optimized") else [])):
+        calls = next(asking(f"{style}{language}").dialogue(question))
+        assert len({call.units for call in calls}) == 2
+        texts = [said(call, 0) + said(call, 1) for call in calls]
+        end = max(texts[0].index(passage.text) + len(passage.text) for passage in question.passages)
+        assert len({text[:end] for text in texts}) == 1
+
+
 def block(*decisions: str, snippet: str = "Bern is the capital") -> str:
     items = [
         f'{n}.\n   nugget: Nugget number {n}\n   snippet: "{snippet}"\n   rationale: It says {decision}.\n'
@@ -145,9 +157,9 @@ def test_how_a_reply_is_read_changes_the_signature_and_not_the_call() -> None:
 
 
 def test_style_and_format_stand_in_the_maker() -> None:
-    assert asking("short_cot", "yaml").maker(assign()).startswith("assign.short_cot.v1#")
+    assert asking("short_cot", "yaml").maker(assign()).startswith("assign.short_cot.v2#")
     assert "/yaml#" in asking("short_cot", "yaml").maker(assign())
-    assert asking().maker(assign()).startswith("assign.default.v1#")
+    assert asking().maker(assign()).startswith("assign.default.v2#")
     makers = {asking("no_reasoning", fmt).maker(assign()) for fmt in LABEL_FORMATS}
     assert len(makers) == len(LABEL_FORMATS)
 
@@ -184,10 +196,10 @@ def test_a_style_is_for_the_steps_that_have_it_and_a_format_alone_takes_labels_a
     claims_asked = Rate("support", claims(1), YES_NO, passages=ANSWER)
     vital = Rate("importance", nuggets(1), IMPORTANCE, "What of Bern?")
     assert asking("optimized").maker(claims_asked).startswith("support.default.v1#")
-    assert asking("optimized").maker(assign()).startswith("assign.optimized.v1#")
-    assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v1#")
+    assert asking("optimized").maker(assign()).startswith("assign.optimized.v2#")
+    assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v2#")
     assert asking("", "csv").maker(vital).startswith("importance.no_reasoning.v1#")
-    assert asking("short_cot.ru").maker(assign()).startswith("assign.short_cot.ru.v1#")
+    assert asking("short_cot.ru").maker(assign()).startswith("assign.short_cot.ru.v2#")
     assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v1#")
 
 

@@ -112,7 +112,9 @@ def test_a_style_leaves_nothing_of_its_template_and_sets_off_every_text(name: st
         assert mark not in shown(call)
     user = body(call)["messages"][1]["content"].splitlines()
     nonce = user[0].split()[0][1:]
-    assert nonce in user[-1]
+    last = max(number for number, line in enumerate(user) if nonce in line)
+    texts = {line for line in user[:last] if line and nonce not in line}
+    assert texts.isdisjoint(user[last:]), "what is asked for, and nothing of a record"
     assert nonce in body(call)["messages"][0]["content"]
 
 
