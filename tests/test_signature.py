@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import __version__
+from ragstone import __version__, prompts
 from ragstone.engine import Route, Routes, signature_of
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
@@ -52,7 +52,7 @@ def test_each_metric_names_its_steps_with_judge_and_prompt(name: str) -> None:
     for task in find(name).asks:
         # A bank is written from passages, the nuggets of a response from the response.
         style = "default" if task != "nuggetize" else "passages" if name == "nugget_recall" else "answer"
-        assert f"|{task}:openai/gpt-x+{task}.{style}.v1#" in made
+        assert f"|{task}:openai/gpt-x+{prompts.load(task, style).id}" in made
     assert "\n" not in made
 
 
