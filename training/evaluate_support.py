@@ -73,9 +73,11 @@ def relevant(name: str, pair: tuple[str, str]) -> tuple[float, float]:
     return features[2], probability(weights.log_odds(features), weights.calibration)
 
 
-def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> None:
+def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> dict[str, tuple[float, float]]:
+    """Print the figures per data set; the AUROC of the floor and of the judge by the name of the set."""
     cut = model().support.yes
     print(f"{'data set':24}{'rows':>7}{'support':>9}{'floor':>8}{'AUROC':>8}{'bal.acc':>9}{'ECE':>7}")
+    rates: dict[str, tuple[float, float]] = {}
     means = []
     names = [*sorted(set(sets)), "pooled"]
     for name in names:
@@ -89,18 +91,18 @@ def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) ->
         error = sum(abs(p[bins == b].mean() - y[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist()))
         print(f"{name:24}{len(y):7}{y.mean():9.2f}{below:8.3f}{value:8.3f}{balanced:9.3f}{error:7.3f}")
         if name != "pooled":
+            rates[name] = (below, value)
             means.append((below, value, balanced, error))
     columns = np.array(means).mean(axis=0)
     print(f"{'mean over data sets':40}{columns[0]:8.3f}{columns[1]:8.3f}{columns[2]:9.3f}{columns[3]:7.3f}")
+    return rates
 
 
-def by_people(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> Measured:
+def by_people(rates: dict[str, tuple[float, float]], sets: list[str]) -> Measured:
     """The means over the data sets with human labels: all but RAGBench, which GPT-4 labelled."""
-    names = sorted({name for name in sets if not name.startswith("ragbench")})
-    mine = [np.array([name == own for own in sets]) for name in names]
-    auroc, below = (np.mean([roc_auc_score(labels[of], said[of]) for of in mine]) for said in (chances, floor))
-    rows = sum(int(of.sum()) for of in mine)
-    return Measured(model().digest, len(names), rows, round(float(auroc), 3), round(float(below), 3))
+    mine = {name: both for name, both in rates.items() if not name.startswith("ragbench")}
+    floor, auroc = (round(float(value), 3) for value in np.mean([*mine.values()], axis=0))
+    return Measured(model().digest, len(mine), sum(name in mine for name in sets), auroc, floor)
 
 
 def main() -> None:
@@ -119,8 +121,7 @@ def main() -> None:
         found = np.array(pool.map(weigh, rows, chunksize=100))
         labels = np.array([row["label"] == "support" for row in rows], dtype=np.float64)
         sets = [row["dataset"] for row in rows]
-        table(sets, labels, found[:, 0], found[:, 1])
-        people = by_people(sets, labels, found[:, 0], found[:, 1])
+        people = by_people(table(sets, labels, found[:, 0], found[:, 1]), sets)
         print(f"{f'mean over {people.sets} with human labels':40}{people.floor:8.3f}{people.auroc:8.3f}")
         if given.write:
             given.write.write_text(json.dumps(asdict(people)) + "\n")

@@ -13,6 +13,7 @@ from ragstone.engine import Tally
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.records import Survey
+from ragstone.report.terminal.text import shorten
 from ragstone.types import NOTHING
 
 SHOWN: Final = 20
@@ -104,7 +105,7 @@ class Options:
         if name == "last":
             raise ConfigError("no run can be named 'last', which is the latest of all; choose another name")
         if name.isascii() and name.isdecimal():
-            told = name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
+            told = shorten(name, SHOWN)
             raise ConfigError(f"no run can be named '{told}': a number is that of a run; try build-{told}")
 
     @classmethod

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-COMPARES: Final = "no language model: it compares words"
+_COMPARES: Final = "no language model: it compares words"
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
+
+
+def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
+    """What is to be known of it beside the judges' names, its own first where there are others; empty without it."""
+    if "embedded" not in judges:
+        return ""
+    return about_embedded(summary) if list(judges) == ["embedded"] else f"embedded is {about_embedded(summary)}"
 
 
 def about_embedded(summary: Mapping[str, Any]) -> str:
@@ -19,13 +26,13 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
     signatures = (entry["signature"] for entry in summary.get("metrics", {}).values())
     models = {model for signature in signatures for model in _SUPPORT.findall(signature)}
     if not models:
-        return COMPARES
+        return _COMPARES
     from ragstone.judges.embedded.measured import measured  # noqa: PLC0415 - loads the judge, which seldom judged
 
     known = measured()
     if models != {known.model}:
-        return COMPARES
+        return _COMPARES
     return (
-        f"{COMPARES}. On human labels ({known.sets} public data sets) it ranks a supported claim above an unsupported "
+        f"{_COMPARES}. On human labels ({known.sets} public data sets) it ranks a supported claim above an unsupported "
         f"one in {100 * known.auroc:.0f} of 100 pairs, a count of shared words in {100 * known.floor:.0f}"
     )

@@ -95,7 +95,7 @@ class Folder:
                 raise closed_folder(self.path, trouble) from trouble
         finally:
             # A file that may end in half a line is worth less than the room that it takes.
-            if self._torn or not _holds_anything(coming):
+            if self._torn or not holds_anything(coming):
                 with contextlib.suppress(OSError):
                     coming.unlink(missing_ok=True)
 
@@ -143,7 +143,8 @@ def file_name(record: str) -> str:
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
 
-def _holds_anything(path: Path) -> bool:
+def holds_anything(path: Path) -> bool:
+    """Whether there is a file with something in it."""
     try:
         return path.stat().st_size > 0
     except OSError:

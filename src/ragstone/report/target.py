@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from ragstone.errors import ConfigError
-from ragstone.report.files import PARTIAL
+from ragstone.report.files import PARTIAL, holds_anything
 from ragstone.report.lock import locked
 from ragstone.report.unwritable import OTHER_FILE, unwritable
 
@@ -36,7 +36,7 @@ def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Itera
         try:
             yield coming.file
             coming.file.flush()
-            if not keep or _holds_anything(coming.path):
+            if not keep or holds_anything(coming.path):
                 coming.settle()
         finally:
             coming.end(keep=keep)
@@ -66,7 +66,7 @@ class _Coming:
                 self._locked = locked(file.fileno())
                 if not self._locked:
                     file.close()
-                    if not _holds_anything(self._kept):
+                    if not holds_anything(self._kept):
                         self._kept.unlink(missing_ok=True)
                     self.path = self._target.with_name(f"{self._target.name}.{secrets.token_hex(4)}{PARTIAL}")
                     return self.path.open("wb")
@@ -100,7 +100,7 @@ class _Coming:
             with contextlib.suppress(OSError):  # what cannot be written was told of
                 self.file.flush()
             with contextlib.suppress(OSError):
-                if not (keep and _holds_anything(self.path)):
+                if not (keep and holds_anything(self.path)):
                     self._rename(None)
                 elif self.path != self._kept:
                     self._rename(self._kept)
@@ -144,12 +144,5 @@ def _spare_store(path: Path) -> None:
 def _same(one: Path, other: Path) -> bool:
     try:
         return one.is_file() and one.samefile(other)
-    except OSError:
-        return False
-
-
-def _holds_anything(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
     except OSError:
         return False

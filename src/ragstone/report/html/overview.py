@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone import __version__, metrics
-from ragstone.report.embedded import about_embedded
+from ragstone.report.embedded import embedded_among
 from ragstone.report.html.rows import STATUSES, Row
 from ragstone.report.html.sentence import sentence, worst_group
 from ragstone.report.run import Run, unit_text
@@ -148,15 +148,10 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
 
 def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> list[Fact]:
     """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
-    names = judges_of(run.spec)
-    note = about_embedded(summary)
-    if names != ["embedded"]:
-        note = f"embedded is {note}" if "embedded" in names else ""
-    facts = []
-    for who in judged_by(run.spec):
-        about = "embedded" in who
-        facts.append(Fact("Judge", who, note if about else ""))
-        note = "" if about else note
+    judges = judged_by(run.spec)
+    first = next((place for place, who in enumerate(judges) if "embedded" in who), None)
+    note = embedded_among(judges_of(run.spec), summary)
+    facts = [Fact("Judge", who, note if place == first else "") for place, who in enumerate(judges)]
     bill = summary.get("bill")
     if bill:
         paid = bill["paid"]

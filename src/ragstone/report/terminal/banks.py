@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.report.embedded import COMPARES
 from ragstone.report.run import Run
 from ragstone.report.terminal.columns import RECALL, columns_of, columns_of_run
 from ragstone.report.terminal.outcome import Place, bill_rows, facts_block, judge_rows, lead, missing_block, title_line
@@ -40,7 +39,7 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
     counts = plural(topics, "topic").replace(NBSP, " ")
     title = Text.assemble((middle(flat(name), look.width - 20, look.ellipsis), "head"), "  ", (counts, "quiet"))
     said = f"{plural(nuggets, 'nugget')} for {plural(topics, 'topic')}: {_importances(told)}." if topics else ""
-    rows = [*judge_rows(judges, judges, COMPARES, look), *bill_rows(told["bill"], look)]
+    rows = [*judge_rows(judges, judges, {}, look), *bill_rows(told["bill"], look)]
     if told["file"]:
         rows.append(("File", Text(flat(told["file"]), overflow="fold")))
     if topics:

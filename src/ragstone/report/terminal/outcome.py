@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
-from ragstone.report.embedded import about_embedded
+from ragstone.report.embedded import embedded_among
 from ragstone.report.files import PARTIAL, REPORT
 from ragstone.report.run import Run, unit_text
 from ragstone.report.saved import ABOUT, RESULTS
@@ -390,7 +390,7 @@ def _lacking(metric: str, wanting: Iterable[Mapping[str, Any]]) -> str:
 def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: Sequence[str], look: Look) -> Table:
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     left = 12
-    rows = judge_rows(judged_by(run.spec), judges_of(run.spec), about_embedded(summary), look)
+    rows = judge_rows(judged_by(run.spec), judges_of(run.spec), summary, look)
     rows += [("", prose(flat(note), look, "quiet", left)) for note in summary.get("notes", ())]
     rows += cascade_rows(summary.get("cascade", {}), look, left)
     if told := quotes_said(run, summary):
@@ -453,16 +453,15 @@ def quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
 
 
 def judge_rows(
-    told: Iterable[str], names: Sequence[str], embedded: str, look: Look, left: int = 12
+    told: Iterable[str], names: Sequence[str], summary: Mapping[str, Any], look: Look, left: int = 12
 ) -> list[tuple[str, RenderableType]]:
-    """Who judged, to stand ``left`` columns from the margin, and what is to be known of the ``embedded`` judge."""
+    """Who judged, to stand ``left`` columns from the margin, and what is to be known of the embedded judge."""
     rows: list[tuple[str, RenderableType]] = []
     rows += zip(_first("Judge"), (Text(flat(who), overflow="fold") for who in told), strict=False)
-    if list(names) == ["embedded"]:
+    if known := embedded_among(names, summary):
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        rows.append(("", prose(f"{embedded}. To ask a language model: {models}", look, "quiet", left)))
-    elif "embedded" in names:
-        rows.append(("", prose(f"embedded is {embedded}", look, "quiet", left)))
+        others = f". To ask a language model: {models}" if list(names) == ["embedded"] else ""
+        rows.append(("", prose(f"{known}{others}", look, "quiet", left)))
     return rows
 
 
