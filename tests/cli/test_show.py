@@ -282,6 +282,10 @@ def test_validate_lists_every_malformed_record() -> None:
     assert ragstone("validate", "a.jsonl", "--on-error", "skip").code == 0
     Path("ragstone.toml").write_text('[run]\non_error = "skip"\n', encoding="utf-8")
     assert ragstone("validate", "a.jsonl").code == 0
+    assert "Next        ragstone run a.jsonl\n" in ragstone("validate", "a.jsonl").out
+    Path("own.toml").write_text("", encoding="utf-8")
+    own = ragstone("validate", "a.jsonl", "--on-error", "skip", "--config", "own.toml")
+    assert "Next        ragstone run a.jsonl --on-error skip --config own.toml\n" in own.out
 
 
 def test_every_screen_of_an_unfinished_run_is_drawn(weighed: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from material import columns, passages, record, weigh
 
 from ragstone.metrics import catalogue, find
-from ragstone.metrics.base import Metric
+from ragstone.metrics.base import Metric, best
 from ragstone.questions import LIKERT, TASKS, Question, Rate, Rated, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Unit, Verdict
 
@@ -170,3 +171,15 @@ def test_the_decisions_add_up(labels: list[tuple[str, float]]) -> None:
     assert score.detail["accepted"] + score.detail["rejected"] == len(labels)
     assert score.value == sum(value for _, value in labels) / len(labels)
     assert Rated(score.verdicts).verdicts == score.verdicts
+
+
+@pytest.mark.parametrize(
+    ("gained", "known", "total", "most"),
+    [(4 / 3, 4 / 3, 3.6666666666666665, 1.0), (0.8333333333333333, 0.8333333333333333, 3.6666666666666665, 1.0),
+     (1.0, 2.0, 4.0, 0.75), (2.0, 3.0, 3.0, 2 / 3)],
+)  # fmt: skip
+def test_what_a_value_could_be_is_never_below_what_it_is(
+    gained: float, known: float, total: float, most: float
+) -> None:
+    """To the last bit, whatever the weights of nuggets sum to."""
+    assert best(gained, known, total) == most >= gained / known
