@@ -21,7 +21,7 @@ from ragstone.types import Unit, Verdict
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "data" / "traces" / "ragbench_validation.jsonl"
-TRACES = REAL if REAL.exists() else ROOT / "examples" / "traces.jsonl"
+TRACES, STEP = (REAL, 8) if REAL.exists() else (ROOT / "examples" / "traces.jsonl", 1)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 8, 19, 60, 301, 998])
@@ -113,7 +113,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store of two runs over the same traces: by the embedded judge, and by one of another opinion."""
     store = tmp_path_factory.mktemp("judged") / "store.db"
     with TRACES.open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in islice(file, 0, 720, 8)]
+        rows = [json.loads(line) for line in islice(file, 0, 720, STEP)]
     for name, judge in (("embedded", "embedded"), ("other", ScriptedJudge(chancy))):
         evaluate(rows, ["grounding", "groundedness"], judge, store=store, name=name).store.close()
     return store

@@ -93,7 +93,7 @@ def endpoint(pytester: pytest.Pytester) -> Iterator[FakeServer]:
 # ---- passing and failing
 
 
-def test_the_example_project_names_the_claim_that_is_not_supported(pytester: pytest.Pytester) -> None:
+def test_the_example_project_names_the_claim_to_check(pytester: pytest.Pytester) -> None:
     """Its good response passes; the other fails with the sentence that its passages do not hold."""
     for path in EXAMPLE.glob("*.py"):
         (pytester.path / path.name).write_text(path.read_text("utf-8"), "utf-8")
@@ -101,13 +101,13 @@ def test_the_example_project_names_the_claim_that_is_not_supported(pytester: pyt
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: grounding is 0.50, below 0.80: 1 of 2 claims not supported",
-            "E*not supported: Finish with a tablet of citric acid from the pharmacy and let it dry overnight.",
+            "E*AssertionError: grounding is 0.50, below 0.80: 1 of 2 claims to check",
+            "E*to check: Finish with a tablet of citric acid from the pharmacy and let it dry overnight.",
             "E*why: not found: *citric*",
             "*= ragstone =*",
             "2 responses weighed, judged by embedded",
             "  grounding  mean 75 %  2 of 2 scored",
-            "thresholds: 1 held, 1 missed",
+            "thresholds: 1 met, 1 missed",
             "calls: 4 by the embedded judge, none sent; cost: free",
         ]
     )
@@ -224,7 +224,7 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
             "*grounding has no value to hold against 0.5 (empty): *",
             "  grounding          mean     -  0 of 1 scored  1 empty",
             "  grounding          mean 100 %  1 of 1 scored  on_empty:one",
-            "thresholds: 2 held, 2 missed",
+            "thresholds: 2 met, 2 missed",
         ]
     )
 
@@ -249,7 +249,7 @@ def test_expected(assert_scores): assert_scores(GOOD, groundedness=0.5, judge=br
     )
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*JudgeError: groundedness could not be judged: *the endpoint is on fire*"])
-    result.stdout.fnmatch_lines(["thresholds: 2 could not be told"])
+    result.stdout.fnmatch_lines(["thresholds: 2 could not be decided"])
     assert "FAILED" not in text(result)
 
 
@@ -290,7 +290,7 @@ def test_partial(assert_scores, least):
             "E*unjudged: Claim 4.",
             "E*grounding is 0.67, below 0.80: 1 of 4 claims not supported; *were good: 0.75",
             "  grounding  mean 67 %  3 of 3 scored  could be 50-75 %",
-            "thresholds: 1 held, 1 missed, 1 could not be told",
+            "thresholds: 1 met, 1 missed, 1 could not be decided",
         ]
     )
 
@@ -498,7 +498,7 @@ def test_error(assert_scores): assert_scores(GOOD, groundedness=0.9, judge=judge
             "5 responses weighed, judged by *",
             "  groundedness  mean 88 %  4 of 4 scored  support:embedded*",
             "  groundedness  mean    -  0 of 1 scored  could be 0-100 %, 1 judge_failed, support:scripted*",
-            "thresholds: 3 held, 1 missed, 1 could not be told",
+            "thresholds: 3 met, 1 missed, 1 could not be decided",
         ]
     )
     assert sorted(kept(pytester)) == ["test_it.py::test_bad", "test_it.py::test_error"]

@@ -306,9 +306,9 @@ def _unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if absent:
         return f"no record has {' or '.join(absent)}"
     if not metric.in_auto:
-        return "has every sentence labelled; ask for it by name"
+        return f"labels every sentence; add -m {metric.name}"
     if metric.calls > AUTO_CALLS:
-        return f"takes about {metric.calls} calls a record; ask for it by name"
+        return f"about {metric.calls} calls per record; add -m {metric.name}"
     return ""
 
 

@@ -114,7 +114,7 @@ def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
     """What cannot be drawn says what it would need."""
     run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
-    assert "No further field puts the records into groups" in page.text(".groups")
+    assert "No field to group by; add one, e.g. topic." in page.text(".groups")
     assert "one metric with values" in page.text(".scatter")
     run.store.close()
 

@@ -294,5 +294,5 @@ def test_the_example_runs_from_the_command_line() -> None:
     """As the README says it."""
     done = subprocess.run([*COMMAND, "run", str(TRACES)], capture_output=True, text=True, check=False, env=ALONE)
     assert done.returncode == 0
-    assert "The contexts support" in done.stdout
+    assert "found in its contexts" in done.stdout
     assert "Traceback" not in done.stderr

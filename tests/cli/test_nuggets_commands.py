@@ -510,13 +510,13 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     ]
     assert "8 nuggets assigned in 4 responses." in came.out
     grades = Counter(nugget["assignment"] for found in rows for nugget in found["nuggets"])
-    for grade, words in (("support", "in the response"), ("not_support", "not in the response")):
+    for grade, words in (("support", "found in the response"), ("not_support", "not found in the response")):
         assert re.search(rf" {grades[grade]} +\d+ % +{words}$", came.out, re.MULTILINE)
     assert "Next        ragstone nuggets score assigned.jsonl\n              ragstone show 1\n" in came.out
     scored = ragstone("nuggets", "score", "assigned.jsonl", "--json").json
     assert means(scored, "strict_vital") == {"first": 1.0, "second": 0.0}
     assert ragstone("export", "1", "--format", "assignments").out == Path("assigned.jsonl").read_text(encoding="utf-8")
-    assert "A response holds 50 %" in ragstone("show", "1").flat
+    assert "50 % (0–100) of the vital nuggets of its topic were found in a response" in ragstone("show", "1").flat
 
 
 def test_what_was_assigned_is_counted_in_json(answers: tuple[str, str, str]) -> None:

@@ -128,12 +128,12 @@ def test_a_comparison_is_also_a_page(runs: Path) -> None:
 def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     """Fewer tests raise p less; records that belong together are one."""
     alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
-    assert "by flipping the signs of differences. The" in alone.flat
+    assert "p: paired sign-flip test." in alone.flat
     assert "Whole groups of meta.meta_topic are drawn and flipped, 10 of them." in alone.flat
     assert "10 groups are few" in alone.flat
     assert alone.out.count("so it seems") == 2
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
-    assert "raised for 2 tests together (Holm)" in both.flat
+    assert "p: paired sign-flip test, Holm-adjusted for 2 metrics." in both.flat
     assert "context_relevance" not in both.out
 
 
@@ -192,7 +192,7 @@ def test_thresholds_that_are_held(runs: Path) -> None:
     assert came.code == 0
     assert "passed  groundedness: mean at least 0.9" in came.out
     assert "30 of 30 records scored, 100 %; at least 100 % wanted" in came.flat
-    assert "All 2 thresholds are held." in came.out
+    assert "All 2 thresholds are met." in came.out
 
 
 def test_a_threshold_that_failed(runs: Path) -> None:
@@ -249,8 +249,8 @@ def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:
     assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding", "-o", "out").code == 0
     came = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "out")
     assert (came.code, came.out) == (2, "")
-    assert "was made otherwise: claims was embedded" in came.err
-    with pytest.raises(InputError, match="weigh the baseline anew"):
+    assert "used other settings (claims: embedded" in came.err
+    with pytest.raises(InputError, match="evaluate it again"):
         check("new", max_drop={"grounding": 0.05}, baseline="out", store=runs / "s.db")
 
 

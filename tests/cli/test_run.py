@@ -19,11 +19,11 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
     came = ragstone("run", str(TRACES), "-o", "out")
     assert came.code == 0
-    assert "The contexts support " in came.flat
-    assert re.search(r" of what a response claims: \d+ claims in 21 responses, ", came.flat)
+    assert re.search(r" of a response's claims were found in its contexts: \d+ claims in 21 responses\. ", came.flat)
+    assert re.search(r" \d+ of 21 responses have a claim to check\.", came.flat)
     for part in ("mean", "95 %", "scored", "21 of 22", "empty: blank response", "Lowest grounding"):
         assert part in came.out
-    for part in ("no language model", "--judge openai:gpt-4o-mini", "Cost        free", "out: results.jsonl"):
+    for part in ("not a language model", "--judge openai:gpt-4o-mini", "Cost        free", "out: results.jsonl"):
         assert part in came.out
     assert "Next        ragstone show 1 " in came.out
     assert "response: blank (1 record, first traces.jsonl:18)" in " ".join(came.err.split())
@@ -82,7 +82,7 @@ def test_a_second_run_pays_for_nothing() -> None:
 def test_unsupported_claims_stand_with_their_reason() -> None:
     """The claim itself, not only its number."""
     came = ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding")
-    assert "1 of 2 claims not supported" in came.out
+    assert "1 of 2 claims to check" in came.out
     assert "✗ Purple elephants invented jazz in Lisbon." in came.out
 
 
@@ -91,7 +91,7 @@ def test_where_all_is_supported_no_worst_records_are_shown() -> None:
     perfect = row(1, response="Kettle 1 is made of steel.")
     came = ragstone("run", write("a.jsonl", perfect), "-q", "-m", "grounding")
     assert "Lowest" not in came.out
-    assert "none with a claim that they do not support" in came.flat
+    assert "No response has a claim to check." in came.flat
 
 
 def test_what_auto_leaves_out_is_said() -> None:
@@ -120,7 +120,7 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
         "run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
-    assert "embedded is no language model" in came.out
+    assert "embedded compares words and numbers; not a" in came.out
 
 
 def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:

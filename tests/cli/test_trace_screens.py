@@ -238,7 +238,7 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     """One sign in the margin; below it the trace with its own, and no words of a quote again."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown("lid")
-    assert "Response  sentences by groundedness, support by trace\n" in out
+    assert "Response  sentences by groundedness, sentences by trace\n" in out
     assert out.count("✓ Steel is a metal.") == 1
     assert "    ✓ The lid is steel.\n      ✓ trace: doc_0_s0, passage 1 “The lid is steel.”\n" in out
     assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
@@ -366,8 +366,8 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "The contexts support every sentence of 50 % (0–100) of the responses: 6 sentences in" in flat(out)
-    assert "2 responses, 1 of them with at least one sentence that they do not fully support." in flat(out)
+    assert "50 % (0–100) of the responses are supported in every sentence: 6 sentences in 2 responses." in flat(out)
+    assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
         "normalised 95 % share 95 % scored",
@@ -388,7 +388,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "of the whole it was said: not supported" in flat(shown("lid"))
     out = shown()
-    assert "every sentence of 0 % of the responses: 1 response, 1 of them with at least one" in flat(out)
+    assert "0 % of the responses are supported in every sentence: 1 response. 1 of 1 response has a" in flat(out)
     assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out
 
 
@@ -396,7 +396,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "The contexts support a response to 100 %" in flat(out)
+    assert "100 % is how far the contexts support a response, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100 %" in plain
     assert "adherence" in block

@@ -253,9 +253,9 @@ def test_every_page_can_be_found() -> None:
 
 
 def test_the_embedded_judge_is_named_as_it_signs() -> None:
-    """Its version and the digest of its numbers, wherever a page shows a signature."""
-    said = {name for page in pages() for name in re.findall(r"\+(embedded-\w+#\w+)", page.read_text(encoding="utf-8"))}
-    assert said == {EmbeddedJudge().maker(Rate("support", (), YES_NO))}
+    """By its version, wherever a page shows a signature; the digest of its numbers is left out."""
+    said = {name for page in pages() for name in re.findall(r"\+(embedded-\w+#…)", page.read_text(encoding="utf-8"))}
+    assert said == {re.sub(r"#\w{6}$", "#…", EmbeddedJudge().maker(Rate("support", (), YES_NO)))}
 
 
 def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:

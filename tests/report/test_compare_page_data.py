@@ -78,7 +78,10 @@ def test_words_of_one_response_alone_are_listed_where_they_take_from_its_score(t
     assert told["changed"][0]["sides"][0] is None
     assert (told["same"], told["full"]) == (1, [1, 0])
     assert told["responses"] == ["A. B.", "A. X."]
-    assert told["marks"][1] == [{"start": 0, "end": 2, "kind": "yes"}, {"start": 3, "end": 5, "kind": "no"}]
+    assert told["marks"][1] == [
+        {"start": 0, "end": 2, "kind": "yes", "word": "supported"},
+        {"start": 3, "end": 5, "kind": "no", "word": "not supported"},
+    ]
 
 
 def test_the_same_words_twice_are_two_units(tmp_path: Path) -> None:

@@ -89,7 +89,10 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
 
     assert told("flat", "better") == ("higher", "12.5 points higher in the second")
     assert told("better", "flat") == ("lower", "12.5 points lower in the second")
-    assert told("flat", "few") == ("too_few", "no difference could be shown (only 5 records differ; it takes 6)")
+    assert told("flat", "few") == (
+        "too_few",
+        "no difference could be shown (only 5 records changed; at least 6 are needed for a test)",
+    )
     assert told("flat", "flat") == ("same", "the same in every record")
     finding, words = told("flat", "noisy")
     assert finding == "none"
@@ -122,7 +125,7 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert one.adjusted is not None
     assert one.paired.p < 0.05 <= one.adjusted
     assert (one.finding, one.only_alone) == ("too_few", True)
-    assert said(one, "b") == "no difference could be shown (only 6 records differ; it takes 9)"
+    assert said(one, "b") == "no difference could be shown (only 6 records changed; at least 9 are needed for a test)"
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")
     assert alone["m0"].adjusted == one.paired.p

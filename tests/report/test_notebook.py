@@ -101,7 +101,7 @@ def test_a_run_shows_its_metrics_and_its_lowest_records(weigh: Any) -> None:
     run = evaluate([row], "grounding", "embedded", store=":memory:")
     told = read(run._repr_html_()).text
     run.store.close()
-    assert "judged by embedded · embedded is no language model: it compares words. On human labels (6 public" in told
+    assert "judged by embedded · embedded compares words and numbers; not a language model. On 6 human-labelled" in told
 
 
 def test_a_run_tells_what_is_missing(weigh: Any) -> None:

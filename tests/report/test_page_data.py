@@ -60,15 +60,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     found.store.close()
 
 
-def test_every_page_says_that_the_embedded_judge_is_no_language_model(tmp_path: Path) -> None:
+def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_path: Path) -> None:
     """And how it does on human labels; where it judged alone, and where others judged beside it."""
     second = ScriptedJudge({"support": "3", "claims": ["It is."]}, name="second")
     said = {}
     known = measured()
-    half = "no language model: it compares words"
+    half = "compares words and numbers; not a language model"
     whole = (
-        f"{half}. On human labels (6 public data sets) it ranks a supported claim above an unsupported one in "
-        f"{100 * known.auroc:.0f} of 100 pairs, a count of shared words in {100 * known.floor:.0f}"
+        f"{half}. On 6 human-labelled data sets it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (shared-word count: {100 * known.floor:.0f})"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
@@ -79,7 +79,7 @@ def test_every_page_says_that_the_embedded_judge_is_no_language_model(tmp_path: 
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
         found.store.close()
     assert said["alone"] == [whole]
-    assert [note for note in said["panel"] if note] == [f"embedded is {whole}"]
+    assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
     assert said["without"] == [""]
     entry = {"signature": "grounding|claims:m|support:embedded+embedded-3#000000|v:0.1.0"}
     assert about_embedded({"metrics": {"grounding": entry}}) == half, "the figure is of another model"
@@ -193,13 +193,13 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 
 
 @pytest.mark.parametrize(("values", "said"), [
-    ([1.0, 1.0], "none of 2 responses holds at least one claim that is not."),
-    ([1.0, 0.5], "1 response holds at least one claim that is not."),
-    ([0.0, 0.5], "2 responses hold at least one claim that is not."),
+    ([1.0, 1.0], "no response has a claim that is not supported."),
+    ([1.0, 0.5], "1 response has a claim that is not supported."),
+    ([0.0, 0.5], "2 responses have a claim that is not supported."),
 ])  # fmt: skip
 def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""
-    metric = {"mean": sum(values) / 2, "interval": None, "scored": 2}
+    metric = {"mean": sum(values) / 2, "interval": None, "scored": 2, "signature": ""}
     rows = [ScoreRow("grounding", n, value, "scored", 1, 0, 1, 1, None, 0, 0, 0, 0.0) for n, value in enumerate(values)]
     parts = sentence({"records": 2, "metrics": {"grounding": metric}}, "grounding", rows, None)
     text = "".join(part.text for part in parts).replace("\u00a0", " ")
@@ -209,14 +209,14 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
-    metric = {"mean": 0.5, "interval": None, "scored": 21}
+    metric = {"mean": 0.5, "interval": None, "scored": 21, "signature": ""}
     parts = sentence({"records": 28, "metrics": {"grounding": metric}}, "grounding", (), None)
-    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of what")
+    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of a")
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
     """A last judge that answered nothing of what was left to it is named, and one that left some where that shows."""
-    metric = {"mean": 0.5, "interval": None, "scored": 2, "low": 0.5, "high": 0.5}
+    metric = {"mean": 0.5, "interval": None, "scored": 2, "low": 0.5, "high": 0.5, "signature": ""}
     house = "house/m@http://127.0.0.1:1/v1"
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}

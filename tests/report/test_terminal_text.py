@@ -13,7 +13,7 @@ from ragstone.engine import Tally
 from ragstone.judges.base import Usage
 from ragstone.report.causes import MOST, OTHER, Causes
 from ragstone.report.terminal.live import Watch, drawn
-from ragstone.report.terminal.screen import MARKS, WORDS, Look, kind_of, screen
+from ragstone.report.terminal.screen import MARKS, Look, kind_of, screen
 from ragstone.report.terminal.text import (
     NBSP,
     clean,
@@ -112,9 +112,8 @@ def test_paragraphs_keep_numbers_with_their_units() -> None:
 def test_every_verdict_has_a_sign_of_its_own(label: str | None, value: float | None, kind: str) -> None:
     """So that colour is never needed to tell them apart."""
     assert kind_of({"label": label, "value": value}) == kind
-    signs = [MARKS[kind][0] for kind in WORDS]
-    plain = [MARKS[kind][1] for kind in WORDS]
-    assert len(set(signs)) == len(set(plain)) == len(WORDS)
+    signs, plain, _ = zip(*MARKS.values(), strict=True)
+    assert len(set(signs)) == len(set(plain)) == len(MARKS)
     assert all(sign.isascii() for sign in plain)
 
 

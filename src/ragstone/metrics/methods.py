@@ -22,10 +22,8 @@ GAP: Final = 10.0
 
 _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
     {
-        ("groundedness", True): "sentences lose marks for a part of what they say, while the facts that weigh most "
-        "are supported",
-        ("groundedness", False): "whole sentences look better supported than the single facts in them: some facts "
-        "that weigh are not in the contexts",
+        ("groundedness", True): "sentences lose marks for a part of what they say, while the vital facts score well",
+        ("groundedness", False): "whole sentences score better than the facts in them: check the facts one by one",
         ("relevance", True): "the facts bear on the question, while the answer as a whole leaves a part of it open",
         ("relevance", False): "the answer as a whole meets the question, while many of its facts are beside it",
     }

@@ -15,7 +15,7 @@ from ragstone.report.terminal.outcome import calls_said, cost_said, judges_of
 from ragstone.report.terminal.text import between, flat, percent, plural
 from ragstone.stats import mean
 
-OUTCOMES: Final[Mapping[str, str]] = {"yes": "held", "no": "missed", "unknown": "could not be told"}
+OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "could not be decided"}
 
 
 def note_of(run: Run) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from ragstone.report.terminal.outcome import handle, shortfall
 from ragstone.report.terminal.screen import kind_of
 from ragstone.report.terminal.text import flat, shorten
 from ragstone.report.verdicts import with_verdicts
-from ragstone.report.wording import place, why, word
+from ragstone.report.vocabulary import word
+from ragstone.report.wording import place, why
 
 __tracebackhide__ = methodcaller("errisinstance", RagstoneError)
 """Tells pytest not to show this code where it raises on purpose."""

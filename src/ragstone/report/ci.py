@@ -39,7 +39,7 @@ def headline(gate: Gate) -> str:
     errors = sum(decision.outcome == "error" for decision in gate.decisions)
     of = f"{total} threshold{'' if total == 1 else 's'}"
     if not failed and not errors:
-        return "the threshold is held" if total == 1 else f"all {of} are held"
+        return "the threshold is met" if total == 1 else f"all {of} are met"
     parts = [f"{failed} of {of} failed"] if failed else []
     parts += [f"{errors} of {of} could not be decided"] if errors else []
     return ", ".join(parts)

@@ -216,8 +216,8 @@ def said(found: Compared, label: str) -> str:
         return f"the same in every {found.unit}"
     if found.finding == "too_few":
         unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
-        differ = f"only 1 {unit} differs" if pairs.moved == 1 else f"only {pairs.moved} {unit}s differ"
-        return f"{NOT_SHOWN} ({differ}; it takes {least_moved(found.tests)})"
+        changed = f"only {pairs.moved} {unit}{'' if pairs.moved == 1 else 's'} changed"
+        return f"{NOT_SHOWN} ({changed}; at least {least_moved(found.tests)} are needed for a test)"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest that could: {100 * found.smallest:.1f} points)")
 
 

@@ -1,4 +1,4 @@
-"""What every report says of the embedded judge: that it reads words, and how well that does on human labels."""
+"""What every report says of the embedded judge: that it compares words, and how well that does on human labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-_COMPARES: Final = "no language model: it compares words"
+_COMPARES: Final = "compares words and numbers; not a language model"
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
 
 
@@ -14,7 +14,7 @@ def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
     """What is to be known of it beside the judges' names, its own first where there are others; empty without it."""
     if "embedded" not in judges:
         return ""
-    return about_embedded(summary) if list(judges) == ["embedded"] else f"embedded is {about_embedded(summary)}"
+    return about_embedded(summary) if list(judges) == ["embedded"] else f"embedded {about_embedded(summary)}"
 
 
 def about_embedded(summary: Mapping[str, Any]) -> str:
@@ -33,6 +33,6 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
     if models != {known.model}:
         return _COMPARES
     return (
-        f"{_COMPARES}. On human labels ({known.sets} public data sets) it ranks a supported claim above an unsupported "
-        f"one in {100 * known.auroc:.0f} of 100 pairs, a count of shared words in {100 * known.floor:.0f}"
+        f"{_COMPARES}. On {known.sets} human-labelled data sets it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (shared-word count: {100 * known.floor:.0f})"
     )

@@ -335,10 +335,10 @@ def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], recor
     for name in names:
         other = next((one for one in found[name].signatures if one.part != VERSION), None)
         if other is not None:
-            ways = f"{other.part} was {other.first or 'the default'} and is {other.second or 'the default'}"
+            ways = f"{other.part}: {other.first or 'the default'}, now {other.second or 'the default'}"
             raise InputError(
-                f"{name} of the baseline {_called(baseline)} was made otherwise: {ways}, so that a drop says nothing "
-                "of the system; weigh the baseline anew with the judge and the parameters of this run"
+                f"{name}: the baseline {_called(baseline)} used other settings ({ways}); evaluate it again with "
+                "the judge and the parameters of this run"
             )
     return found
 

@@ -18,10 +18,11 @@ from ragstone.report.run import Run, unit_text
 from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.excerpt import merged, pieces
 from ragstone.report.terminal.outcome import cost_said, judged_by, judges_of, lead, missing, ranked_by, shortfall
-from ragstone.report.terminal.screen import MARKS, ORDER, WORDS, kind_of
+from ragstone.report.terminal.screen import MARKS, ORDER, kind_of
 from ragstone.report.terminal.text import between, clean, flat, percent, plural, shorten
 from ragstone.report.verdicts import with_verdicts
-from ragstone.report.wording import place, why, word
+from ragstone.report.vocabulary import word
+from ragstone.report.wording import place, why
 
 MOST: Final = 20
 """Units, and passages, that the page of one record shows."""
@@ -65,7 +66,7 @@ def run_page(run: Run) -> str:
         parts.append(_section(f"Lowest {lowest}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, judged_by(run.spec)))}"]
     if "embedded" in judges_of(run.spec):
-        ending.append(f"embedded is {about_embedded(summary)}")
+        ending.append(f"embedded {about_embedded(summary)}")
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
     parts.append(Markup('<div style="{}">{}</div>').format(_QUIET, dot.join(ending)))
@@ -73,7 +74,7 @@ def run_page(run: Run) -> str:
 
 
 def result_page(result: Result) -> str:
-    """One record: the question, the response with what is not supported marked, why, the scores, the passages."""
+    """One record: the question, the response with what falls short marked, why, the scores, the passages."""
     if "set_aside" in result:
         return _page([_title(result["id"], f"run {result.run}"), _section("Could not be read", result["set_aside"])])
     parts = [
@@ -128,23 +129,23 @@ def _lowest(result: Result, metric: str) -> Sequence[Markup | str] | None:
 
 
 def _response(result: Result) -> Markup:
-    """The response, each stretch that was judged marked by the worst that any metric of support said of it."""
+    """The response, each stretch that was judged marked by the worst that any metric said of it."""
     text = result["response"]
     if text is None or not text.strip():
         return _prose(text)
-    kinds: list[str] = [""] * min(len(text), LONG)
-    for start, end, kind in sorted(_judged(result), key=lambda judged: -ORDER.index(judged[2])):
-        kinds[start : min(end, len(kinds))] = [kind] * max(0, min(end, len(kinds)) - start)
+    kinds = [("", "")] * min(len(text), LONG)
+    for start, end, kind, said in sorted(_judged(result), key=lambda judged: -ORDER.index(judged[2])):
+        kinds[start : min(end, len(kinds))] = [(kind, said)] * max(0, min(end, len(kinds)) - start)
     drawn, at = Markup(""), 0
     for end in range(1, len(kinds) + 1):
         if end == len(kinds) or kinds[end] != kinds[at]:
-            drawn += _stretch(text[at:end], kinds[at])
+            drawn += _stretch(text[at:end], *kinds[at])
             at = end
     return Markup('<div dir="auto" style="white-space:pre-wrap">{}</div>').format(drawn + _rest(text))
 
 
-def _judged(result: Result) -> Iterator[tuple[int, int, str]]:
-    """The stretches of the response, with the kind of verdict that each score of its support gives them."""
+def _judged(result: Result) -> Iterator[tuple[int, int, str, str]]:
+    """The stretches of the response, with the kind of verdict that each score gives them, and its word."""
     units = {unit["id"]: unit for unit in result["units"]}
     for score in result["scores"]:
         if score["metric"].endswith("relevance") or columns_of(score["metric"]) is RECALL:
@@ -152,16 +153,14 @@ def _judged(result: Result) -> Iterator[tuple[int, int, str]]:
         for verdict in score["verdicts"]:
             unit = units[verdict["unit"]]
             if unit["start"] is not None and unit["level"] in ("sentence", "claim", "nugget"):
-                yield unit["start"], unit["end"], kind_of(verdict)
+                yield unit["start"], unit["end"], kind_of(verdict), word(score["metric"], verdict)
 
 
-def _stretch(text: str, kind: str) -> Markup:
+def _stretch(text: str, kind: str, said: str) -> Markup:
     if kind not in _TINT:
         return Markup("{}").format(clean(text))
     style = f"background:{_TINT[kind]};border-bottom:{_LINE[kind]};color:inherit"
-    return Markup('<span style="{}" title="{}">{}<sup>{}</sup></span>').format(
-        style, WORDS[kind], clean(text), MARKS[kind][0]
-    )
+    return Markup('<span style="{}" title="{}">{}<sup>{}</sup></span>').format(style, said, clean(text), MARKS[kind][0])
 
 
 def _wanting(result: Result) -> Markup:

@@ -1,24 +1,13 @@
-"""What verdicts, their reasons and their quotes are called in plain text, for notebooks and the reports of tests."""
+"""The reasons and the quotes of verdicts in plain text, for notebooks and the reports of tests."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from ragstone.report.terminal.columns import ADHERENCE, RECALL, columns_of
-from ragstone.report.terminal.screen import RELEVANCE, WORDS, kind_of
-
-HELD: Final[Mapping[str, str]] = {
-    **WORDS, "yes": "in the response", "partly": "partly in the response", "no": "not in the response",
-}  # fmt: skip
-
-
-def word(metric: str, verdict: Mapping[str, Any]) -> str:
-    """``not supported``, ``partly relevant``, ``in the response``: a verdict in the words of its metric."""
-    words = HELD if columns_of(metric) is RECALL else RELEVANCE if metric.endswith("relevance") else WORDS
-    return words[kind_of(verdict)]
 
 
 def why(verdict: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from ragstone.report.terminal.screen import Look, kind_of
 from ragstone.report.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
 from ragstone.report.terminal.text import flat
 from ragstone.report.verdicts import ADHERENCE, with_verdicts
+from ragstone.report.vocabulary import word
 from ragstone.report.wording import in_words, place, why
 from ragstone.stats import mean
 
@@ -205,6 +206,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
             verdict,
             {
                 "kind": kind_of(verdict),
+                "word": word(metric, verdict),
                 "why": in_words(result, why(verdict)),
                 "failed": bool(verdict.get("failure")),
                 "quotes": [{"text": quote["text"], "place": place(result, metric, quote)} for quote in quotes],
@@ -234,7 +236,7 @@ def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[in
 
 
 def _mark(unit: _Judged, start: int, end: int) -> dict[str, Any]:
-    return {"start": start, "end": end, "kind": unit.told["kind"]}
+    return {"start": start, "end": end, "kind": unit.told["kind"], "word": unit.told["word"]}
 
 
 def _held_together(

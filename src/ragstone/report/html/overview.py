@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ragstone import __version__, metrics
+from ragstone import __version__
 from ragstone.report.embedded import embedded_among
 from ragstone.report.html.rows import STATUSES, Row
 from ragstone.report.html.sentence import sentence, worst_group
@@ -20,6 +20,7 @@ from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.outcome import answered_now, judged_by, judges_of, lead, quotes_said, ranked_by
 from ragstone.report.terminal.screen import Look
 from ragstone.report.terminal.text import dollars, duration, number, percent, plural, tokens
+from ragstone.report.vocabulary import by_signature, words_as_json
 from ragstone.report.wording import in_words
 from ragstone.store import ScoreRow
 
@@ -99,6 +100,7 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
         "notes": list(summary.get("notes", ())),
         "fields": list(fields),
         "statuses": list(STATUSES),
+        "words": words_as_json(),
         "worst": _worst(run, ranked_by(leading, summary)) if leading else [],
     }
 
@@ -122,7 +124,6 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
     for row in scores:
         if row.value is not None:
             bins[min(BINS - 1, int(row.value * BINS))] += 1
-    metric = metrics.catalogue().get(name.partition(".")[0])
     kept = (
         "mean",
         "interval",
@@ -138,7 +139,7 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
     )
     return {
         "name": name,
-        "title": getattr(metric, "title", ""),
+        "title": by_signature(entry["signature"]).title(name),
         **{key: entry.get(key) for key in kept},
         "interval_method": entry["interval_method"],
         "bins": bins,

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ragstone import metrics
 from ragstone.report.html.rows import Row
 from ragstone.report.terminal.cascades import doubts
-from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.text import between, number, percent, plural
+from ragstone.report.vocabulary import Mean, by_signature
 from ragstone.stats import mean, mean_interval, spread
 from ragstone.store import ScoreRow
 
@@ -20,29 +19,6 @@ FEWEST: Final = 5
 """Records that a group has at least to be named the worst."""
 NORMAL: Final = 1.959964
 """Standard errors on each side of a mean in its 95 % interval."""
-
-_SAID: Final[Mapping[str, tuple[str, str]]] = {
-    "grounding": ("of what a response claims is supported by its contexts", "{hold} at least one claim that is not"),
-    "groundedness": (
-        "is how far the contexts support a response, sentence by sentence",
-        "{hold} at least one sentence that they do not fully support",
-    ),
-    "response_groundedness": ("is how far the contexts support a response as a whole", "{are} not fully supported"),
-    "nugget_groundedness": (
-        "of what a response states is supported by its contexts, nugget by nugget",
-        "{hold} at least one nugget that is not fully supported",
-    ),
-    ADHERENCE: (
-        "of the responses are supported in every sentence",
-        "{hold} at least one sentence that is not fully supported",
-    ),
-    LEADING[0]: ("of the vital nuggets of its topic are in a response", "{lack} at least one of them"),
-    LEADING[1]: ("of the nuggets of its topic are in a response", "{lack} at least one of them"),
-}
-"""What a mean says of these metrics, and what is said of the responses that fall short of all."""
-
-_VERBS: Final = ({"hold": "hold", "are": "are", "lack": "lack"}, {"hold": "holds", "are": "is", "lack": "lacks"})
-"""Of several responses, and of one or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +81,7 @@ def _value(row: Row, metric: str) -> float | None:
 
 
 def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
-    """On how many records it stands, what of them is supported, how many fall short, and a group that stands out.
+    """On how many records it stands, what its mean says, how many fall short, and a group that stands out.
 
     Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
     ``name`` is the metric that the run is told by, empty where nothing could be scored.
@@ -121,21 +97,21 @@ def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], 
         low, high = metric["interval"]
         interval = f" ({between(low, high, metric['scored'], DASH)})"
     stands_on = records if metric["scored"] == summary["records"] else f"{number(metric['scored'])} of {records}"
-    said, short = _SAID.get(name, ("", "{are} below the highest value"))
-    title = getattr(metrics.catalogue().get(name.partition(".")[0]), "title", "")
+    vocabulary = by_signature(metric["signature"])
+    said = vocabulary.means.get(name) or Mean(f"is the mean of {name}, {vocabulary.title(name)}", "{are} below 100 %")
     lower = sum(row.value is not None and row.value < 1 for row in scores)
     parts = [
         Part("On "),
         Part(stands_on, {"sort": "position"}),
         Part(", "),
         Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
-        Part(f" {said}; " if said else f" is the mean of {name}, {title}; "),
+        Part(f" {said.of}; "),
     ]
-    told = short.format(**_VERBS[lower < 2])
+    short = said.falling_short(lower, metric["signature"])
     if lower:
-        parts += [Part(plural(lower, "response"), {"below": name, "sort": name}), Part(f" {told}")]
+        parts += [Part(plural(lower, "response"), {"below": name, "sort": name}), Part(f" {short}")]
     else:
-        parts.append(Part(f"none of {plural(metric['scored'], 'response')} {told}"))
+        parts.append(Part(f"no response {short}"))
     if group is not None:
         parts += [
             Part(f"; worst {group.field}: "),

@@ -18,13 +18,10 @@ from ragstone.report.terminal.outcome import next_command as worst_record
 from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, flat, middle, number, percent, plural
+from ragstone.report.vocabulary import Words, by_signature
 
-GRADES: Final[Mapping[str, tuple[str, str]]] = {
-    "support": ("yes", "in the response"),
-    "partial_support": ("partly", "partly in the response"),
-    "not_support": ("no", "not in the response"),
-}
-"""Assignments: their sign, and what they mean."""
+GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
+"""Assignments, and the kind of verdict that each is."""
 
 
 # ---- created
@@ -103,7 +100,7 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
     return page(
         title_line(run, summary, look),
         prose(f"{said}.", look),
-        _grades(assigned, look) if count else None,
+        _grades(assigned, by_signature(columns[RECALL.first]["signature"]).of(RECALL.first), look) if count else None,
         columns_of_run(RECALL, columns, look) if count else None,
         repeats_block(columns, look) if count else None,
         missing_block(summary, look),
@@ -121,15 +118,15 @@ def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place
     return [shlex.join(scored), shlex.join(["ragstone", "show", str(run.id), *place.options])]
 
 
-def _grades(assigned: Assigned, look: Look) -> RenderableType:
+def _grades(assigned: Assigned, words: Words, look: Look) -> RenderableType:
     count = sum(assigned.grades.values())
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=1)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for grade, (kind, words) in GRADES.items():
+    for grade, kind in GRADES.items():
         if grade in assigned.grades:
             share = percent(assigned.grades[grade] / count, count).replace(NBSP, " ")
-            table.add_row(look.mark(kind), number(assigned.grades[grade]), share, Text(words))
+            table.add_row(look.mark(kind), number(assigned.grades[grade]), share, Text(words[kind]))
     return indented(table)

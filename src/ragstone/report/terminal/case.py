@@ -20,8 +20,6 @@ from ragstone.report.terminal.nuggets import BANK, GRADED, bank_nuggets, respons
 from ragstone.report.terminal.repeats import metrics_repeated, repeats_line
 from ragstone.report.terminal.screen import (
     ORDER,
-    RELEVANCE,
-    WORDS,
     Look,
     Page,
     indented,
@@ -29,7 +27,7 @@ from ragstone.report.terminal.screen import (
     page,
     section,
 )
-from ragstone.report.terminal.sentence_map import VERDICTS, Resting, SentenceMap
+from ragstone.report.terminal.sentence_map import Resting, SentenceMap
 from ragstone.report.terminal.text import (
     NBSP,
     between,
@@ -43,6 +41,7 @@ from ragstone.report.terminal.text import (
     shorten,
     tokens,
 )
+from ragstone.report.vocabulary import by_signature, word
 
 SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
 """The metrics whose verdicts stand with the response, the nuggets or the passages."""
@@ -70,6 +69,13 @@ class Marked:
             return kind_of(self.own)
         kinds = {resting.kind for resting in self.traced} or {kind_of(verdict) for _, verdict in self.claims}
         return next((kind for kind in ORDER if kind in kinds), "none")
+
+    def signs(self) -> Iterable[tuple[str, str]]:
+        """The kind of every verdict, with its word."""
+        verdicts = [("groundedness", self.own)] if self.own is not None else []
+        verdicts += [("grounding", verdict) for _, verdict in self.claims]
+        verdicts += [(ADHERENCE, resting.verdict) for resting in self.traced]
+        return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
 
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
@@ -127,7 +133,7 @@ class _Drawing:
     # ---- the response
 
     def response(self) -> RenderableType:
-        """Each sentence with its mark; under what is not supported the reason and the evidence."""
+        """Each sentence with its mark; under what falls short the reason and the evidence."""
         text = self.result["response"]
         marked = self._marked()
         if not marked:
@@ -143,9 +149,7 @@ class _Drawing:
                 table.add_row("", block)
         if text[at:].strip():
             table.add_row("", self.grounds.piece(text[at:]))
-        kinds = [kind for kind in ("yes", "partly", "no", "unjudged", "trivial") if kind in self._kinds(marked)]
-        traced = all(part.own is None and not part.claims for part in marked)
-        below: list[RenderableType] = [self.grounds.legend(kinds, VERDICTS if traced else WORDS)]
+        below: list[RenderableType] = [self.grounds.legend(sign for part in marked for sign in part.signs())]
         if self.map:
             below += [block for block in (self.map.support_reason(), self.map.aside()) if block is not None]
         return section("Response", table, *map(indented, below), note=self._asked())
@@ -169,12 +173,8 @@ class _Drawing:
             found.setdefault(place, Marked(*place)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
-    def _kinds(self, marked: Iterable[Marked]) -> set[str]:
-        below = {kind_of(v) for part in marked for _, v in part.claims}
-        return {part.kind for part in marked} | below | {resting.kind for part in marked for resting in part.traced}
-
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
-        """What is said of a sentence: its own reason, then its claims; what is supported is left out."""
+        """What is said of a sentence: its own reason, then its claims that fall short."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)
@@ -191,7 +191,11 @@ class _Drawing:
             if told and kind == part.kind:
                 continue
             inner = margin(0)
-            words = Text(f"as a claim: {WORDS[kind]}", style="quiet") if same else Text(self.grounds.shown(claim))
+            words = (
+                Text(f"as a claim: {word('grounding', verdict)}", style="quiet")
+                if same
+                else Text(self.grounds.shown(claim))
+            )
             inner.add_row(self.look.mark(kind), words)
             if not told:
                 for block in self.grounds.because(verdict):
@@ -220,7 +224,7 @@ class _Drawing:
         if self._verdicts("groundedness"):
             parts.append("sentences by groundedness")
         if self.map:
-            parts.append("support by trace" if parts else "sentences by trace")
+            parts.append("sentences by trace")
         if self._verdicts("grounding"):
             parts.append("claims by grounding")
         return ", ".join(parts)
@@ -239,8 +243,8 @@ class _Drawing:
             table.add_row(self.look.mark(kind_of(verdict)), self.grounds.piece(claim))
             for block in self.grounds.because(verdict):
                 table.add_row("", block)
-        kinds = [kind for kind in ORDER if any(kind_of(v) == kind for v in shown)]
-        legend = indented(self.grounds.legend(kinds, RELEVANCE)) if len(kinds) > 1 else ""
+        signs = {(kind_of(v), word("claim_relevance", v)) for v in shown}
+        legend = indented(self.grounds.legend(signs)) if len(signs) > 1 else ""
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
         return section("Beside the question", table, *([legend] if legend else []), note=count)
 
@@ -291,7 +295,7 @@ class _Drawing:
         ]
         if detail.get("shortcut"):
             facts.append(f"shortcut: {detail['shortcut']}, no call was made")
-        if detail.get("band"):
+        if detail.get("band") and by_signature(score["signature"]).graded:
             facts.append(flat(detail["band"]["en"]))
         if detail.get("agreement") is not None:
             facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
@@ -349,9 +353,8 @@ class _Drawing:
         if context["id"] != str(context["rank"]):
             parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
         if grade is not None:
-            kind = RELEVANCE[kind_of(grade)] if grade["label"] is not None else "unjudged"
-            value = f" ({percent(grade['value'])})" if kind == "partly relevant" else ""
-            parts.append(f"{kind}{value}".replace(NBSP, " "))
+            value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
+            parts.append(f"{word('context_relevance', grade)}{value}".replace(NBSP, " "))
         if self.map and context["text"].strip():
             parts.append(self.map.counts(context["id"]))
         return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None

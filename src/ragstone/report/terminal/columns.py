@@ -46,9 +46,9 @@ RECALL: Final = Columns(
         "weighted": ("weighted_strict", "weighted"),
     },
     ("strict", "half"),
-    "strict: support alone counts; half: partial support counts half",
+    "strict: nuggets that are there in full; half: those in part count half",
 )
-"""Which nuggets count: the column in which support alone counts, and the one in which partial support counts half."""
+"""Which nuggets count: the column of those in full alone, and the one in which those in part count half."""
 
 TRACE: Final = Columns(
     TraceMetric.name,

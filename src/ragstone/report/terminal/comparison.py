@@ -19,6 +19,7 @@ from ragstone.report.terminal.nuggets import Fact, facts_of, importance, nugget_
 from ragstone.report.terminal.outcome import Place, beside, facts_block, handle, missing_block, title_line
 from ragstone.report.terminal.screen import Look, Page, indented, kind_of, page, prose, section
 from ragstone.report.terminal.text import NBSP, flat, percent, plural, shorten
+from ragstone.report.vocabulary import word
 
 WIDEST: Final = 5
 """Records that are shown of those on which the two methods are furthest apart."""
@@ -119,7 +120,7 @@ def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) ->
     judged = [fact for fact in facts if fact.lowest is not None]
     worst = max(judged, key=lambda fact: _weight(fact) * (1 - (fact.lowest or 0.0)), default=facts[0])
     if judged and worst.lowest == 1:
-        what = "supported" if gap.aspect == "groundedness" else "relevant"
+        what = word(metric, worst.verdicts[metric])
         which = plural(len(judged), "nugget").replace(NBSP, " ")
         return [Text(f"{which}, {what}" if len(judged) == 1 else f"{which}, all {what}", style="quiet")]
     verdict = worst.verdicts[metric]

@@ -18,6 +18,7 @@ LONG: Final = 3
 """Lines of a reason that are shown when the record is not shown in full."""
 QUOTES: Final = 2
 """Quotes of one verdict that are shown then."""
+_BEST_FIRST: Final = ("yes", "partly", "no", "unjudged", "trivial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,13 @@ class Grounds:
         style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
         return Text(clean(text).strip(), overflow="fold", style=style)
 
-    def legend(self, kinds: Sequence[str], words: Mapping[str, str]) -> Text:
-        """What the signs of these kinds mean."""
+    def legend(self, signs: Iterable[tuple[str, str]]) -> Text:
+        """What the signs mean: each kind of verdict with its words, the best first."""
         legend = Text(style="quiet")
-        for number, kind in enumerate(kinds):
+        for number, (kind, words) in enumerate(sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))):
             legend.append("   " if number else "")
             legend.append_text(self.look.mark(kind))
-            legend.append(f" {words[kind]}")
+            legend.append(f" {words}")
         return legend
 
     def _quote(self, quote: Mapping[str, Any], *, of_response: bool) -> Text:

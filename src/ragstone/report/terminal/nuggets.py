@@ -17,6 +17,7 @@ from ragstone.questions import GRADE_0_3
 from ragstone.report.terminal.grounds import Grounds, margin
 from ragstone.report.terminal.screen import indented, kind_of, section
 from ragstone.report.terminal.text import NBSP, clean, percent
+from ragstone.report.vocabulary import word
 
 GROUNDED: Final = PAIRS["groundedness"][1]
 RELEVANT: Final = PAIRS["relevance"][1]
@@ -26,12 +27,6 @@ GRADED: Final[Mapping[str, str]] = {GROUNDED: "grounded", RELEVANT: "relevant"}
 BANK: Final = NuggetRecall.score_names()[0]
 """The score that holds the verdicts on the nuggets of a bank."""
 
-HELD: Final[Mapping[str, str]] = {
-    "yes": "in the response",
-    "partly": "partly in the response",
-    "no": "not in the response",
-    "unjudged": "unjudged",
-}
 SIDE_BY_SIDE: Final = 72
 """Columns from which the grades stand beside a nugget; on a narrower terminal they are below it."""
 
@@ -86,7 +81,7 @@ def grade(verdict: Mapping[str, Any] | None) -> Text:
 
 
 def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType | None:
-    """The nuggets of the response: sign, grades, importance; why, for those that are not fully supported."""
+    """The nuggets of the response: sign, grades, importance; why, for those that fall short."""
     facts = facts_of(result)
     if not facts:
         return None
@@ -158,9 +153,8 @@ def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType 
         words = grounds.because(fact.verdicts[BANK], of_response=True)
         body = Group(Text(clean(fact.unit["text"]).strip(), overflow="fold"), *words)
         table.add_row(grounds.look.mark(fact.kind), importance(fact.unit), body)
-    kinds = [kind for kind in HELD if any(fact.kind == kind for fact in facts)]
-    words_of = {kind: f"{sum(fact.kind == kind for fact in facts)} {HELD[kind]}" for kind in kinds}
+    signs = Counter((fact.kind, word(BANK, fact.verdicts[BANK])) for fact in facts)
     created = any(s["metric"] == BANK and s["detail"].get("bank") == "created" for s in result["scores"])
     title = "Nuggets of the contexts" if created else "Nuggets of the bank"
-    legend = indented(grounds.legend(kinds, words_of))
+    legend = indented(grounds.legend((kind, f"{count} {said}") for (kind, said), count in signs.items()))
     return section(title, table, legend, *_why_unknown(result, (BANK,), grounds), note=_counted(facts))

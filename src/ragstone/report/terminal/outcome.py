@@ -47,6 +47,7 @@ from ragstone.report.terminal.text import (
     tokens,
 )
 from ragstone.report.verdicts import with_verdicts
+from ragstone.report.vocabulary import by_signature, by_verdicts
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
@@ -121,38 +122,16 @@ def _mean_said(run: Run, summary: Mapping[str, Any], look: Look) -> str:
     value = percent(metric["mean"], scored)
     if metric["interval"]:
         value += f" ({_ends(metric, look)})"
+    vocabulary = by_signature(metric["signature"])
+    if (said := vocabulary.means.get(name)) is None:
+        title = vocabulary.title(name) or name
+        return f"{title[:1].upper()}{title[1:]}: {value}, the mean over {plural(scored, 'record')}."
     judged = metric["units"]["asked"] - metric["units"]["unjudged"]
+    counted = f"{plural(judged, said.unit)} in " if said.unit and judged else ""
     lower = sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, name))
-    if name == "grounding":
-        degree = "fully " if "scoring_mode" in metric["signature"] else ""
-        said = f"The contexts support {value} of what a response claims: {plural(judged, 'claim')} in "
-        return f"{said}{plural(scored, 'response')}, {_lower(lower, 'claim', degree)}."
-    if name == "groundedness":
-        said = f"The contexts support a response to {value}: {plural(judged, 'sentence')} in "
-        return f"{said}{plural(scored, 'response')}, {_lower(lower, 'sentence', 'fully ')}."
-    if name == "response_groundedness":
-        rest = f"; {plural(lower, 'is', 'are')} not fully supported" if lower else ""
-        return f"The contexts support {plural(scored, 'response')} to {value}{rest}."
-    if name == "nugget_groundedness":
-        said = f"The contexts support {value} of what a response states, nugget by nugget: {plural(judged, 'nugget')}"
-        return f"{said} in {plural(scored, 'response')}, {_lower(lower, 'nugget', 'fully ')}."
-    if name == ADHERENCE:
-        said = f"The contexts support every sentence of {value} of the responses: "
-        counted = f"{plural(judged, 'sentence')} in " if judged else ""
-        return f"{said}{counted}{plural(scored, 'response')}, {_lower(lower, 'sentence', 'fully ')}."
-    if name in LEADING:
-        vital = "vital " if name == LEADING[0] else ""
-        rest = f"{number(lower)} of them without at least one" if lower else "none without one of them"
-        said = f"A response holds {value} of the {vital}nuggets of its topic: {plural(judged, f'{vital}nugget')} for "
-        return f"{said}{plural(scored, 'response')}, {rest}."
-    title = getattr(metrics.catalogue().get(name), "title", name)
-    return f"{title[:1].upper()}{title[1:]}: {value}, the mean over {plural(scored, 'record')}."
-
-
-def _lower(count: int, unit: str, degree: str) -> str:
-    if not count:
-        return f"none with a {unit} that they do not {degree}support"
-    return f"{number(count)} of them with at least one {unit} that they do not {degree}support"
+    which = f"{number(lower)} of {plural(scored, 'response')}" if lower else "No response"
+    short = said.falling_short(lower, metric["signature"])
+    return f"{value} {said.of}: {counted}{plural(scored, 'response')}. {which} {short}."
 
 
 def title_line(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
@@ -331,7 +310,7 @@ def _worst(run: Run, metric: str, look: Look, count: int = 5) -> RenderableType 
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """``1 of 2 claims not supported``, of a score with its verdicts; empty where these say no such thing."""
+    """``1 of 2 claims to check``, of a score with its verdicts; empty where these say no such thing."""
     units = {unit["id"]: unit for unit in result["units"]}
     wanting = _wanting(score)
     level = units[score["verdicts"][0]["unit"]]["level"] if score["verdicts"] else ""
@@ -375,13 +354,8 @@ def _rank(unit: Mapping[str, Any]) -> int:
     return unit.get("importance") != "vital"
 
 
-def _lacking(metric: str, wanting: Iterable[Mapping[str, Any]]) -> str:
-    fully = "" if all(verdict["value"] <= 0 for verdict in wanting) else "fully "
-    if columns_of(metric) is RECALL:
-        return f"not {fully}in the response"
-    if columns_of(metric) is TRACE:
-        return "not fully supported"
-    return f"not {fully}{'relevant' if metric.endswith('relevance') else 'supported'}"
+def _lacking(metric: str, wanting: Sequence[Mapping[str, Any]]) -> str:
+    return by_verdicts(wanting).of(metric)["no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"]
 
 
 # ---- who, how much, where, what next

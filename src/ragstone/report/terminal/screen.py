@@ -140,14 +140,6 @@ MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """Kind of verdict: its sign, the sign in ASCII, its style."""
 
-WORDS: Final[Mapping[str, str]] = {
-    "yes": "supported",
-    "partly": "partly supported",
-    "no": "not supported",
-    "unjudged": "unjudged",
-    "trivial": "states nothing",
-}
-RELEVANCE: Final[Mapping[str, str]] = {**WORDS, "yes": "relevant", "partly": "partly relevant", "no": "not relevant"}
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
 """Worst first: of several verdicts on one sentence, the first shows."""
 

@@ -18,8 +18,9 @@ from rich.text import Text
 from ragstone.questions import Special
 from ragstone.report.terminal.columns import ADHERENCE
 from ragstone.report.terminal.grounds import Grounds, margin
-from ragstone.report.terminal.screen import WORDS, Look, kind_of, prose, section
+from ragstone.report.terminal.screen import Look, kind_of, prose, section
 from ragstone.report.terminal.text import NBSP, clean, flat, number, plural, shorten
+from ragstone.report.vocabulary import word
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported without a sentence",
@@ -28,8 +29,6 @@ SPECIALS: Final[Mapping[Special, str]] = {
     "numerical_reasoning": "follows from numbers",
 }
 """What a response sentence rests on that is no sentence of the contexts."""
-
-VERDICTS: Final[Mapping[str, str]] = {**WORDS, "no": "not fully supported"}
 
 SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "both": ("■", "#", "", "relevant and used"),
@@ -126,7 +125,7 @@ class SentenceMap:
     # ---- the response
 
     def under(self, resting: Resting, shown: Sequence[Mapping[str, Any]], *, named: str = "") -> list[RenderableType]:
-        """What is said of a sentence of the response: what it rests on, and why it is not supported.
+        """What is said of a sentence of the response: what it rests on, and why it falls short.
 
         ``shown`` are quotes that stand above already; no words are repeated that do. ``named`` comes first where other
         verdicts on the sentence stand there too.
@@ -140,7 +139,7 @@ class SentenceMap:
             self._failures.add(failure)
             blocks.append(Text(f"{first}unjudged: {self.grounds.shown(failure)}", style="quiet", overflow="fold"))
         elif named and not blocks:
-            blocks.append(Text(f"{first}{VERDICTS[resting.kind]}", style="quiet"))
+            blocks.append(Text(f"{first}{word(ADHERENCE, verdict)}", style="quiet"))
         if verdict["reason"] and (self.grounds.full or resting.kind != "yes"):
             blocks.append(Text(self.grounds.shown(verdict["reason"]), style="quiet", overflow="fold"))
         return blocks

@@ -34,7 +34,7 @@ _FOUND: Final[Mapping[str, str]] = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No difference could be shown",
-    "too_few": "Too few differ for anything to be shown, it takes {least}",
+    "too_few": "Too few records changed for a test (at least {least} are needed)",
     "same": "The same",
     "nothing": "Nothing to compare",
 }
@@ -195,14 +195,14 @@ def notes(found: Comparison) -> list[str]:
     if alone:
         names = ", ".join(folded(alone))
         told.append(
-            f"By itself p is under .05 for {names}: among {number(found.tests)} tests that is no finding. A single "
-            "question is one test: name its metric with -m before you look."
+            f"Unadjusted p is below .05 for {names}, adjusted p is not. To test one metric alone, name it with -m "
+            "before you look at the results."
         )
     if found.tests:
-        raised = f", raised for {number(found.tests)} tests together (Holm)" if found.tests > 1 else ""
-        told.append(
-            f"p: by flipping the signs of differences{raised}. The 95{NBSP}% intervals are of one metric alone."
-        )
+        told.append("p: paired sign-flip test.")
+        if found.tests > 1:
+            told[-1] = f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics."
+            told.append("Intervals are not adjusted for multiple metrics.")
     if found.by is not None:
         told.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
     return told

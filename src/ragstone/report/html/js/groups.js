@@ -18,12 +18,7 @@ function groupsView(all = false) {
 /** @param {boolean} all @param {() => void} open */
 function groupsBody(all, open) {
   if (!first.fields.length) {
-    return el(
-      'p',
-      { class: 'empty' },
-      'No further field puts the records into groups of two or more. ' +
-        'A topic, a source or a system\u2019s name would be offered here.',
-    );
+    return el('p', { class: 'empty' }, 'No field to group by; add one, e.g. topic.');
   }
   if (!table.complete)
     return el('p', { class: 'empty' }, `Reading\u2026 ${count(table.position.length)} of ${count(first.records)}`);

@@ -3,7 +3,7 @@
 /**
  * @typedef {{passage: string, start?: number, end?: number, text?: string, verbatim?: boolean}} Quote
  * @typedef {object} Entry a unit with one metric's verdict on it
- * @property {any} unit @property {any} verdict @property {Kind} kind @property {Quote[]} quotes
+ * @property {any} unit @property {any} verdict @property {Kind} kind @property {string} word @property {Quote[]} quotes
  * @property {{start: number, end: number}[]} spans where it stands in the response
  * @property {string[]} special what a traced sentence rests on that is no sentence of the contexts
  * @typedef {{metric: string, entries: Entry[], of: string}} Layer
@@ -96,7 +96,8 @@ class Case {
         : unit.start === undefined || unit.level === 'response'
           ? []
           : [{ start: unit.start, end: unit.end }];
-      return { unit, verdict, kind: kindOf(verdict), quotes, spans, special: rows[place]?.special || [] };
+      const told = { kind: kindOf(verdict), word: wordFor(score.metric, verdict) };
+      return { unit, verdict, ...told, quotes, spans, special: rows[place]?.special || [] };
     });
   }
 

@@ -98,7 +98,6 @@ async function showMore(before) {
 
 /** @param {any} one @param {string} metric */
 function movedRecord(one, metric) {
-  const words = wordsFor(metric);
   const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
   return el(
     'article',
@@ -129,15 +128,15 @@ function movedRecord(one, metric) {
       ? el(
           'div',
           { class: 'both' },
-          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], [], words),
+          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []),
         )
       : el(
           'div',
           { class: 'both columns' },
-          responseOf(`Response of ${before}`, one.responses[0], one.marks[0], words),
-          responseOf(`Response of ${after}`, one.responses[1], one.marks[1], words),
+          responseOf(`Response of ${before}`, one.responses[0], one.marks[0]),
+          responseOf(`Response of ${after}`, one.responses[1], one.marks[1]),
         ),
-    changesTable(one, metric, words),
+    changesTable(one, metric),
   );
 }
 
@@ -146,10 +145,9 @@ function movedRecord(one, metric) {
  * @param {string} title
  * @param {string | null} text
  * @param {any[]} marks
- * @param {Record<Kind, string>} words
  */
-function responseOf(title, text, marks, words) {
-  const spans = marks.map(({ start, end, kind }) => ({ start, end, of: kind }));
+function responseOf(title, text, marks) {
+  const spans = marks.map((mark) => ({ start: mark.start, end: mark.end, of: mark }));
   return el(
     'div',
     { class: 'side' },
@@ -169,13 +167,8 @@ function responseOf(title, text, marks, words) {
             },
             pieces(text, spans).map(({ text: piece, of }) => {
               if (!of.length) return piece;
-              const kind = worstOf(of);
-              return el(
-                'span',
-                { class: `mark ${kind}`, dir: 'auto', title: words[kind] },
-                piece,
-                unseen(` [${words[kind]}] `),
-              );
+              const [{ kind, word }] = tally(of);
+              return el('span', { class: `mark ${kind}`, dir: 'auto', title: word }, piece, unseen(` [${word}] `));
             }),
           ),
   );
@@ -185,15 +178,14 @@ function responseOf(title, text, marks, words) {
  * The verdicts that changed, with why and by which words.
  * @param {any} one
  * @param {string} metric
- * @param {Record<Kind, string>} words
  */
-function changesTable(one, metric, words) {
+function changesTable(one, metric) {
   const rest = [
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} ${words.yes} in ${side.label}, not in the other\u2019s ${sourceOf(words)}`
+        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} alone, at full value`
         : '',
     ),
   ].filter(Boolean);
@@ -230,7 +222,7 @@ function changesTable(one, metric, words) {
                 row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole',
               ),
               row.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
-                sideCell(side, place, one, words),
+                sideCell(side, place, one, metric),
               ),
             ),
           ),
@@ -241,21 +233,21 @@ function changesTable(one, metric, words) {
   ];
 }
 
-/** @param {any} side @param {number} place @param {any} one @param {Record<Kind, string>} words */
-function sideCell(side, place, one, words) {
+/** @param {any} side @param {number} place @param {any} one @param {string} metric */
+function sideCell(side, place, one, metric) {
   const label = el('span', { class: 'of', 'aria-hidden': 'true' }, foreign(first.sides[place].label));
   if (!side)
     return el(
       'td',
       { role: 'cell', class: 'soft' },
       label,
-      one.responses.length === 1 && words !== HELD ? 'not among its units' : `not in its ${sourceOf(words)}`,
+      one.responses.length === 1 && sourceOf(metric) === 'response' ? 'not among its units' : `not in its ${sourceOf(metric)}`,
     );
   return el(
     'td',
     { role: 'cell' },
     label,
-    verdictSign(side.kind, words),
+    verdictSign(side.kind, side.word),
     side.why ? el('p', { class: 'reason' }, side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
     side.quotes.map((/** @type {any} */ quote) =>
       el(
@@ -270,9 +262,9 @@ function sideCell(side, place, one, words) {
   );
 }
 
-/** Where units were taken from. @param {Record<Kind, string>} words */
-function sourceOf(words) {
-  return words === HELD ? 'bank' : 'response';
+/** Where units were taken from. @param {string} metric */
+function sourceOf(metric) {
+  return metric.startsWith('nugget_recall') ? 'bank' : 'response';
 }
 
 /** Where the rest of a record stands. @param {any} one */

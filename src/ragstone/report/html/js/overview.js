@@ -135,20 +135,18 @@ function card(metric, toRecords) {
 
 /** @type {Record<string, string>} */
 const COLUMNS = {
-  'trace.adherence': 'responses supported in every sentence',
-  'trace.adherence_share': 'sentences of a response that are supported',
   'trace.relevance': 'relevant sentences of the contexts, against a fixed number',
   'trace.relevance_share': 'sentences of the contexts that are relevant',
   'trace.utilization': 'used sentences, against the relevant ones',
   'trace.utilization_share': 'sentences of the contexts that are used',
   'trace.completeness': 'relevant sentences that are used',
   'trace.average': 'mean of the four measures',
-  'nugget_recall.strict_vital': 'vital nuggets that the response holds in full',
-  'nugget_recall.vital': 'vital nuggets that the response holds, in part counting half',
-  'nugget_recall.strict_all': 'nuggets that the response holds in full',
-  'nugget_recall.all': 'nuggets that the response holds, in part counting half',
-  'nugget_recall.weighted_strict': 'nuggets held in full, okay ones counting half',
-  'nugget_recall.weighted': 'nuggets held, okay ones and parts counting half',
+  'nugget_recall.strict_vital': 'vital nuggets that are in the response in full',
+  'nugget_recall.vital': 'vital nuggets that are in the response, in part counting half',
+  'nugget_recall.strict_all': 'nuggets that are in the response in full',
+  'nugget_recall.all': 'nuggets that are in the response, in part counting half',
+  'nugget_recall.weighted_strict': 'nuggets in the response in full, okay ones counting half',
+  'nugget_recall.weighted': 'nuggets in the response, okay ones and parts counting half',
 };
 
 /** What is said of so many records. @type {Record<string, string>} */

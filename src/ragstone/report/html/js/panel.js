@@ -16,7 +16,6 @@ function panelView(record, lights) {
     ];
     const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
     const apart = entries.filter(disagree).length;
-    const words = wordsFor(metric);
     return el(
       'section',
       { class: 'panel' },
@@ -55,13 +54,13 @@ function panelView(record, lights) {
                 judges.map((judge) =>
                   memberCell(
                     entry.verdict.members.find((/** @type {any} */ member) => member.judge === judge),
-                    words,
+                    metric,
                   ),
                 ),
                 el(
                   'td',
                   { class: 'given' },
-                  verdictSign(entry.kind, words),
+                  verdictSign(entry.kind, entry.word),
                   el('span', { class: 'soft number' }, percent(entry.verdict.value)),
                 ),
               );
@@ -83,14 +82,14 @@ function disagree(entry) {
   return new Set(labels).size > 1;
 }
 
-/** @param {any} member @param {Record<Kind, string>} words */
-function memberCell(member, words) {
+/** @param {any} member @param {string} metric */
+function memberCell(member, metric) {
   if (!member) return el('td', { class: 'soft' }, 'not asked');
   const reason = member.failure || member.reason;
   return el(
     'td',
     { class: 'given' },
-    verdictSign(kindOf(member), words),
+    verdictSign(kindOf(member), wordFor(metric, member)),
     scaled(member),
     reason ? el('span', { class: 'note' }, foreign(shortened(reason, 240))) : null,
   );

@@ -5,7 +5,6 @@ function responseText(record, layer, lights) {
   const text = record.document.response;
   if (text === null) return el('p', { class: 'empty' }, 'This record has no response.');
   if (!text.trim()) return el('p', { class: 'empty' }, 'The response is blank: there was nothing to judge.');
-  const words = layer ? wordsFor(layer.metric) : SUPPORT;
   const spans = (layer?.entries || []).flatMap((entry) =>
     entry.spans.map(({ start, end }) => ({ start, end, of: entry })),
   );
@@ -14,12 +13,13 @@ function responseText(record, layer, lights) {
     { class: 'prose', dir: directionOf(text) },
     pieces(text, spans).map(({ text: piece, of }) => {
       if (!of.length) return piece;
-      const kind = worstOf(of.map((entry) => entry.kind));
+      const [{ kind, word }] = tally(of);
+      const title = of.length > 1 ? summed(of) : word;
       const mark = el(
         'span',
-        { class: `mark ${kind}`, tabindex: 0, dir: 'auto', title: of.length > 1 ? summed(of, words) : words[kind] },
+        { class: `mark ${kind}`, tabindex: 0, dir: 'auto', title },
         piece,
-        unseen(` [${of.length > 1 ? summed(of, words) : words[kind]}] `),
+        unseen(` [${title}] `),
       );
       lights.join(
         mark,
@@ -30,29 +30,20 @@ function responseText(record, layer, lights) {
   );
 }
 
-/** @param {Entry[]} entries @param {Record<Kind, string>} words */
-function summed(entries, words) {
-  return WORST_FIRST.map((kind) => [kind, entries.filter((entry) => entry.kind === kind).length])
-    .filter(([, number]) => number)
-    .map(([kind, number]) => `${number} ${words[/** @type {Kind} */ (kind)]}`)
+/** @param {Entry[]} entries */
+function summed(entries) {
+  return tally(entries)
+    .map(({ word, number }) => `${number} ${word}`)
     .join(', ');
 }
 
 /** The kinds of underline that are there, with their words. @param {Layer} layer */
 function legend(layer) {
-  const words = wordsFor(layer.metric);
-  const kinds = WORST_FIRST.filter((kind) => layer.entries.some((entry) => entry.kind === kind));
   return el(
     'ul',
     { class: 'legend' },
-    kinds.map((kind) =>
-      el(
-        'li',
-        null,
-        el('span', { class: `mark ${kind}` }, words[kind]),
-        ' ',
-        el('span', { class: 'number soft' }, layer.entries.filter((entry) => entry.kind === kind).length),
-      ),
+    tally(layer.entries).map(({ kind, word, number }) =>
+      el('li', null, el('span', { class: `mark ${kind}` }, word), ' ', el('span', { class: 'number soft' }, number)),
     ),
   );
 }
@@ -89,7 +80,7 @@ function passagesView(record, layer, lights) {
         ? el(
             'span',
             { class: 'grade' },
-            verdictSign(graded.kind, RELEVANCE),
+            verdictSign(graded.kind, graded.word),
             graded.verdict.value === undefined ? '' : ` ${percent(graded.verdict.value)}`,
           )
         : null,

@@ -127,7 +127,7 @@ function traceView(record, lights) {
     { class: 'block' },
     detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
       const entry = entries[place];
-      const made = button(row.key, entry.kind, TRACED[entry.kind], record.textOf(entry.unit));
+      const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit));
       lights.join(made, [entry.unit.id], { passive: true });
       return made;
     }),
@@ -207,7 +207,7 @@ function traceLegend(detail, entries) {
     STATES[state],
     detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state).length,
   ]);
-  const kinds = WORST_FIRST.map((kind) => [kind, TRACED[kind], entries.filter((entry) => entry.kind === kind).length]);
+  const kinds = tally(entries).map(({ kind, word, number }) => [kind, word, number]);
   const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>
     el(
       'ul',

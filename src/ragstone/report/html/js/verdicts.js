@@ -60,7 +60,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
       return el(
         'td',
         { class: 'given' },
-        entry ? [verdictSign(entry.kind, wordsFor(metric)), scaled(entry.verdict)] : DASH,
+        entry ? [verdictSign(entry.kind, entry.word), scaled(entry.verdict)] : DASH,
       );
     }),
     el(
@@ -136,8 +136,8 @@ function reasoned(record, reason, lights) {
 function quoteLine(record, quote) {
   const place =
     quote.start === undefined
-      ? el('b', { class: 'absent' }, quote.passage ? `not found in ${record.called(quote.passage)}` : 'not found')
-      : `${quote.verbatim ? 'found' : 'nearly'} in ${record.called(quote.passage)}`;
+      ? el('b', { class: 'absent' }, quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
+      : `${quote.verbatim ? '' : 'nearly in '}${record.called(quote.passage)}`;
   return el(
     'p',
     { class: 'quote' },

@@ -8,21 +8,6 @@ const WORST_FIRST = ['no', 'partly', 'unjudged', 'yes', 'trivial'];
 /** @type {Record<Kind, string>} */
 const SIGNS = { yes: '\u2713', partly: '~', no: '\u2717', unjudged: '?', trivial: '\u00b7' };
 
-/** @type {Record<Kind, string>} */
-const SUPPORT = {
-  yes: 'supported',
-  partly: 'partly supported',
-  no: 'not supported',
-  unjudged: 'unjudged',
-  trivial: 'states nothing',
-};
-/** @type {Record<Kind, string>} */
-const RELEVANCE = { ...SUPPORT, yes: 'relevant', partly: 'partly relevant', no: 'not relevant' };
-/** @type {Record<Kind, string>} */
-const HELD = { ...SUPPORT, yes: 'in the response', partly: 'partly in the response', no: 'not in the response' };
-/** @type {Record<Kind, string>} */
-const TRACED = { ...SUPPORT, no: 'not fully supported' };
-
 /** @type {Record<string, string>} */
 const STATUS = {
   scored: 'scored',
@@ -53,16 +38,29 @@ function kindOf(verdict) {
   return verdict.value >= 1 ? 'yes' : verdict.value <= 0 ? 'no' : 'partly';
 }
 
-/** @param {Kind[]} kinds @returns {Kind} */
-function worstOf(kinds) {
-  return WORST_FIRST.find((kind) => kinds.includes(kind)) || 'trivial';
+/** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
+function wordFor(metric, verdict) {
+  const words = first.words[verdict.judge] || first.words[''];
+  const table = metric.startsWith('nugget_recall')
+    ? 'held'
+    : metric.startsWith('trace')
+      ? 'traced'
+      : metric.endsWith('relevance')
+        ? 'relevance'
+        : 'support';
+  return words[table][kindOf(verdict)];
 }
 
-/** The words for the verdicts of a metric. @param {string} metric */
-function wordsFor(metric) {
-  if (metric.startsWith('nugget_recall')) return HELD;
-  if (metric.startsWith('trace')) return TRACED;
-  return metric.endsWith('relevance') ? RELEVANCE : SUPPORT;
+/**
+ * What verdicts are, each kind and word once with how many there are, the worst first.
+ * @param {{kind: Kind, word: string}[]} verdicts
+ */
+function tally(verdicts) {
+  /** @type {Map<string, {kind: Kind, word: string, number: number}>} */
+  const found = new Map();
+  for (const { kind, word } of verdicts)
+    found.set(kind + word, { kind, word, number: (found.get(kind + word)?.number || 0) + 1 });
+  return [...found.values()].sort((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));
 }
 
 /** A metric's name as a heading. @param {string} metric */
@@ -82,10 +80,9 @@ function spoken(metric) {
 /**
  * The sign of a verdict with its word, which is read aloud where it is not seen.
  * @param {Kind} kind
- * @param {Record<Kind, string>} words
- * @param {boolean} [alone]
+ * @param {string} word
  */
-function verdictSign(kind, words, alone = false) {
+function verdictSign(kind, word) {
   const sign = el('span', { class: `sign ${kind}`, 'aria-hidden': 'true' }, SIGNS[kind]);
-  return el('span', { class: 'verdict' }, sign, alone ? unseen(words[kind]) : ` ${words[kind]}`);
+  return el('span', { class: 'verdict' }, sign, ` ${word}`);
 }
