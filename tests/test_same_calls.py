@@ -133,6 +133,13 @@ def test_a_scale_of_one_metric_sends_its_step(server: FakeServer) -> None:
     assert tasks(weigh(server, parameters=changed)) == {"support": RECORDS}
 
 
+def test_another_question_sends_no_support(server: FakeServer) -> None:
+    support = ["groundedness", "response_groundedness"]
+    weigh(server, metrics=support)
+    asked = [{**row, "question": "What boils?"} for row in rows()]
+    assert sent(server, lambda: weigh(server, source=asked, metrics=support)) == 0
+
+
 def test_a_repeat_sends_the_further_times(server: FakeServer) -> None:
     """The first time is the plain run's; each further time is asked once, whatever number of times is asked for."""
     server.configure(vary=True)

@@ -113,13 +113,13 @@ def test_a_claim_is_accepted_at_its_threshold(threshold: float, decision: str) -
 
 
 def test_grounding_holds_claims_against_all_contexts() -> None:
-    """One rating of all claims against every context that holds text, with evidence, and no question."""
+    """One rating of all claims against every context that holds text, with evidence, and the question."""
     about = record(None, CONTEXTS[0], " ", CONTEXTS[1])
     _, asked = weigh(metric(), replace(about, response="One. Two."), script(["One.", "Two."], "yes"))
     (question,) = rated(asked)
     assert question.task == "support"
     assert [passage.id for passage in question.passages] == ["p1", "p3"]
-    assert (question.evidence, question.skippable, question.question) == (True, False, "")
+    assert (question.evidence, question.skippable, question.question) == (True, False, QUESTION)
     assert [unit.text for unit in question.units] == ["One.", "Two."]
 
 

@@ -182,11 +182,11 @@ def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
     assert [v.unit.importance for v in score.verdicts] == ["vital", "okay"]
 
 
-def test_groundedness_is_asked_of_the_contexts_and_relevance_of_the_question() -> None:
+def test_groundedness_is_asked_of_contexts_and_question_and_relevance_of_the_question() -> None:
     _, asked = weigh(find(BOTH[0])(), record(), Judge([["One"]]))
     rate = asked[-1]
     assert isinstance(rate, Rate)
-    assert (rate.passages, rate.question, rate.evidence) == (record().passages, "", True)
+    assert (rate.passages, rate.question, rate.evidence) == (record().passages, record().question, True)
     _, asked = weigh(find(BOTH[1])(), record(), Judge([["One"]]))
     rate = asked[-1]
     assert isinstance(rate, Rate)

@@ -36,6 +36,7 @@ class Groundedness(Metric):
                 "support",
                 units,
                 GRADE_0_3,
+                question=record.question or "",
                 passages=record.passages,
                 reasons=self.reasons,
                 evidence=True,

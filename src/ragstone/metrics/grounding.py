@@ -27,7 +27,13 @@ class Grounding(ClaimMetric):
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""
         return Rate(
-            "support", claims, self.scale, passages=record.passages, reasons=self.include_reasoning, evidence=True
+            "support",
+            claims,
+            self.scale,
+            question=record.question or "",
+            passages=record.passages,
+            reasons=self.include_reasoning,
+            evidence=True,
         )
 
 

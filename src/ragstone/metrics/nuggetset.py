@@ -241,7 +241,7 @@ def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: boo
     support = task == "support"
     return Rate(
         task, nuggets, GRADE_0_3,
-        question="" if support else record.question or "", passages=record.passages if support else (),
+        question=record.question or "", passages=record.passages if support else (),
         reasons=reasons, evidence=support,
     )  # fmt: skip
 

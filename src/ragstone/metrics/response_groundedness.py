@@ -115,6 +115,7 @@ class ResponseGroundedness(Metric):
             "response_support",
             (unit,),
             GRADE_0_2,
+            question=record.question or "",
             passages=record.passages,
             reasons=self.reasons,
             evidence=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, cast
 
@@ -18,7 +19,12 @@ from ragstone.types import TRIVIAL, Passage, Unit
 
 
 def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
-    """For a batch of the units of a ``Rate``. ``answer`` says how the labels are to be given; empty for objects."""
+    """For a batch of the units of a ``Rate``. ``answer`` says how the labels are to be given; empty for objects.
+
+    Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
+    """
+    if question.task in {"support", "response_support"}:
+        question = replace(question, question="")
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
     return {
         "units": numbered(units), "passages": numbered(question.passages), "question": question.question,
