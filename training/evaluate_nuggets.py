@@ -31,17 +31,15 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from evaluate_support import rated
-from fit_support import CHANGED, Numbers, fit_support, read, support_features
+from fit_support import Numbers, fit_support, read, support_features
 from ragstone.judges.embedded import compute
 from ragstone.judges.embedded import judge as embedded
-from ragstone.judges.embedded.evidence import FEATURES, find
+from ragstone.judges.embedded.evidence import find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import Model, assignment_cuts, logistic, model
 from ragstone.questions import SUPPORT_3, Rate
 from ragstone.types import Passage, Unit
-from variations import variations
 
-EVERYWHERE = FEATURES.index("plain_everywhere")
 DOUBT = 0.25
 """Where fewer nuggets than this share are held, none is said to be held in part."""
 
@@ -63,7 +61,7 @@ def judge(record: dict[str, Any]) -> list[tuple[float, float, float]]:
     passages = (Passage("response", record["response"], 1),)
     verdicts = rated(Rate("assign", units, SUPPORT_3, passages=passages, evidence=True))
     library = Library([record["response"]], texts)
-    floors = [find(text, library).features[EVERYWHERE] for text in texts]
+    floors = [find(text, library).features.words for text in texts]
     return [
         (floor, verdict.probability or 0.0, verdict.value or 0.0)
         for floor, verdict in zip(floors, verdicts, strict=True)
@@ -124,12 +122,11 @@ def answered(records: Sequence[dict[str, Any]], jobs: int) -> Numbers:
 def refits(data: Path, nuggets: set[str], jobs: int) -> Iterator[tuple[str, Model]]:
     """The packaged model with a support model that never saw these nuggets, and with one that saw no summary."""
     rows = [row for row in read(data / "support/train.jsonl") if folded(row["claim"]) not in nuggets]
-    every = [*rows, *variations(rows, CHANGED)]
     with Pool(jobs) as pool:
-        features = np.array(pool.map(support_features, every, chunksize=200))
+        features = np.array(pool.map(support_features, rows, chunksize=200))
     for name, other in (("refit without these", ""), ("... without REALSumm", "scu-realsumm")):
-        keep = [i for i, one in enumerate(every) if one["dataset"] != other]
-        found = fit_support([every[i] for i in keep], features[keep])
+        keep = [i for i, one in enumerate(rows) if one["dataset"] != other]
+        found = fit_support([rows[i] for i in keep], features[keep])
         yield name, replace(model(), support=logistic(found))
 
 
@@ -165,8 +162,6 @@ def main() -> None:
         seen = np.array([record["qid"] in known for record, _ in pairs])
         row("fitted to", labels, found, systems, seen)
         row("new to the model", labels, found, systems, ~seen)
-    slashed = np.array(["/" in nugget["text"] for _, nugget in pairs])
-    row("nuggets with a slash", labels, found, systems, slashed)
     if given.refit:
         for name, other in refits(given.data, {folded(nugget["text"]) for _, nugget in pairs}, given.jobs):
             with (

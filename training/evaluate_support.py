@@ -4,8 +4,8 @@
 
 Support on ``support/dev.jsonl``: AUROC of the floor (share of the claim's content words found in the context)
 and of the judge, balanced accuracy at the ``yes`` cut, expected calibration error in ten bins, and how partial
-support (where labelled, in the training contexts kept back) falls into grades. Relevance on the half of
-the traces that was not fitted on. ``--write`` keeps the means over the data sets with human labels, for reports.
+support (where labelled, in the training contexts kept back) falls into grades. ``--write`` keeps the means over
+the data sets with human labels, for reports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,14 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from fit_support import HELD, Numbers, answer_pairs, bucket, passage_pairs, read
+from fit_support import HELD, Numbers, bucket, read
 from ragstone.judges.base import Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
-from ragstone.judges.embedded.evidence import FEATURES, find
+from ragstone.judges.embedded.evidence import find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.measured import Measured
-from ragstone.judges.embedded.model import label_of, model, probability
-from ragstone.judges.embedded.relevance import relevance
+from ragstone.judges.embedded.model import label_of, model
 from ragstone.questions import GRADE_0_2, YES_NO, Rate
 from ragstone.types import Passage, Unit, Verdict
 from variations import variations
@@ -38,13 +36,12 @@ WRONG = (
     "number", "unit", "date", "name", "stranger", "swapped", "negation", "denied", "refuted", "asked", "opposite",
     "overstated",
 )  # fmt: skip
-EVERYWHERE = FEATURES.index("plain_everywhere")
 
 
 def weigh(row: dict[str, Any]) -> tuple[float, float]:
     """The floor and the judge's probability."""
     finding = find(row["claim"], Library(row["context"], (row["claim"],)))
-    return finding.features[EVERYWHERE], chance_of(row["claim"], row["context"])
+    return finding.features.words, chance_of(row["claim"], row["context"])
 
 
 def chance_of(claim: str, context: list[str]) -> float:
@@ -64,13 +61,6 @@ def rated(question: Rate) -> tuple[Verdict, ...]:
         verdicts: tuple[Verdict, ...] = stop.value.verdicts
         return verdicts
     raise AssertionError("it asks again")
-
-
-def relevant(name: str, pair: tuple[str, str]) -> tuple[float, float]:
-    """The floor (share of the question's weight found) and the probability."""
-    features, _, _ = relevance(*pair)
-    weights = getattr(model(), name)
-    return features[2], probability(weights.log_odds(features), weights.calibration)
 
 
 def table(sets: list[str], labels: Numbers, floor: Numbers, chances: Numbers) -> dict[str, tuple[float, float]]:
@@ -115,7 +105,6 @@ def main() -> None:
     rows = read(given.data / "support/dev.jsonl")
     rows = rows[:: max(1, len(rows) // given.rows)] if given.rows else rows
     held = [r for r in read(given.data / "support/train.jsonl") if bucket(r["context"][0]) % HELD == 0]
-    traces = read(given.data / "traces/ragbench_validation.jsonl")[1::2]
     with Pool(given.jobs) as pool:
         print(f"support, dev.jsonl, model {model().digest}")
         found = np.array(pool.map(weigh, rows, chunksize=100))
@@ -147,12 +136,6 @@ def main() -> None:
             mine = [p for row, p in zip(held, kept[:, 1].tolist(), strict=True) if row["label"] == label]
             grades = [label_of(GRADE_0_2, p, model().support.yes, model().support.maybe) for p in mine]
             print(f"{label:18}{len(mine):6}  " + "  ".join(f"{g}: {grades.count(g) / len(mine):.2f}" for g in "012"))
-        for name, asked in (("passage", passage_pairs(traces)), ("answer", answer_pairs(traces))):
-            texts, about = asked
-            got = np.array(pool.map(partial(relevant, name), texts, chunksize=50))
-            value, floor = roc_auc_score(about, got[:, 1]), roc_auc_score(about, got[:, 0])
-            print(f"\nrelevance, {name}: {len(texts)} pairs from the other half, {np.mean(about):.2f} relevant")
-            print(f"AUROC {value:.3f}, floor {floor:.3f}")
 
 
 if __name__ == "__main__":

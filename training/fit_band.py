@@ -26,10 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from fit_support import CHANGED, bucket, grow, log_odds, read, support_features, table
-from ragstone.judges.embedded.evidence import FEATURES
-from ragstone.judges.embedded.model import digest, model, probability
-from variations import variations
+from fit_support import EDITED, bucket, chances, grow, read, support_features, table
+from ragstone.judges.embedded.evidence import Features
+from ragstone.judges.embedded.model import digest, model
 
 BAND = Path(__file__).parent.parent / "src/ragstone/judges/embedded/band.json"
 RATES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
@@ -57,22 +56,18 @@ TASKS: dict[str, tuple[Group, ...]] = {
 
 def unseen(rows: Sequence[dict[str, Any]], jobs: int) -> list[Row]:
     """Every row as weighed by a model that did not see its context."""
-    every = [*rows, *variations(rows, CHANGED)]
     with Pool(jobs) as pool:
-        features = np.array(pool.map(support_features, every, chunksize=200))
-    known = table(every)
-    part = np.array([bucket(row["context"][0]) % PARTS for row in every])
-    scores = np.zeros(len(every))
+        features = np.array(pool.map(support_features, rows, chunksize=200))
+    known = table(rows)
+    part = np.array([bucket(row["context"][0]) % PARTS for row in rows])
+    natural = ~np.char.startswith(known.sets, EDITED)
+    found = np.zeros(len(rows))
     for number in range(PARTS):
-        learn, test = known.clear & (part != number), part == number
-        found = grow(features[learn], known.labels[learn], known.made[learn], known.sets[learn])
-        scores[test] = log_odds(found, features[test])
-    calibration = model().support.calibration
-    some = features[:, FEATURES.index("best_window")] > 0
-    return [
-        Row(row["dataset"], row["label"], probability(round(float(x), 6), calibration) if found else 0.0)
-        for row, x, found in zip(rows, scores, some, strict=False)
-    ]
+        learn, test = known.clear & natural & (part != number), part == number
+        made = grow(features[learn][:, :-1], known.labels[learn], known.sets[learn])
+        found[test] = chances({**made, "calibration": model().support.calibration}, features[test])
+    found[features[:, Features._fields.index("window")] == 0] = 0.0
+    return [Row(row["dataset"], row["label"], float(x)) for row, x in zip(rows, found, strict=True)]
 
 
 def highest(wrong: int, count: int) -> float:

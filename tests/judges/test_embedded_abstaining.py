@@ -22,6 +22,15 @@ TELEVISION = (
 )
 
 
+UNITS = tuple(Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION))
+
+
+def relevant(*sentences: str) -> tuple[str, ...]:
+    own = tuple(Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(sentences))
+    found: tuple[str, ...] = embedded(Trace("trace", "When did Dan Patch die?", UNITS, own)).relevant
+    return found
+
+
 def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVISION, **more: Any) -> Verdict:
     passages = tuple(Passage(f"p{rank}", context, rank) for rank, context in enumerate(contexts, 1))
     task: Task = "response_support" if level == "response" else "support"
@@ -49,13 +58,17 @@ def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVIS
         "I do not have information about the warranty.",
         "They say nothing about a warranty.",
         "It does not mention a warranty.",
+        "The context does not mention a warranty for the Orla 55.",
+        "Neither document mentions a warranty.",
+        "A warranty isn't covered in the documents.",
+        "Details on the warranty could not be found in the sources.",
     ],
 )
 def test_what_is_not_there_may_be_said_to_be_missing(text: str) -> None:
     verdict = rated(text)
     assert verdict.label == "yes"
     assert verdict.evidence == ()
-    assert "says that it is not there" in (verdict.reason or "")
+    assert "says it is missing" in (verdict.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +78,7 @@ def test_what_is_not_there_may_be_said_to_be_missing(text: str) -> None:
         ("The documents do not say at what age Dan Patch died.", "at the age of 20"),
         ("There is no information on the colour tone settings of Ambient Mode.", "colour tone"),
         ("It is not stated in the text when Dan Patch died.", "died in 1916"),
+        ("The context does not mention the Ambient Mode settings of 1777.", "Ambient Mode"),
     ],
 )
 def test_what_is_there_may_not(text: str, quote: str) -> None:
@@ -87,6 +101,9 @@ def test_what_is_there_may_not(text: str, quote: str) -> None:
         ("El caballo que se llamaba Dan Patch murió en la granja el año 1916, cuando tenía la edad de 20 años.",
          "El documento no menciona la garantía.",
          "El texto no menciona a qué edad murió el caballo Dan Patch."),
+        ("桥梁由特尔福德于一八二六年建成。", "文档中没有提到渡轮的票价。", "文档中没有提到桥梁由特尔福德建成。"),
+        ("橋はテルフォードが建設しました。", "文書にはフェリーの料金についての記載がありません。",
+         "文書には橋はテルフォードが建設しましたとは記載がありません。"),
     ],
 )  # fmt: skip
 def test_other_languages_say_so_too(context: str, missing: str, there: str) -> None:
@@ -98,7 +115,7 @@ def test_what_is_said_besides_is_held_against_the_passages() -> None:
     right = rated("The passage does not specify the warranty, but it says that Dan Patch died in 1916.")
     wrong = rated("The passage does not specify the warranty, but it says that Dan Patch died in 1936.")
     assert (right.label, wrong.label) == ("yes", "no")
-    assert "not found: 1936" in (wrong.reason or "")
+    assert "contradicted: says 1936; passage 2 says 1916" in (wrong.reason or "")
     conceded = rated("While the warranty is not mentioned in the text, Dan Patch died in 1936.")
     assert conceded.label == "no"
 
@@ -127,6 +144,16 @@ def test_what_is_said_besides_is_held_against_the_passages() -> None:
         "The court could not find sufficient evidence of fraud.",
         "The agency has no information on the missing plane.",
         "We could not find a difference between the groups.",
+        "Documents were submitted late.",
+        "The documents are not required to be notarised.",
+        "The documents are not included in the fee.",
+        "The articles are not available in Spanish.",
+        "The sources of the river were not found in the first search.",
+        "No documents are needed for the trip.",
+        "No, the text states that it may fail.",
+        "文件没有被签署。",
+        "書類は公証される必要はありません。",
+        "Документы не были подписаны.",
         "",
         "?",
     ],
@@ -149,7 +176,7 @@ def test_other_denials_are_claims_like_any(text: str) -> None:
 def test_sources_of_other_things_are_not_the_evidence(text: str) -> None:
     verdict = rated(text, contexts=("Beans are cheap.",))
     assert (verdict.label, verdict.evidence) == ("no", ())
-    assert "says that it is not there" not in (verdict.reason or "")
+    assert "says it is missing" not in (verdict.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +194,7 @@ def test_sources_of_other_things_are_not_the_evidence(text: str) -> None:
     ],
 )
 def test_the_evidence_may_be_told_apart_by_its_kind(text: str) -> None:
-    assert "says that it is not there" in (rated(text).reason or "")
+    assert "says it is missing" in (rated(text).reason or "")
 
 
 def test_what_goes_on_with_a_statement_is_held_against_the_passages() -> None:
@@ -213,27 +240,32 @@ def test_words_of_grammar_alone_are_nothing_to_look_for() -> None:
 
 
 def test_an_abstaining_response_leaves_relevance_to_the_question() -> None:
-    def relevant(*sentences: str) -> tuple[str, ...] | None:
-        units = tuple(
-            Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
-        )
-        own = tuple(Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(sentences))
-        found: tuple[str, ...] | None = embedded(Trace("trace", "When did Dan Patch die?", units, own)).relevant
-        return found
-
     assert relevant() == ("doc_1_s0",)
     assert relevant("The documents do not mention Ambient Mode.") == relevant()
     assert relevant("Dan Patch died in 1916.") == relevant()
 
 
-def test_a_sentence_that_only_says_there_is_no_answer_states_nothing() -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
         "I don't know.",
+        "I can not answer that.",
         "I cannot answer that from the documents.",
         "Es tut mir leid, ich kann nicht antworten.",
-    ):
-        verdict = rated(text, "sentence", skippable=True)
-        assert verdict.label == TRIVIAL, text
+        "Das weiß ich leider nicht.",
+        "Je ne peux pas répondre à cette question.",
+        "No puedo responder a esta pregunta con la información proporcionada.",
+        "На основе предоставленных документов невозможно ответить на этот вопрос.",
+        "根据提供的资料,无法回答这个问题。",
+        "資料中没有相关信息。",
+        "提供された情報では、この質問に答えることはできません。",
+    ],
+)
+def test_a_sentence_that_only_says_there_is_no_answer_states_nothing(text: str) -> None:
+    assert rated(text, "sentence", skippable=True).label == TRIVIAL
+
+
+def test_a_claim_that_only_says_so_is_not_judged() -> None:
     claim = rated("I cannot answer that from the documents.")
     assert claim.label is None
     assert claim.failure
@@ -245,25 +277,24 @@ def test_a_response_counts_it_as_a_sentence_like_any() -> None:
     assert missing.probability is not None
     assert denied.probability is not None
     assert missing.probability > denied.probability
-    assert "the passages have: Ambient, Mode" in (denied.reason or "")
+    assert "passage 1 has: Ambient, Mode" in (denied.reason or "")
 
 
-def test_a_trace_holds_it_against_the_question_where_it_names_nothing() -> None:
-    def traced(asked: str, sentence: str) -> Verdict:
+def test_a_trace_reads_it_as_support_does() -> None:
+    def traced(sentence: str) -> Verdict:
         units = tuple(
             Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
         )
-        found = embedded(Trace("trace", asked, units, (Unit("r/resp_s0", "sentence", sentence),)))
-        assert found.support in {(("general",),), ((),)}
+        own = (Unit("r/resp_s0", "sentence", sentence),)
+        found = embedded(Trace("trace", "When did the horse Dan Patch die?", units, own))
         (verdict,) = found.verdicts
         assert isinstance(verdict, Verdict)
+        assert found.support == ((("general",) if verdict.label == "yes" else ()),)
         return verdict
 
-    plain = "The documents do not contain the answer."
-    assert traced("Who sold the tickets?", plain).label == "yes"
-    assert traced("When did the horse Dan Patch die?", plain).label == "no"
-    assert traced("Who sold the tickets?", "The context does not mention Ambient Mode.").label == "no"
-    assert traced("Who sold the tickets?", "I don't know who sold them.").label == "yes"
+    assert traced("The documents do not contain the answer.").label == "yes"
+    assert traced("I don't know who sold them.").label == "yes"
+    assert traced("The context does not mention Ambient Mode.").label == "no"
 
 
 def test_a_run_counts_a_rightful_abstention_as_grounded() -> None:
@@ -306,33 +337,12 @@ def test_every_phrase_has_a_mark_by_which_texts_without_any_are_passed_over() ->
                 assert phrase == phrase.lower().lstrip()
 
 
-def test_one_heavy_word_that_no_passage_has_is_enough() -> None:
-    assert rated("The context does not mention a warranty for the Orla 55.").label == "yes"
-
-
-def test_a_number_beside_what_is_there_is_not() -> None:
-    assert rated("The context does not mention the Ambient Mode settings of 1777.").label == "no"
-
-
 def test_what_begins_with_another_than_who_speaks_states_something() -> None:
     said = "Asked once more by the old judge, Anna said I don't know."
     assert rated(said, "sentence", skippable=True).label != TRIVIAL
 
 
-def test_cannot_may_be_two_words() -> None:
-    assert abstains("I can not answer that.", "en")
-
-
 def test_what_a_response_used_is_taken_for_relevant_unless_it_abstains() -> None:
-    units = tuple(
-        Unit(f"r/doc_{d}_s0", "sentence", text, Span(0, len(text)), f"d{d}") for d, text in enumerate(TELEVISION)
-    )
-
-    def relevant(sentence: str) -> tuple[str, ...]:
-        own = (Unit("r/resp_s0", "sentence", sentence),)
-        found: tuple[str, ...] = embedded(Trace("trace", "When did Dan Patch die?", units, own)).relevant
-        return found
-
     assert "doc_0_s0" in relevant("The Orla 55 supports Ambient Mode.")
     denied = "The context does not mention that the Orla 55 supports Ambient Mode, brightness and colour tone."
     assert relevant(denied) == ("doc_1_s0",)

@@ -218,14 +218,13 @@ LANGUAGES = {
 }  # fmt: skip
 
 FLOORS = {
-    # kind: (share weighed lower, share refused)
-    "number": (0.9, 0.85),
-    "unit": (0.9, 0.15),
-    "date": (0.9, 0.5),
-    "name": (0.9, 0.25),
-    "negation": (0.9, 0.9),
-    "roles": (0.75, 0.0),
-    "quantifier": (0.9, 0.4),
+    "number": (1.0, 1.0),
+    "unit": (1.0, 1.0),
+    "date": (1.0, 1.0),
+    "name": (1.0, 1.0),
+    "negation": (1.0, 1.0),
+    "roles": (1.0, 1.0),
+    "quantifier": (1.0, 0.8),
 }
 
 
@@ -284,7 +283,7 @@ def test_a_question_in_the_context_is_no_support() -> None:
         (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, asked, strict=True)
     ]
     assert told("context asks: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context asks: refused", [one < model().support.yes for one, _ in pairs]) >= 0.7
+    assert told("context asks: refused", [one < model().support.yes for one, _ in pairs]) >= 0.9
 
 
 def test_a_denial_in_the_context_is_no_support() -> None:
@@ -294,7 +293,7 @@ def test_a_denial_in_the_context_is_no_support() -> None:
         (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, denied, strict=True)
     ]
     assert told("context denies: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context denies: refused", [one < model().support.yes for one, _ in pairs]) >= 0.2
+    assert told("context denies: refused", [one < model().support.yes for one, _ in pairs]) >= 0.9
 
 
 def test_a_claim_that_is_the_question_is_weighed_below_its_answer() -> None:
@@ -338,11 +337,11 @@ def test_a_fact_is_found_among_fifty_thousand_words() -> None:
 
 
 def test_the_reason_names_what_is_missing_and_the_evidence_is_verbatim() -> None:
-    """For every changed number: the reason says which is not found; quotes stand in the passage letter by letter."""
+    """For every changed number: the reason says which, and what stands in its place; quotes are letter by letter."""
     for fact, wrong in wrong_claims("number"):
         verdict = weighed(wrong, fact.context)
         missing = next(word for word in re.findall(r"\d[\d,]*|twelve", wrong) if word not in fact.context)
-        assert f"not found: {missing}" in verdict.reason
+        assert re.search(rf"contradicted: says (?:\S+ )?{missing}\b.*; passage 1 says ", verdict.reason), verdict.reason
         for quote in verdict.evidence:
             assert quote.span is not None
             assert quote.text == fact.context[quote.span.start : quote.span.end]

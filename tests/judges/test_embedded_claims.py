@@ -36,10 +36,6 @@ def texts(text: str, before: str = "", **more: Any) -> list[str]:
             "Marie Curie was born in Warsaw and won the Nobel Prize in 1903.",
             ["Marie Curie was born in Warsaw.", "Marie Curie won the Nobel Prize in 1903."],
         ),
-        (
-            "Paris, which is the capital of France, has 2 million people.",
-            ["Paris has 2 million people.", "Paris is the capital of France."],
-        ),
         ("The load must be secured, but the driver may go on.", ["The load must be secured.", "The driver may go on."]),
         (
             "Plans include rare vectors, new doses, and masking.",
@@ -55,17 +51,6 @@ def texts(text: str, before: str = "", **more: Any) -> list[str]:
 def test_sentences_are_taken_apart_where_their_form_is_clear(text: Any, expected: Any) -> None:
     """Clauses keep their subject, insertions and enumerations stand alone, trivial sentences make no claim."""
     assert texts(text) == expected
-
-
-def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
-    """Within the part or from the text before it; where it is not obvious it stays."""
-    assert texts("Marie Curie was Polish. She died in 1934.") == [
-        "Marie Curie was Polish.",
-        "Marie Curie died in 1934.",
-    ]
-    assert texts("She died in 1934.", before="Marie Curie was Polish.") == ["Marie Curie died in 1934."]
-    assert texts("He died in 1934.", before="The weather was bad.") == ["He died in 1934."]
-    assert texts("It is important to rest.", before="Moscow is big.") == ["It is important to rest."]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +75,6 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "Smith said Anna was late and was drunk.",
         "Anna was told the car was sold and Bob was late.",
         "Anna has said Bob was late and was drunk.",
-        "The conclusion is that both are alike, and though discoveries suggest a role, research has narrowed the gap.",
         "Previous studies have also shown that smokers are more vulnerable and have higher mortality.",
         "The paper argues that prices fell, while wages rose in the north.",
         "There is no evidence that the drug cures colds, and patients have died.",
@@ -107,6 +91,8 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "If the system is armed, it will remain so; the lights will flash.",
         "There are technologies, where the liquids are like fuel, and the unit is like an engine.",
         "Anna would come, and Bob would sing, if asked.",
+        "The vaccine may cause fever, and it may cause headaches.",
+        "If the child has a fever, it is common, and if it is the first, the doctor may wait.",
         "It is unclear whether the fee was paid, and the case is open.",
         "The horn was on while it was raining in the city.",
         "When it rains the kit includes a hammer, nails, and screws.",
@@ -148,7 +134,6 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "Anna was born in Paris and studied law in Rome.",
         "Insulin pens should have the needle twisted off and placed in the red container.",
         "The bank has a branch owned by Anna and operated by Bob.",
-        "Vollmer quickly became a photographer, and was responsible for some images.",
         "Anna is a doctor and trained in Rome.",
         "The song was written by Anna and recorded in Paris.",
         "The bank is in a house owned by Anna and operated by Bob.",
@@ -160,7 +145,6 @@ def test_a_pronoun_takes_the_subject_of_the_sentence_before() -> None:
         "The old city of Kaesong originally was in South Korea, but now is part of North Korea.",
         "The throughput of the network is shown in Mbps, whereas for Local Disk storage is shown in MiB/s.",
         "The database is smaller but the designation comes with prestige and is a mark of quality.",
-        "A system comprises multiple isolated databases and may consist of one host.",
         "George Takei, who received an award for his work, and more. Can you specify which actor you are referring to?",
     ],
 )  # fmt: skip
@@ -173,76 +157,28 @@ def test_a_sentence_stays_whole_where_a_clause_may_not_be_asserted(text: Any) ->
     ("text", "expected"),
     [
         (
-            "The stadium is owned by the state and operated by AMB Group.",
-            ["The stadium is owned by the state.", "The stadium is operated by AMB Group."],
-        ),
-        (
-            "IAM groups can be created for each team and assigned the necessary permissions.",
-            ["IAM groups can be created for each team.", "IAM groups can be assigned the necessary permissions."],
+            "A system comprises multiple isolated databases and may consist of one host.",
+            ["A system comprises multiple isolated databases.", "A system may consist of one host."],
         ),
         (
             "The family became rich, and was known to all.",
             ["The family became rich.", "The family was known to all."],
         ),
         (
-            "Anna was born in Paris and moved to Rome in 1990.",
-            ["Anna was born in Paris.", "Anna moved to Rome in 1990."],
-        ),
-        (
-            "The anime has been airing since 1999 and has released DVD compilations.",
-            ["The anime has been airing since 1999.", "The anime has released DVD compilations."],
-        ),
-        (
-            "The systems do not conflict with each other and can be used together.",
-            ["The systems do not conflict with each other.", "The systems can be used together."],
-        ),
-        (
-            "The company has not made cars but sells bikes.",
-            ["The company has not made cars.", "The company sells bikes."],
-        ),
-        (
-            "Anna lives in a big house and Bob works in Paris.",
-            ["Anna lives in a big house.", "Bob works in Paris."],
-        ),
-        (
-            "Clans was designed by Leo Colovini, while Drunter was invented by Klaus Teuber.",
-            ["Clans was designed by Leo Colovini.", "Drunter was invented by Klaus Teuber."],
-        ),
-        (
-            "The report suggests that prices fell, but wages rose in the north.",
-            ["The report suggests that prices fell.", "Wages rose in the north."],
+            "The United States signed the pact, while France has left it.",
+            ["The United States signed the pact.", "France has left it."],
         ),
         (
             "The message says that it is on, but the message is wrong; Bob is short.",
             ["The message says that it is on.", "The message is wrong.", "Bob is short."],
         ),
         (
-            "If the child has a fever, it is common, and if it is the first, the doctor may wait.",
-            ["If the child has a fever, it is common.", "If it is the first, the doctor may wait."],
-        ),
-        (
-            "Critics say the moon is hollow, but it is solid rock.",
-            ["Critics say the moon is hollow.", "It is solid rock."],
-        ),
-        (
             "Anna was early, and Bob was ill and is dead.",
             ["Anna was early.", "Bob was ill.", "Bob is dead."],
         ),
         (
-            "You will see a message that the program is set, and the icon will appear in the guide.",
-            ["You will see a message that the program is set.", "The icon will appear in the guide."],
-        ),
-        (
-            "The vaccine may cause fever, and it may cause headaches.",
-            ["The vaccine may cause fever.", "The vaccine may cause headaches."],
-        ),
-        (
             "Following the Renaissance, Greek art inspired many artists, and the tradition remained dominant.",
             ["Following the Renaissance, Greek art inspired many artists.", "The tradition remained dominant."],
-        ),
-        (
-            "Take some time, but if you still have questions, consider asking an advisor.",
-            ["Take some time.", "If you still have questions, consider asking an advisor."],
         ),
         (
             "Components that contain personal data include Git Repos, Toolchains and tools, and DevOps Insights.",
@@ -260,74 +196,72 @@ def test_a_sentence_stays_whole_where_a_clause_may_not_be_asserted(text: Any) ->
             "The kit can contain a hammer, nails, or screws.",
             ["The kit can contain a hammer.", "The kit can contain nails.", "The kit can contain screws."],
         ),
-        (
-            "The orchestra , which had a diameter of 78 feet , was on a terrace.",
-            ["The orchestra was on a terrace.", "The orchestra had a diameter of 78 feet."],
-        ),
     ],
 )  # fmt: skip
 def test_what_a_sentence_asserts_twice_makes_two_claims(text: Any, expected: Any) -> None:
-    """Each clause with the subject, and the "is", that it shares; in full where it brings its own."""
+    """Each clause with the subject that it shares; in full where it brings its own."""
     assert [claim.text for claim in write([text])] == expected
 
 
 @pytest.mark.parametrize(
-    ("before", "text"),
+    ("text", "expected"),
     [
-        ("Anna Smith met Bob Jones in Paris.", "He was late."),
-        ("Marie Curie met the king.", "He died in 1934."),
-        ("Albert Einstein was the son of Hermann Einstein.", "He was born in Ulm."),
-        ("The company bought a factory in Ohio.", "It was built in 1990."),
-        ("The tower of the castle is old.", "It was built in 1300."),
-        ("The film was shown at a festival.", "It was a success."),
-        ("The banks have different ways to earn.", "It includes late fees."),
-        ("Both movements were influential.", "It may be better to understand them."),
-        ("The fund was set up in 1990.", "It is the duty of the board to run it."),
-        ("The fund was set up in 1990.", "It is a fact that it ends in 2030."),
-        ("Only members may vote.", "They must be 18."),
-        ("Some students were late.", "They were drunk."),
-        ("Beastie Boys were famous.", "It was late."),
-        ("The students met the teachers.", "They were late."),
-        ("The largest species is a mosquito.", "They can reach 4 centimeters."),
-        ("Anna Smith never left.", "She was happy."),
+        ("Based on the context provided, the answer is: the ferry leaves at 7 am.", "The ferry leaves at 7 am."),
+        ("The context states: the boiler was replaced in 2019.", "The boiler was replaced in 2019."),
+        ("The documents say that members pay no fee [2].", "Members pay no fee."),
+        ("The answer to your question is that refunds take ten days.", "Refunds take ten days."),
+        ("In summary, the museum closes on Mondays.", "The museum closes on Mondays."),
+        ("Sure! Here's what the documents say: parking is free.", "Parking is free."),
+        ("Selon les documents, le musée ferme le lundi.", "Le musée ferme le lundi."),
+        ("根据提供的资料,答案是:渡轮七点出发。", "渡轮七点出发。"),
+        ("Did you know that octopuses have three hearts?", "Octopuses have three hearts."),
+        ("Did you know, for instance, that ants have no lungs?", "Ants have no lungs."),
+        ("Well, did you know the tower grows in summer?", "The tower grows in summer."),
+        ("Wussten Sie, dass Bienen Farben sehen?", "Bienen Farben sehen."),
+        ("你知道章鱼有三颗心脏吗?", "章鱼有三颗心脏."),
+        ("The document that lists the fees is old.", "The document that lists the fees is old."),
+        ("The ferry to Iona costs 12 euros:", "The ferry to Iona costs 12 euros:"),
+        ("Based in Oslo, the firm employs 300 people.", "Based in Oslo, the firm employs 300 people."),
+        ("Some sources suggest that she is 56.", "Some sources suggest that she is 56."),
+        ("According to the documents, here is what I found:", None),
+        ("Here are the steps:", None),
+        ("In summary,", None),
+        ("以下是步骤:", None),
+        ("Did you know the answer before?", None),
+        ("Do you know whether it is open?", None),
+        ("你知道它在哪里吗?", None),
     ],
 )
-def test_a_pronoun_stays_where_two_things_may_be_meant(before: Any, text: Any) -> None:
-    """A second name or thing, a number that does not fit, an "it" that stands for nothing."""
-    assert [claim.text for claim in write([before, text])] == [before, text]
+def test_a_lead_in_is_no_part_of_a_claim(text: str, expected: str | None) -> None:
+    """What leads to a statement is dropped; alone it makes no claim, and neither does a question that asks."""
+    assert texts(text) == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(
-    ("before", "text", "expected"),
+    ("text", "expected"),
     [
-        ("Bob Dylan was born in Duluth, Minnesota.", "He won a prize.", "Bob Dylan won a prize."),
-        ("Albert Einstein was a physicist.", "He was born in Ulm.", "Albert Einstein was born in Ulm."),
-        ("The Nile is a river in Africa.", "It is 6650 km long.", "The Nile is 6650 km long."),
-        ("The museum opened in May 1990.", "It has 500 rooms.", "The museum has 500 rooms."),
-        ("The College is a process of the Act.", "It is a system that works.", "The College is a system that works."),
-        ("Morphine can be used in several ways.", "It is used to treat pain.", "Morphine is used to treat pain."),
-        ("The ribozymes are able to join by their form.", "They can form bonds.", "The ribozymes can form bonds."),
+        (
+            "At the hut you need:\n- a sheet bag, since blankets are provided\n- a torch",
+            ["At the hut you need: a sheet bag, since blankets are provided", "At the hut you need: a torch"],
+        ),
+        ("Symptoms include:\n* fever\n* muscle pain", ["Symptoms include: fever", "Symptoms include: muscle pain"]),
+        ("Here are the steps:\n1. Close the valve.\n2. Drain the tank.", ["Close the valve.", "Drain the tank."]),
+        ("Costs:\n- rent\n- heating", ["rent", "heating"]),
+        (
+            "| Region | 2023 |\n|---|--:|\n| Europe | 453 |\n| | 512 |",
+            ["Region: Europe, 2023: 453", "2023: 512"],
+        ),
+        ("Plan | Price\n--- | ---\nBasic | 9 euros", ["Plan: Basic, Price: 9 euros"]),
     ],
-)  # fmt: skip
-def test_a_pronoun_that_can_mean_one_thing_is_put_in_words(before: Any, text: Any, expected: Any) -> None:
-    """A place, a time, or what the subject is called besides is no second candidate."""
-    assert [claim.text for claim in write([before, text])] == [before, expected]
+)
+def test_items_and_rows_are_read_with_what_they_stand_under(text: str, expected: list[str]) -> None:
+    """An item without a verb with the line that introduces it, a row with its columns' headings."""
+    assert texts(text) == expected
 
 
-def test_the_text_before_is_read_to_its_end() -> None:
-    """However long it is, the pronoun is of its last sentence; a heading between says nothing of it."""
-    before = "The weather was bad. " * 200 + "Marie Curie was Polish."
-    assert texts("She died in 1934.", before=before) == ["Marie Curie died in 1934."]
-    assert [claim.text for claim in write(["Morphine is a drug.", "The key points are:", "It is strong."])] == [
-        "Morphine is a drug.",
-        "It is strong.",
-    ]
-
-
-def test_a_participle_after_an_article_is_no_verb() -> None:
-    """Else the subject would be the bare article: "The was founded"."""
-    found = write(["The estimated rate in Italy is 9.8 percent.", "It was measured in March."])
-    assert [claim.text for claim in found][-1] == "The estimated rate in Italy was measured in March."
+def test_the_introduction_may_end_the_text_before() -> None:
+    """A response that is judged in parts loses none."""
+    assert texts("- a torch", before="Bring warm clothes.\nYou need:") == ["You need: a torch"]
 
 
 def test_a_claim_knows_its_sentence() -> None:

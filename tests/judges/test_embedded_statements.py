@@ -1,16 +1,12 @@
-"""How the embedded judge reads single statements: what is one, how it is put, what a slash in it offers."""
+"""How the embedded judge reads single statements: what is one, and in which language."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ragstone.judges.embedded.assign import READINGS, readings
 from ragstone.judges.embedded.verbs import imperative, listed, purposeful, states
-from ragstone.judges.embedded.wording import put
 from ragstone.segment import language_of
 
 
@@ -41,44 +37,6 @@ def test_instructions_are_known_by_their_verb() -> None:
 def test_no_verb_is_listed_twice() -> None:
     """A verb is listed as one that may be a noun, or as one that is none."""
     assert listed("verbs").isdisjoint(listed("verbs_or_nouns"))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Bieber / the singer was turned away", ["Bieber was turned away", "the singer was turned away"]),
-        ("Baron/Pup's home is in California", ["Baron's home is in California", "Pup's home is in California"]),
-        ("425/many young women slept", ["425 young women slept", "many young women slept"]),
-        (
-            "The bed was made for the king / Henry VII",
-            ["The bed was made for the king", "The bed was made for Henry VII"],
-        ),
-        ("A / B / C was found", ["A was found", "B was found", "C was found"]),
-        ("The load is 100 km/h", ["The load is 100 km/h"]),
-        ("TCP/IP and/or HTTP is used", ["TCP/IP and/or HTTP is used"]),
-        ("It was on 4/25/2015", ["It was on 4/25/2015"]),
-        ("See https://a.example/b", ["See https://a.example/b"]),
-        ("/ / /", ["/ / /"]),
-    ],
-)
-def test_a_slash_offers_readings(text: Any, expected: Any) -> None:
-    """Joined words and phrases are read each for itself; units, dates, addresses and short forms are left alone."""
-    assert list(readings(text)) == expected
-
-
-@settings(max_examples=100)
-@given(st.text(alphabet="aB1 /,.'s", max_size=60))
-def test_any_slashes_have_readings(text: Any) -> None:
-    """At least one and a few at most, none longer than the nugget and a shared noun."""
-    found = readings(text)
-    assert 1 <= len(found) <= READINGS
-    assert all(isinstance(one, str) for one in found)
-
-
-def test_words_are_put_on_one_line() -> None:
-    """Links keep their words, brackets that insert a word keep it, a repeated first word goes."""
-    assert put("The [river](https://a.example/b) [has]\n flooded  often [3].", "en") == "The river has flooded often"
-    assert put("Orf8 orf8 is a protein.", "en") == "Orf8 is a protein"
 
 
 @pytest.mark.parametrize(

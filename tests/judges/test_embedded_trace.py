@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from ragstone import evaluate
 from ragstone.judges.base import Failed
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.questions import SPECIAL, Trace, Traced, key_of
-from ragstone.types import Span, Unit
+from ragstone.judges.embedded.marks import marked, numbers
+from ragstone.questions import SPECIAL, YES_NO, Rate, Trace, Traced, key_of
+from ragstone.types import Passage, Span, Unit
 
 JUDGE = EmbeddedJudge()
 KETTLE = (
@@ -61,8 +62,34 @@ def test_it_marks_what_answers_what_was_used_and_what_supports() -> None:
     assert (quote.passage, quote.verbatim) == ("p0", True)
 
 
+def test_a_sentence_has_the_verdict_that_it_has_in_the_task_support() -> None:
+    response = (*RESPONSE, "Parking is not free.", "The context does not mention a warranty.")
+    passages = tuple(Passage(f"p{d}", " ".join(texts), rank=d + 1) for d, texts in enumerate(PASSAGES))
+    rated = embedded(Rate("support", units(response, "resp_s"), YES_NO, passages=passages)).verdicts
+    traces = traced(question(PASSAGES, response)).verdicts
+    assert [(one.label, one.probability) for one in traces] == [(one.label, one.probability) for one in rated]
+    assert [one.reason.replace("doc_0_s0", "passage 1").replace("doc_1_s1", "passage 2") for one in traces] == [
+        one.reason for one in rated
+    ]
+
+
 def test_the_same_question_has_the_same_answer() -> None:
     assert traced(question(PASSAGES)) == traced(question(PASSAGES))
+
+
+def test_no_sentence_is_marked_where_none_is_expected() -> None:
+    found = traced(question(PASSAGES, ("It was founded in 1950 by Dan Patch.",)))
+    assert found.utilized == ()
+    assert marked([], [], numbers()["completeness"]) == (frozenset(), frozenset())
+    assert marked([0.4, 0.02], [0.3, 0.1], numbers()["completeness"]) == (frozenset(), frozenset())
+
+
+def test_as_many_are_marked_as_completeness_asks_for() -> None:
+    """Of three relevant sentences two are used, where the probabilities would leave it open."""
+    weights = {"both": 0.0, "bias": 2 / 3}
+    relevant, utilized = marked([0.9, 0.8, 0.7, 0.1], [0.75, 0.5, 0.25, 0.0], weights)
+    assert (relevant, utilized) == (frozenset({0, 1, 2}), frozenset({0, 1}))
+    assert marked([0.9] * 4, [0.5] * 4, weights)[1] in {frozenset(), frozenset(range(4))}
 
 
 def test_the_order_of_passages_does_not_matter() -> None:
@@ -154,4 +181,4 @@ def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
     run.store.close()
     assert len(scores) == 8
     assert (scores["trace.adherence"]["value"], scores["trace.adherence_share"]["value"]) == (0.0, 0.5)
-    assert "|trace:embedded+embedded-4#" in scores["trace.adherence"]["signature"]
+    assert "|trace:embedded+embedded-5#" in scores["trace.adherence"]["signature"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from by_hand import embedded
 
+from ragstone import evaluate
 from ragstone.questions import GRADE_0_2, YES_NO, Rate, Write
 from ragstone.types import TRIVIAL, Passage, Span, Unit, Verdict
 
@@ -102,3 +103,12 @@ def test_a_bold_sentence_makes_a_claim_and_counts_in_a_response() -> None:
     asked = Rate("response_support", (Unit("r", "response", whole),), GRADE_0_2, passages=PASSAGES)
     (verdict,) = embedded(asked).verdicts
     assert "Sydney" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "response", ["Hello!", "You're welcome! I hope this helps!", "De nada.", "您好!", "I don't know."]
+)
+def test_a_response_that_states_nothing_is_empty_for_every_metric(response: str) -> None:
+    record = {"question": "When does it leave?", "contexts": ["It leaves at 7 am."], "response": response}
+    result = evaluate([record], metrics=["grounding", "groundedness", "response_groundedness"])
+    assert {score.status for score in result.scores} == {"empty"}

@@ -11,21 +11,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, frames, names
-from ragstone.judges.embedded.evidence import FEATURES, Finding, find
+from ragstone.judges.embedded.evidence import Finding, find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model, probability
 from ragstone.judges.embedded.statement import Statement, masks_of
-from ragstone.judges.embedded.words import NUMBER
+from ragstone.judges.embedded.words import NEGATION, NUMBER
 
-WINDOW: Final = FEATURES.index("best_window")
-
-NEGATED: Final = FEATURES.index("negation_window")
-CLASH: Final = FEATURES.index("negation_clash")
-
-SLOPE: Final = 6.0
-"""How steeply the log-odds fall with the share of its words that one window has ..."""
-
-EVEN: Final = 0.55
+SLOPE: Final = 6.0  # how steeply the log-odds fall with the share of its words that one window has
+EVEN: Final = 0.5
 """... from the share at which it is as likely as not that the passages say it; and how much of that share ..."""
 
 LOST: Final = 0.3
@@ -35,11 +28,8 @@ Chosen by hand: of 720 questions of RAGBench the best windows have .73 of the wo
 answers them, and .28 where none does; the 42 labelled statements of RAGBench that abstain are too few to fit to.
 """
 
-KNEE: Final = 0.3
-"""Above these log-odds ..."""
-
-FLAT: Final = 0.3
-"""... they grow so much slower: what was not found may be there in other words, so it is never sure."""
+KNEE: Final = 0.3  # above these log-odds
+FLAT: Final = 0.3  # ... they grow so much slower: what was not found may be there in other words, so it is never sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +44,22 @@ class Absence:
     besides: Finding | None
 
 
-def absence(parts: Abstention, library: Library, question: str = "") -> Absence | None:
-    """Hold a statement that abstains against the passages; None of one that names no evidence, or nothing missing.
-
-    One that says only that there is no answer is about the question, if that is given.
-    """
+def absence(parts: Abstention, library: Library) -> Absence | None:
+    """Hold a statement that abstains against the passages; None of one that names no evidence, or nothing missing."""
     language = library.language
-    if parts.personal:
-        return None
-    topic = next((one for one in (parts.topic, question) if names(one, language)), "")
-    if not topic:
+    if parts.personal or not names(parts.topic, language):
         return None
     framing = frames(language)
-    statement = Statement(topic, library, framing)
+    statement = Statement(parts.topic, library, framing)
     if statement.functional:
         return None
     _, found = masks_of(statement, library)
-    finding = find(topic, library, framing)
+    finding = find(parts.topic, library, framing, slots=False)
     numbers = {token.stem for token in statement.tokens if token.kind == NUMBER}
     unheard = [w for i, w in enumerate(statement.w) if not found >> i & 1 and statement.stems[i] not in numbers]
     lost = max(unheard, default=0.0) / max(statement.w)
     besides = find(parts.besides, library, framing) if names(parts.besides, language) else None
-    odds = SLOPE * (EVEN - finding.features[WINDOW] + LOST * lost)
+    odds = SLOPE * (EVEN - finding.features.window + LOST * lost)
     return Absence(min(odds, KNEE + FLAT * (odds - KNEE)), finding, besides)
 
 
@@ -85,7 +69,9 @@ def denied(text: str, library: Library) -> bool:
     Then it is a claim like any: what it says is there.
     """
     finding = find(text, library)
-    if not finding.windows or not finding.features[NEGATED] or finding.features[CLASH]:
+    if not finding.windows or finding.clash is not None:
+        return False
+    if all(token.kind != NEGATION for token in library.tokens(finding.windows[0])):
         return False
     weigh = model().support
     return probability(weigh.log_odds(finding.features), weigh.calibration) >= weigh.yes

@@ -12,30 +12,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragstone.judges.embedded.words import (
-    NEGATION,
-    NUMBER,
-    function_stems,
-    lexicon,
-    question_stems,
-    stem_of,
-    tokens_of,
-)
+from ragstone.judges.embedded.words import NEGATION, NUMBER, function_stems, lexicon, question_stems, stem_of, tokens_of
+from ragstone.segment import language_of
 
 LONGEST: Final = 400
 """Characters beyond which a statement is no sentence that abstains, but a text that may do so among other things."""
 
-WITHIN: Final = 5
-"""Words after "not mentioned in" among which the source is looked for."""
-
-AHEAD: Final = 5
-"""Words that may stand ahead of "I don't know": I am sorry, but unfortunately."""
-
+WITHIN: Final = 5  # words after "not mentioned in" among which the source is looked for
+AHEAD: Final = 5  # words that may stand ahead of "I don't know": I am sorry, but unfortunately
 ENGLISH: Final = "en"
-_EDGES: Final = ".,;:!?()[]*_`\"'\u201c\u201d\u2018\u2026\u00ab\u00bb"
+_EDGES: Final = ".,;:!?()[]*_`\"'\u201c\u201d\u2018\u2026\u00ab\u00bb\u3001\u3002\uff0c\uff1a\uff1b\uff1f\uff01"
 _BREAK: Final = r"[,;]\s+|[\uff0c\uff1b\u3002]\s*|(?<=[^\W\d_][.!?])(?:\s+|(?=[A-Z]))"
 _REFERRING: Final = frozenset({"they", "it", "these"})
 _SAYING: Final = ("say", "mention", "state", "specif")
+_TELLING: Final = (*_SAYING, "address", "discuss", "describe", "cover", "explain", "indicate", "answer")
+_PASSIVE: Final = ("not ", "is not ", "are not ")
+"""How English phrases begin whose subject is what is missing, not what lacks it."""
+
+UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # letters of the languages that put no blanks between words
+_CANNOT: Final = re.compile(r"\bcan(?: not|'t)\b")
+_NOT: Final = re.compile(r"n't\b")
 _GOES_ON: Final = re.compile(
     r"(?:so|therefore|thus|hence|instead)\b|and (?:it|they|he|she|you|we|this|these|that|there|so|therefore|thus)\b",
     re.IGNORECASE,
@@ -45,8 +41,7 @@ _GOES_ON: Final = re.compile(
 _DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})
 """Words at which the English words that say what a source is like begin."""
 
-_JOINT: Final = ",\uff0c"
-"""Breaks that part a sentence only before a word that says so."""
+_JOINT: Final = ",\uff0c"  # breaks that part a sentence only before a word that says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,10 @@ def abstention(text: str, language: str) -> Abstention | None:
         personal = personal and not declines
         (topic if declines or (stated and _ignorant(" ".join(low))) else besides).append(piece)
         seen += len(low)
-    return Abstention(" ".join(topic), " ".join(besides), personal) if topic else None
+    if not topic:
+        return None
+    missing = " ".join(topic)
+    return Abstention(_unframed(missing).strip() or missing, " ".join(besides), personal)
 
 
 def begins_ignorant(text: str) -> bool:
@@ -96,53 +94,66 @@ def begins_ignorant(text: str) -> bool:
 
 def names(text: str, language: str) -> bool:
     """Whether a part of such a statement has words of its own; "I cannot answer that from the documents" has none."""
-    framing = frames(language)
-    return any(token.stem not in framing for token in tokens_of(text, language))
+    bare = _unframed(text)
+    codes = {language, language_of(text)}  # the passages may be in another one
+    return all(any(token.stem not in frames(code) for token in tokens_of(bare, code)) for code in codes)
 
 
 def leads(text: str, language: str) -> bool:
-    """Whether a stretch is a bow to the evidence and no more: "Based on the provided context"."""
-    if not _leads(_words(text), language):
+    """Whether a stretch only leads to a statement: "Based on the provided context", "Here is the answer".
+
+    All its words are of the frame, and one names the evidence or what is given.
+    """
+    words = _words(text)
+    if (_everywhere("sources") | _listed("signals", language)).isdisjoint(words):
         return False
-    framing = frames(language)
+    framing = frames(language) | _stems("leading", language) | _stems("signals", language)
     return not any(
         token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing)
-        for token in tokens_of(text, language)
+        for token in tokens_of(_unframed(text), language)
     )
-
-
-def speaks(text: str, language: str) -> bool:
-    """Whether a stretch names the evidence and no more, as it stands before what it says: "The given document also"."""
-    words = _words(text)
-    sources = _everywhere("sources")
-    framing = function_stems(language) | frozenset(stem_of(word, language) for word in _listed("bows", language))
-    own = any(
-        token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing)
-        for token in tokens_of(" ".join(word for word in words if word not in sources), language)
-    )
-    return not own and not sources.isdisjoint(words)
 
 
 @lru_cache(maxsize=64)
 def frames(language: str) -> frozenset[str]:
     """Stems of the words that frame such a statement: the sources, their saying, the answering."""
-    kinds = ("sources", "frames", "contrasts", "concessions")
-    words = frozenset(stem_of(word, language) for kind in kinds for word in _listed(kind, language))
-    return words | function_stems(language) | question_stems(language)
+    words = (_stems(kind, language) for kind in ("sources", "frames", "contrasts", "concessions"))
+    return function_stems(language).union(question_stems(language), *words)
 
 
-def _both(language: str) -> tuple[str, ...]:
-    return (language,) if language == ENGLISH else (language, ENGLISH)
+@lru_cache(maxsize=256)
+def _stems(kind: str, language: str) -> frozenset[str]:
+    return frozenset(stem_of(word, language) for word in _listed(kind, language))
 
 
 def _words(text: str) -> list[str]:
-    low = " ".join(word.strip(_EDGES) for word in text.lower().replace("\u2019", "'").split())
-    return re.sub(r"\bcan not\b", "cannot", low).split()
+    """The words in small letters with negations in full; between ideographs and kana, what is listed is a word."""
+    low = _full(text.lower().replace("\u2019", "'"))
+    if UNSPACED.search(low):
+        low = _listed_words().sub(r" \g<0> ", low)
+    return [bare for word in low.split() if (bare := word.strip(_EDGES))]
+
+
+def _full(low: str) -> str:
+    return _NOT.sub(" not", _CANNOT.sub("cannot", low)) if "'t" in low or "can not" in low else low
+
+
+def _unframed(text: str) -> str:
+    """A text without blanks between words without what frames a statement; any other as it is."""
+    return _listed_words().sub(" ", text) if UNSPACED.search(text) else text
+
+
+@lru_cache(maxsize=1)
+def _listed_words() -> re.Pattern[str]:
+    """What is listed in languages that put no blanks between words, longest first."""
+    kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
+    listed = {word for kind in kinds.split() for words in lexicon()[kind].values() for word in re.split("[| ]", words)}
+    return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))
 
 
 @lru_cache(maxsize=8)
 def _phrases(kind: str) -> frozenset[str]:
-    return frozenset(phrase for known in lexicon()[kind].values() for phrase in known.split("|") if phrase)
+    return frozenset(_full(phrase) for known in lexicon()[kind].values() for phrase in known.split("|") if phrase)
 
 
 @lru_cache(maxsize=8)
@@ -153,26 +164,20 @@ def _everywhere(*kinds: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _listed(kind: str, language: str) -> frozenset[str]:
-    known = lexicon()[kind]
-    return frozenset(word for code in _both(language) for word in known.get(code, "").split())
+    return frozenset(word for code in {language, ENGLISH} for word in lexicon()[kind].get(code, "").split())
 
 
 def _may(text: str) -> bool:
     """Whether any of the phrases may be in a text: most texts lack what all of them have."""
-    low = " ".join(text.lower().replace("\u2019", "'").split())
-    return any(mark in low for mark in _marks())
-
-
-@lru_cache(maxsize=1)
-def _marks() -> tuple[str, ...]:
-    return tuple(mark for known in lexicon()["lacks"].values() for mark in known.split("|"))
+    low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
+    return any(mark in low for mark in _phrases("lacks"))
 
 
 def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
     """The phrases of one kind that a text has, each with its first place where a word begins."""
     for phrase in _phrases(kind):
         at = low.find(phrase)
-        while at > 0 and low[at - 1].isalnum():
+        while at > 0 and low[at - 1].isalnum() and not UNSPACED.match(phrase):
             at = low.find(phrase, at + 1)
         if at >= 0:
             yield phrase, at
@@ -203,8 +208,7 @@ def _breaks(language: str) -> re.Pattern[str]:
 
 
 def _first(text: str) -> str:
-    words = text.split(maxsplit=1)
-    return words[0].lower().strip(_EDGES) if words else ""
+    return next(iter(_words(text[:40])), "")
 
 
 def _ignorant(low: str) -> bool:
@@ -222,9 +226,11 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
     may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
     one ("based on the context, ..."). Else a source must be the subject, or follow closely.
     """
-    if any(_hits("declining", low)):
+    sources, words = _everywhere("sources"), low.split()
+    named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # but "No, the text says"
+    nothing = words[0] in _everywhere("nothing") and not sources.isdisjoint(named)
+    if any(_hits("declining", low)) or (nothing and any(word.startswith(_TELLING) for word in words)):
         return True
-    sources = _everywhere("sources")
     for kind in ("silent", "abstaining"):
         for phrase, at in _hits(kind, low):
             subject, after = low[:at].split(), low[at + len(phrase) :].split()[:WITHIN]
@@ -232,22 +238,25 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
                 continue
             said = referred and any(verb in phrase for verb in _SAYING)
             near = kind == "abstaining" and (led or not sources.isdisjoint(after))
-            if near or _of_source(subject, before=before or said, active=kind == "silent"):
+            passive = kind == "abstaining" and phrase.startswith(_PASSIVE)
+            if near or _of_source(subject, before=before or said, active=kind == "silent", passive=passive):
                 return True
     return False
 
 
-def _of_source(subject: Sequence[str], *, before: bool, active: bool) -> bool:
+def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: bool) -> bool:
     """Whether what stands before a phrase ends with a source, but for words that frame it.
 
     "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
     ``active``: the phrase says what its subject does not hold, so that it matters whose documents these are: "the
     travel documents do not include" does not end with a source, "dosage information is not provided" does.
+    ``passive``: its subject is what is missing, and may be information but no document: "the documents are not included
+    in the fee" is about documents.
     """
     sources, framing = _everywhere("sources"), _everywhere("frames", "contrasts", "concessions")
     for i in range(len(subject) - 1, -1, -1):
         if subject[i] in sources:
-            return not active or _of_evidence(subject[:i])
+            return _of_evidence(subject[:i]) if active else not passive or subject[i] in _everywhere("matter")
         if subject[i] not in framing:
             return False
     return before
@@ -268,4 +277,6 @@ def _leads(words: Sequence[str], language: str) -> bool:
     """Whether a sentence begins by naming its source."""
     attributions, sources = _listed("attributions", language), _everywhere("sources")
     first = next((i for i, word in enumerate(words[:3]) if word in attributions), None)
-    return first is not None and not sources.isdisjoint(words[first : first + WITHIN + 2])
+    if first is None:
+        return not sources.isdisjoint(words[:3]) and UNSPACED.match(words[0]) is not None
+    return not sources.isdisjoint(words[first : first + WITHIN + 2])

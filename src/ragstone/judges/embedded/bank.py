@@ -1,84 +1,152 @@
-"""A bank of nuggets from passages: the statements that may stand alone and are close to the question.
+"""Nuggets of passages: the statements that a reader who sees nothing else understands, closest to the question first.
 
-Most of a passage is left out on purpose. A sentence becomes a nugget only if its form leaves little doubt that a
-reader who sees nothing else understands it; nothing is written that no passage says. Which nuggets are chosen
-depends on the texts alone, not on the order of the passages.
+Passages are cut from pages, manuals and papers, and much in them only looks like sentences. In doubt a sentence is
+left out; nothing is written that no passage says. What is chosen depends on the texts alone, not on the order of the
+passages. What is torn or lacks a verb is known in English; in other languages, which words point elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ragstone.judges.embedded.closeness import Asked
-from ragstone.judges.embedded.prose import statements
-from ragstone.judges.embedded.verbs import plain
-from ragstone.judges.embedded.wording import Senses, sense_of
+from ragstone.judges.embedded.claims import write
+from ragstone.judges.embedded.library import common_language
+from ragstone.judges.embedded.nuggets import Listing, put
+from ragstone.judges.embedded.question_overlap import QuestionWords
+from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states, verbs
+from ragstone.segment import SAMPLE, language_of, sentences
 
-RELATIVE: Final = 0.65
-"""The share of the closest statement's closeness that a new one must have ..."""
+FLOOR: Final = 0.33
+"""The closeness below which a statement is not about the question."""
 
-LIGHTEST: Final = 0.4
-"""... and the share of the weight that the one with most of the question's words holds of them."""
+SHARED: Final = 2
+"""The least different words of the question that a statement about it has."""
 
-PASSAGE: Final = 0.6
-"""The share of the weight of the passage with most of the question's words that another must have to be read."""
+RELATIVE: Final = 0.8
+"""The share of the closest statement's closeness that a new one must have."""
 
-WORDING: Final = 0.15
-"""What good wording adds to closeness in the order."""
+WORDS: Final = (4, 26)
+"""The fewest and the most words of a statement ..."""
 
+CHARACTERS: Final = (6, 90)
+"""... and the same in characters where words are not separated."""
+
+LONGEST: Final = 600
+"""Characters beyond which a sentence is not read."""
+
+_UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
     r"|(?:can|do|should|could|must|may|would|shall) (?:i|you|we|one|someone|somebody))\b"
 )
+_PRONOUNS: Final = frozenset({"he", "she", "it", "they", "him", "them", "his", "her", "its", "their"})
+_PAGE: Final = re.compile(
+    r"^(?:Fig(?:ure|\.)?|Table|\d{1,3}) [A-Z\d]|: [A-Z]|,,|https?:|www\.|\S@\S+\.\w"
+    r"|[|\u00a9\u00bb\u00ab\u2022\u25ba\u2192\u25cf{}<>\\~^_=]|\.{3}|\u2026|--"
+    r"|[a-z]{5,}[A-Z][a-z]{2,}|[a-z\d)][.!?][A-Z][a-z]|&\w{2,6};|#\d"
+)
+"""Signs of what is no prose: numbered captions, menus, links, markup, words that ran together."""
+
+_AFTER: Final = "\"'\u201d\u2019)] 0123456789[,"
+"""What may follow the point that ends a sentence: quotes, brackets, the numbers of notes."""
 
 
 def of_passages(question: str, passages: Sequence[str], known: Sequence[str], most: int) -> list[str]:
-    """The whole updated list: what is known and what the passages add, closest to the question first.
+    """The whole updated list: what is known and what the passages add to it, closest to the question first.
 
-    Of nuggets that say the same the one that is closer and better worded stays. ``most`` limits the list; 0 is no
-    limit. A question without words to be close to adds nothing.
+    Of new nuggets that say the same the closest stays. ``most`` limits the list; 0 is no limit. A question without
+    words to be close to adds nothing.
     """
-    asked = Asked(question, (*passages, *known))
-    had = {text for text in known if text.strip()}
-    new: set[str] = set()
-    if not asked.blank:
-        instructing = bool(_HOW.search(question.lower()))
-        weights = {passage: asked.closeness(passage).weight for passage in passages}
-        enough = PASSAGE * max(weights.values(), default=0.0)
-        for passage in (one for one, weight in weights.items() if weight >= enough):
-            new.update(text for text in statements(passage, instructing=instructing) if asked.about(text))
-    found = {text: asked.closeness(text) for text in had | new}
-    least = RELATIVE * max((one.value for one in found.values()), default=0.0)
-    lightest = LIGHTEST * max((one.weight for one in found.values()), default=0.0)
-    near = {text for text in new if found[text].value >= least and found[text].weight >= lightest}
-    order = {text: round(found[text].value + WORDING * wording(text), 9) for text in had | near}
-    held = Senses(asked.language)
-    chosen: list[str] = []
-    for text in sorted(order, key=lambda one: (-order[one], one not in had, len(one), one)):
-        sense = sense_of(text, asked.language)
-        if held.touch(sense):
+    language = common_language((question, *passages, *known)) or LANGUAGE
+    words = QuestionWords(question, language)
+    listing = Listing(language)
+    had = [text for text in known if text.strip() and listing.add(text)]
+    instructing = bool(_HOW.search(question.lower()))
+    new = {text for passage in passages for text in statements(passage, instructing=instructing)} if words else set()
+    found = {text: words.closeness(text) for text in (*had, *new)}
+    least = max(FLOOR, RELATIVE * max((one.value for one in found.values()), default=0.0))
+    few = min(SHARED, len(words))
+    near = {text for text in new if found[text].value >= least and len(found[text].shared) >= few}
+
+    def ordered(texts: Iterable[str]) -> list[str]:
+        return sorted(texts, key=lambda text: (-found[text].value, len(text), text))
+
+    return ordered([*had, *filter(listing.add, ordered(near))])[: most or None]
+
+
+def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
+    """The statements of a passage that can be read alone; instructions only where they are asked for."""
+    language = language_of(passage[:SAMPLE])
+    spans = sentences(passage, language)
+    raw = [" ".join(passage[span.start : span.end].split()) for span in spans]
+    prose = [_headless(text) if _is_prose(text) else "" for text in raw]
+    for claim in write(prose):
+        text = put(claim.text, language)
+        if stands(text, language, instructing=instructing):
+            yield text
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a stretch of text ends as a sentence and has no sign of being cut from something else."""
+    if not 6 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")) or _PAGE.search(text):
+        return False
+    words = text.split()
+    large = sum(word[:1].isupper() for word in words)
+    torn = any(len(word) == 1 and word.isascii() and word.islower() and word != "a" for word in words)
+    letters = sum(char.isalpha() for char in text)
+    return (
+        not torn
+        and text.count('"') % 2 == 0
+        and text.count("(") == text.count(")")
+        and letters >= 0.7 * sum(not char.isspace() for char in text)
+        and not (len(words) > 6 and large > 0.6 * len(words))
+    )
+
+
+def _headless(text: str) -> str:
+    """The sentence from the last place where one begins without a sign before it: behind a heading that ran in."""
+    words, begins, base = text.split(), listed("begins"), verbs().base
+    for i in range(len(words) - 2, 0, -1):
+        one, before, after = words[i], words[i - 1], words[i + 1]
+        if not one[:1].isupper() or not before.rstrip(")")[-1:].isalnum():
             continue
-        held.add(sense)
-        chosen.append(text)
-        if most and len(chosen) >= most:
-            break
-    return chosen
+        if one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper())):
+            return " ".join(words[i:])
+        if one == before or (after in {"the", "your"} and one.lower() in base):
+            return " ".join(words[i:])
+    return text
 
 
-def wording(text: str) -> float:
-    """How much a statement looks like a nugget, in [0, 1]: of six to sixteen words, without asides or pronouns."""
-    words = [plain(word) for word in text.split()]
-    value = 1.0
-    if len(words) > 16:
-        value -= 0.06 * min(10, len(words) - 16)
-    elif len(words) < 6:
-        value -= 0.15
-    if any(word in {"it", "they", "them", "its", "their", "he", "she", "his", "her", "him"} for word in words):
-        value -= 0.2
-    if any(word in {"you", "your"} for word in words):
-        value -= 0.15
-    if any(sign in text for sign in ';("'):
-        value -= 0.15
-    return max(0.0, value)
+def stands(text: str, language: str, *, instructing: bool = False) -> bool:
+    """Whether a statement is of a nugget's length and can be read alone."""
+    if not text or any(sign in text for sign in "?!\uff1f"):
+        return False
+    if language in _UNSPACED:
+        return CHARACTERS[0] <= len(text) <= CHARACTERS[1]
+    words = text.split()
+    lows = [plain(word).replace("\u2019", "'").partition("'")[0] for word in words]
+    begun = text[0].isupper() or text[0] in "\"'\u201c\u00ab" or text[0].isdigit() or not text[0].isascii()
+    if not WORDS[0] <= len(words) <= WORDS[1] or not begun or lows[0] in listed("pointing", language):
+        return False
+    speakers = listed("speakers", language)
+    if any(low in speakers and word != "US" for low, word in zip(lows, words, strict=True)):
+        return False
+    return language != LANGUAGE or _is_full(lows, words, instructing=instructing)
+
+
+def _is_full(lows: Sequence[str], words: Sequence[str], *, instructing: bool) -> bool:
+    """Whether an English statement has a subject that is named and a verb, or is an instruction that is wanted."""
+    known = verbs()
+    comma = next((i for i, word in enumerate(words[:-1], 1) if word.endswith(",")), 0)
+    if not listed("near").isdisjoint(lows) or lows[-1] in listed("unfinished") | known.sure:
+        return False
+    if _PRONOUNS & {*lows[:3], lows[comma] if lows[0] not in known.subordinators else ""}:
+        return False  # "despite the rain, they won": who did only the sentence before knows
+    acting = known.auxiliaries | known.sure | known.third | known.past | known.adverbs
+    if lows[0] in listed("counting") and lows[1] in listed("bare") and lows[2] in acting:
+        return False  # "the study found": which one only its text knows
+    if purposeful(words) or imperative(words):
+        return instructing
+    return states(" ".join(words))

@@ -1,26 +1,33 @@
 """Sentences to claims: each by itself something that the answer asserts.
 
-A sentence is taken apart by its clauses where its form leaves little doubt, else it is one claim as it stands.
-The rules for clauses know English; in every other language a claim is a sentence.
+A list item without a verb is put behind the line that introduces it, and a table row behind the headings of its
+columns. English sentences are taken apart by clauses where their form leaves little doubt; in every other language a
+claim is a sentence.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ragstone.judges.embedded.clauses import SUPPLIED, WHOLE, split
-from ragstone.judges.embedded.grammar import grammar_of
-from ragstone.judges.embedded.pronouns import resolved_by
+from ragstone.judges.embedded.abstaining import abstains, leads
+from ragstone.judges.embedded.clauses import WHOLE, grammar_of, split
+from ragstone.judges.embedded.stated import MARK, stated
 from ragstone.judges.embedded.trivial import triviality
-from ragstone.segment import language_of, sentences
+from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
+from ragstone.segment import language_of
 
-_MARKER: Final = re.compile(r"\s*(?:#{1,6}\s+|>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+")
 _CITATIONS: Final = re.compile(r"\s?(?:\[[^\[\]\n]{1,24}\]|\u3010[^\u3011\n]{1,40}\u3011)")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
-_BEFORE: Final = 2000
-"""Characters of the text before that are looked at for what a pronoun refers to."""
+_RULE: Final = re.compile(r"[\s|:+-]+")
+_REASON: Final = re.compile(r",?\s(?:since|because|as|so|but|if|when|while)\s")
+_ITEM: Final = 12  # words of an item, up to its reason or condition, that may need the line that introduces it
+_INTRODUCTION: Final = 240  # characters of a line that is carried to the items that it introduces
+_HEADED: Final = 80  # characters of a column's heading that are carried to its cells
+_BEFORE: Final = 2000  # characters of the text before that are looked at for a line that introduces the first items
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +39,97 @@ class Claim:
     confidence: float
 
 
-def write(texts: list[str], before: str = "") -> list[Claim]:
-    """The claims of neighbouring sentences, in order; trivial sentences make none."""
+def write(texts: Sequence[str], before: str = "") -> list[Claim]:
+    """The claims of neighbouring sentences, in order; trivial sentences make none.
+
+    ``before`` is the text before them: its last line may introduce the first items.
+    """
     language = language_of(" ".join(texts))
     grammar = grammar_of(language)
-    tail = before[-_BEFORE:]
-    spans = sentences(tail, language) if grammar else ()
-    last = clean(tail[spans[-1].start : spans[-1].end]) if spans else ""
-    found: list[Claim] = []
+    said = in_full(texts, language, before[-_BEFORE:].rstrip().rpartition("\n")[2])
+    pieces = (split(bare, grammar) if grammar and bare else [(bare, WHOLE)] for bare in said)
+    return [Claim(text, number, sure) for number, found in enumerate(pieces) for text, sure in found if text]
+
+
+def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
+    """What each of neighbouring sentences asserts, read with the lines before it; empty where it asserts nothing.
+
+    Without list marker, citations and lead-in. An item without a verb follows its introduction, which then asserts
+    nothing by itself, and the cells of a row follow the headings of their columns.
+    """
+    found: list[str] = []
+    introduction, carrier = _introduction(before) if language == LANGUAGE else "", -1
+    headings: list[str] | None = None
     for number, text in enumerate(texts):
-        if triviality(text, language):
-            last = ""  # what a pronoun after a heading means is not said before it
+        after = texts[number + 1] if number + 1 < len(texts) else ""
+        if "|" in text and (headings is not None or _is_rule(after) or _is_rule(text) or text.startswith("|")):
+            first = headings is None and _is_rule(after)
+            headings = _cells(text) if first else headings
+            found.append("" if first else _row(text, headings or ()))
             continue
-        bare = clean(text) or text.strip()
-        if grammar is None:
-            found.append(Claim(bare, number, WHOLE))
-            continue
-        resolved = resolved_by(bare, last, grammar)
-        sure = WHOLE if resolved == bare else SUPPLIED
-        pieces = split(resolved, grammar)
-        found.extend(Claim(piece, number, min(sure, confidence)) for piece, confidence in pieces)
-        last = resolved
+        headings = None
+        bare = "" if triviality(text, language) else asserted(text, language)
+        if introduction and MARK.match(text):
+            item = clean(text)
+            if bare and _verbless(item):
+                bare = f"{introduction} {item}"
+                if carrier >= 0:
+                    found[carrier] = ""
+        else:
+            introduction = _introduction(text) if language == LANGUAGE else ""
+            carrier = number
+        found.append(bare)
     return found
+
+
+def asserted(text: str, language: str) -> str:
+    """A sentence on one line without list marker, citations and lead-in; abstentions keep theirs."""
+    bare = clean(text) or text.strip()
+    if abstains(bare, language):
+        return bare
+    said = stated(bare, language).strip()
+    return bare if said == bare else said[:1].upper() + said[1:]
 
 
 def clean(text: str) -> str:
     """The sentence without list marker, emphasis and citation markers, on one line."""
-    marker = _MARKER.match(text)
+    marker = MARK.match(text) or _HEADING.match(text)
     bare = text[marker.end() :] if marker else text
     return " ".join(_EMPHASIS.sub("", _CITATIONS.sub("", bare)).split())
+
+
+def _introduction(text: str) -> str:
+    """A line that ends with a colon and has a verb, so that an item goes on with it; empty for any other."""
+    bare = asserted(text, LANGUAGE) if text.endswith((":", ":**")) and len(text) <= _INTRODUCTION else ""
+    words, grammar = bare.removesuffix(":").split(), grammar_of(LANGUAGE)
+    if not words or not {"steps", "instructions", "procedure"}.isdisjoint(words) or leads(bare, LANGUAGE):
+        return ""
+    return bare if (grammar and words[-1] in grammar.enumerating) or _acts([*words, "it"]) else ""
+
+
+def _verbless(item: str) -> bool:
+    main, known = _REASON.split(item, maxsplit=1)[0], verbs()
+    words = main.split()
+    if not 0 < len(words) <= _ITEM or ":" in item or any(_acts(piece.split()) for piece in (main, *main.split(", "))):
+        return False
+    return not (item.endswith(".") and any(plain(word) in known.base | known.third | known.past for word in words[1:]))
+
+
+def _acts(words: list[str]) -> bool:
+    return bool(finite(words)) or imperative(words) or purposeful(words)
+
+
+def _is_rule(text: str) -> bool:
+    return "|" in text and "-" in text and _RULE.fullmatch(text) is not None
+
+
+def _cells(row: str) -> list[str]:
+    return [clean(cell) for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _row(text: str, headings: Sequence[str]) -> str:
+    """``Region: Europe, 2023: 453``; empty for a row without letters and digits."""
+    cells = _cells(text)
+    named = [*headings, *[""] * len(cells)]
+    told = [f"{head[:_HEADED]}: {cell}" if head else cell for head, cell in zip(named, cells, strict=False) if cell]
+    return ", ".join(told) if any(char.isalnum() for cell in cells for char in cell) else ""

@@ -1,112 +1,108 @@
-"""How well passages carry a statement: the best window of sentences, and what of the statement it lacks."""
+"""How far passages carry a statement: the best window of sentences, what of the statement it has, and what it lacks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from ragstone.judges.embedded.clashes import CLASHES, clashes
+from ragstone.judges.embedded.alignment import Alignment, Clash
+from ragstone.judges.embedded.denials import doubted
 from ragstone.judges.embedded.library import Library, Place
-from ragstone.judges.embedded.model import CONTENT, DIGITS
-from ragstone.judges.embedded.statement import Masks, Statement, masks_of, strongest, windows_of
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, lexicon, negated, stem_of
+from ragstone.judges.embedded.slots import clash
+from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
+from ragstone.judges.embedded.thesaurus import likes
+from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, stem_of
 from ragstone.segment import sentences
-
-CLOSE: Final = 6
-"""Words within which two neighbours of a claim are looked for in a window."""
-
-PLACES: Final = 6
-"""Places of a word in a window that are looked at."""
 
 WORDS_NAMED: Final = 5
 """The most words that a reason names."""
 
-ALIGNED: Final = 256
-"""Words of a claim or a window that are compared in order."""
+LONG: Final = 24
+"""Words from which a statement's own sentences are looked for one by one."""
 
-_PLAIN: Final = (
-    "best_one",            # share of the claim's word weight in the best single sentence
-    "best_window",         # ... in the best window of one to three neighbouring sentences
-    "best_two",            # ... in the best window and one more that adds most to it
-    "everywhere",          # ... in all passages together
-    "plain_window",        # share of its different content words in the best window
-    "plain_everywhere",
-    "near",                # best window, counting words that share a long beginning as half
-    "missing_count",       # content words in no passage, at most 8
-    "missing_weight",      # weight of the heaviest of them
-    "window_missing",      # content words not in the best window, at most 8
-    "window_missing_weight",
-    "window_missing_mean",
-    "numbers",             # numbers in the claim, at most 4
-    "numbers_missing",     # of them, in no passage
-    "numbers_astray",      # of them, not in the best window
-    "names",               # names in the claim, at most 6
-    "names_missing",
-    "names_astray",
-    "negation_clash",      # a shared word is negated on one side only
-    "negation_claim",
-    "negation_window",
-    "opposite",            # the window has the opposite of a word that the claim has and it lacks
-    "pairs",               # share of neighbouring word pairs of the claim that are neighbours in the window
-    "content_pairs",       # the same, function words left out
-    "order",               # longest common subsequence of all words over the claim's length
-    "content_order",
-    "run",                 # longest run of the claim's words that the window has, over the claim's length
-    "density",             # matched words over the stretch of window that they lie in
-    "first_third",         # weight found of the claim's first, middle and last third
-    "middle_third",
-    "last_third",
-    "grammar",             # share of the claim's function words in the window
-    "parts_mean",          # over the claim's own sentences: mean of their best windows
-    "parts_least",         # ... and the worst
-    "length",              # log of the claim's words
-    "content_length",
-    "claim_sentences",
-    "context_length",      # log of the passages' words
-    "context_sentences",
-    "window_words",
-    "tail_missing",        # the claim's last content word is not in the window
-    "cohesion",  # share of neighbouring content words of the claim that stand close together in the window
-    "loosest",  # the same for the worst word, by its two neighbours
-    "loosest_number",  # ... for the worst number, 1 without numbers
-    "loosest_name",  # ... for the worst name, 1 without names
-    "reversed",  # share of neighbouring content words that stand close, in the other order
-    "unmatched_window",    # weight of the window's words that the claim lacks, near its matches
-)  # fmt: skip
+COPIED: Final = 0.97
+"""Share of neighbouring words from which a statement is a copy of its window, which can only ask or doubt it."""
 
-FEATURES: Final = (*_PLAIN, *CLASHES)
-"""What the support model sees, in order."""
+_ASKING: Final = ("?", "\uff1f", "\u061f")
+
+
+class Features(NamedTuple):
+    """What the support model sees, all of it in [0, 1]. More is never worse, but of the last five."""
+
+    words: float
+    """Share of the statement's different content words that stand anywhere in the passages."""
+    everywhere: float
+    """The same by their rarity."""
+    window: float
+    """Share, by rarity, in the best window of one to three neighbouring sentences."""
+    two: float
+    """The same in the best window and the one that adds most to it."""
+    near: float
+    """In these, words that mean nearly the same counted in part."""
+    pairs: float
+    """Share of neighbouring words that are neighbours in the best window, too."""
+    close: float
+    """Share of neighbouring content words that stand close together there."""
+    middle: float
+    """Share found of the middle third of the statement, in these windows."""
+    last: float
+    """... and of the last third."""
+    weakest: float
+    """Share found of the statement's own sentence of which least is found."""
+    gap: float
+    """The longest run of content words that nothing in the passages is like, by rarity."""
+    heaviest: float
+    """The rarest word that no passage has, by its rarity, over 10."""
+    overstated: float
+    """1 if the statement says all, only, always, and the window does not."""
+    doubted: float
+    """1 if the window doubts or only asks what the statement says."""
+    voice: float
+    """1 if the statement speaks of its speaker, and no passage of one."""
+
+
+WORSE: Final = frozenset(("gap", "heaviest", "overstated", "doubted", "voice"))
+"""The features of which more is never held in a statement's favour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found for one statement: the features, the best windows, and words that no passage has, in order.
+    """What was found for one statement: the features, the best windows, the words that no passage has, in order.
 
-    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest.
+    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest. ``clash`` is a
+    fact that the evidence puts otherwise.
     """
 
-    features: tuple[float, ...]
+    features: Features
     windows: tuple[Place, ...]
     missing: tuple[str, ...]
     shared: tuple[str, ...]
     words: int
+    clash: Clash | None = None
 
 
-def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) -> Finding:
-    """Hold one statement against the passages; ``ignored`` are stems that do not count as its content."""
+def find(
+    claim: str,
+    library: Library,
+    ignored: frozenset[str] = frozenset(),
+    *,
+    asked: Iterable[str] = (),
+    slots: bool = True,
+) -> Finding:
+    """Hold one statement against the passages; ``ignored`` are stems that do not count as its content.
+
+    ``asked`` are stems of the question, which the statement need not get from the passages. ``slots``: whether to
+    look for facts that the evidence puts otherwise.
+    """
     statement = Statement(claim, library, ignored)
     masks, union = masks_of(statement, library)
     windows = windows_of(statement, masks, library)
-    best = windows[0] if windows else None
-    strong = strongest(statement, masks, library)
-    one = max((statement.share(mask) for mask in strong.values()), default=0.0)
-    features = _features(claim, statement, library, union, windows, one, strong)
-    in_best = best[1] if best else 0
+    in_best = windows[0][1] if windows else 0
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
@@ -114,7 +110,18 @@ def find(claim: str, library: Library, ignored: frozenset[str] = frozenset()) ->
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     places = () if statement.functional else tuple(place for place, mask in windows if mask)
-    return Finding(features, places, missing, shared, len(statement.tokens))
+    found = None
+    if slots and places:
+        aligned = Alignment(claim, statement, masks, library, asked)
+        copied = _pairs([token.stem for token in statement.tokens], library.stems(places[0])) >= COPIED
+        found = doubted(aligned) if copied else clash(aligned)
+        agreed = sum(
+            {1 << statement.number[s] for i in aligned.agreed if (s := aligned.tokens[i].stem) in statement.weights}
+        )
+        union |= agreed
+        windows = [(where, mask | agreed) for where, mask in windows]
+    features = _features(claim, statement, library, union, windows)
+    return Finding(features, places, missing, shared, len(statement.tokens), found)
 
 
 def _telling(statement: Statement, union: int) -> list[int]:
@@ -132,232 +139,124 @@ def _telling(statement: Statement, union: int) -> list[int]:
 
 
 def _features(
-    claim: str,
-    statement: Statement,
-    library: Library,
-    union: int,
-    windows: list[tuple[Place, int]],
-    one: float,
-    strong: Masks,
-) -> tuple[float, ...]:
-    tokens = statement.tokens
+    claim: str, statement: Statement, library: Library, union: int, windows: list[tuple[Place, int]]
+) -> Features:
     place, held = windows[0] if windows else (None, 0)
-    line = library.tokens(place) if place else []
-    window = [token.stem for token in line]
-    inside = set(window)
-    stems, w = statement.stems, statement.w
-    count = len(stems) or 1
-    functional = _functional(library)
-    lost = [i for i in range(len(stems)) if not union >> i & 1]
-    astray = [i for i in range(len(stems)) if not held >> i & 1]
-    near = _near([stems[i] for i in astray], inside)
-    numbers = {t.stem for t in tokens if t.kind == NUMBER}
-    names = {t.stem for t in tokens if t.kind == NAME}
-    anywhere = {s for i, s in enumerate(stems) if union >> i & 1}
-    claim_negated = negated(tokens, functional)
-    window_negated = negated(line, functional)
-    window_negations = sum(t.kind == NEGATION for t in line)
-    claim_negations = sum(t.kind == NEGATION for t in tokens)
-    own = [t.stem for t in tokens]
-    content = [s for s in own if s in statement.weights]
-    window_content = [s for s in window if library.weight(s) >= CONTENT]
-    thirds = _thirds(statement, own, inside)
-    grammar = {s for s in own if s not in statement.weights}
-    by_part = _by_part(claim, library) if len(tokens) > 24 else []
-    share = statement.share(held)
-    opposites = _opposites(library.language)
-    return (
-        one,
-        share,
-        statement.share(held | (windows[1][1] if len(windows) > 1 else 0)),
-        statement.share(union),
-        held.bit_count() / count if stems else 0.0,
-        union.bit_count() / count if stems else 0.0,
-        share + 0.5 * math.fsum(w[statement.number[s]] for s in near) / statement.total if statement.total else 0.0,
-        min(8.0, len(lost)),
-        max((w[i] for i in lost), default=0.0),
-        min(8.0, len(astray)),
-        max((w[i] for i in astray), default=0.0),
-        math.fsum(w[i] for i in astray) / len(astray) if astray else 0.0,
-        min(4.0, len(numbers)),
-        min(4.0, len(numbers - anywhere)),
-        min(4.0, len(numbers - inside)),
-        min(6.0, len(names)),
-        min(6.0, len(names - anywhere - inside)),
-        min(6.0, len(names - inside)),
-        float(bool((claim_negated ^ window_negated) & inside & set(own))),
-        float(min(2, claim_negations)),
-        float(min(2, window_negations)),
-        float(any(opposites.get(s, frozenset()) & inside for s in own if s not in inside)),
-        _pairs(own, window),
-        _pairs(content, window_content),
-        _subsequence(own, window),
-        _subsequence(content, window_content),
-        _run(own, window),
-        _density(statement, window),
-        *thirds,
-        len(grammar & inside) / len(grammar) if grammar else 0.5,
-        math.fsum(by_part) / len(by_part) if by_part else share,
-        min(by_part, default=share),
-        _log(len(tokens)),
-        _log(len(stems)),
-        min(8.0, len(by_part) or 1),
-        _log(library.words),
-        _log(library.sentences),
-        _log(len(window)),
-        float(bool(content) and content[-1] not in inside),
-        *_cohesion(statement, window),
-        _between(statement, window, library),
-        *clashes(claim, statement, library, strong, place),
+    both = held | (windows[1][1] if len(windows) > 1 else 0)
+    line = [token for where, _ in windows for token in library.tokens(where)]
+    first = library.tokens(place) if place else []
+    own = [token.stem for token in statement.tokens]
+    count = len(statement.stems) or 1
+    there = {token.stem for token in line}
+    grade = _grades(statement, library, there, both)
+    total = statement.total or 1.0
+    thirds = _thirds(statement, own, grade)
+    stems = [token.stem for token in first]
+    two = statement.share(both)
+    lists = _lists(library.language)
+    return Features(
+        words=union.bit_count() / count,
+        everywhere=statement.share(union),
+        window=statement.share(held),
+        two=two,
+        near=min(1.0, math.fsum(statement.weights[s] * g for s, g in grade.items()) / total),
+        pairs=_pairs(own, stems),
+        close=_close(statement, stems),
+        middle=thirds[1],
+        last=thirds[2],
+        weakest=_weakest(claim, library) if len(own) > LONG else two,
+        gap=_gap(statement, grade, union),
+        heaviest=max((statement.w[i] for i in range(len(statement.stems)) if not union >> i & 1), default=0.0) / 10,
+        overstated=float(any(s in own and s not in there for s in lists["strong"])),
+        doubted=_doubted(claim, own, there, place, library),
+        voice=float(any(s in own for s in lists["selves"]) and not _has(lists["selves"], library)),
     )
 
 
-def _log(count: int) -> float:
-    """Rounded, since the last bit of a logarithm may differ between machines."""
-    return round(math.log1p(count), DIGITS)
+def _grades(statement: Statement, library: Library, there: set[str], mask: int) -> dict[str, float]:
+    """How much of each content word the windows have: 1, or the grade of the word most like it."""
+    grades: dict[str, float] = {}
+    for i, stem in enumerate(statement.stems):
+        if mask >> i & 1:
+            grades[stem] = 1.0
+        else:
+            like = likes(stem, library.language) if stem[:1] not in "#@" else {}
+            grades[stem] = max((grade for other, grade in like.items() if other in there), default=0.0)
+            if not grades[stem] and len(stem) > 5 and any(other.startswith(stem[:5]) for other in there):
+                grades[stem] = 0.5
+    return grades
 
 
-def _functional(library: Library) -> Callable[[str], bool]:
-    weight = library.weight
-    return lambda stem: weight(stem) < CONTENT
+def _gap(statement: Statement, grades: dict[str, float], union: int) -> float:
+    """Weight of the heaviest run of neighbouring content words that nothing is like, over 30, at most 1."""
+    most = run = 0.0
+    for token in statement.tokens:
+        if token.stem not in statement.weights:
+            continue
+        if grades[token.stem] or union >> statement.number[token.stem] & 1:
+            run = 0.0
+        else:
+            run += statement.weights[token.stem]
+            most = max(most, run)
+    return min(1.0, most / 30)
 
 
-def _near(missing: list[str], inside: set[str]) -> list[str]:
-    """Of the missing words, those that share a long beginning with a word of the window."""
-    heads: dict[str, list[str]] = {}
-    for stem in inside:
-        if len(stem) >= 5:
-            heads.setdefault(stem[:4], []).append(stem)
-    return [
-        stem for stem in missing if len(stem) >= 5 and any(_alike(stem, other) for other in heads.get(stem[:4], ()))
-    ]
-
-
-def _alike(one: str, other: str) -> bool:
-    shared = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        shared += 1
-    return shared >= 0.65 * max(len(one), len(other))
-
-
-def _thirds(statement: Statement, own: list[str], inside: set[str]) -> tuple[float, float, float]:
-    cut = max(1, math.ceil(len(own) / 3))
+def _thirds(statement: Statement, own: Sequence[str], grades: dict[str, float]) -> tuple[float, float, float]:
+    content = [s for s in own if s in statement.weights]
     shares = []
-    for start in (0, cut, 2 * cut):
-        weights = [(statement.weights[s], s in inside) for s in own[start : start + cut] if s in statement.weights]
-        total = math.fsum(x for x, _ in weights)
-        shares.append(math.fsum(x for x, found in weights if found) / total if total else 1.0)
+    for part in range(3):
+        words = content[part * len(content) // 3 : (part + 1) * len(content) // 3]
+        total = math.fsum(statement.weights[s] for s in words)
+        shares.append(math.fsum(statement.weights[s] * grades[s] for s in words) / total if total else 1.0)
     return shares[0], shares[1], shares[2]
 
 
-def _pairs(own: list[str], window: list[str]) -> float:
+def _pairs(own: Sequence[str], window: Sequence[str]) -> float:
     mine = set(pairwise(own))
     return len(mine & set(pairwise(window))) / len(mine) if mine else 0.0
 
 
-def _places(stems: list[str]) -> dict[str, int]:
-    """Where each stem stands, as bits."""
-    where: dict[str, int] = {}
-    for i, stem in enumerate(stems):
-        where[stem] = where.get(stem, 0) | 1 << i
-    return where
-
-
-def _subsequence(own: list[str], window: list[str]) -> float:
-    """Longest common subsequence over the claim's length, by bits: linear in the window for a bounded claim."""
-    own, window = own[:ALIGNED], window[:ALIGNED]
-    if not own:
-        return 0.0
-    where = _places(own)
-    full = (1 << len(own)) - 1
-    row = full
-    for stem in window:
-        hit = row & where.get(stem, 0)
-        row = ((row + hit) | (row - hit)) & full
-    return (len(own) - row.bit_count()) / len(own)
-
-
-def _run(own: list[str], window: list[str]) -> float:
-    own, window = own[:ALIGNED], window[:ALIGNED]
-    if not own:
-        return 0.0
-    where = _places(own)
-    best = 0
-    current = rows = [where.get(stem, 0) for stem in window]
-    while any(current):
-        best += 1
-        current = [a << 1 & b for a, b in zip(current, rows[best:], strict=False)]
-    return best / len(own)
-
-
-def _density(statement: Statement, window: list[str]) -> float:
-    places = [i for i, stem in enumerate(window) if stem in statement.weights]
-    if not places:
-        return 0.0
-    return len({window[i] for i in places}) / (places[-1] - places[0] + 1)
-
-
-def _cohesion(statement: Statement, window: list[str]) -> tuple[float, float, float, float, float]:
-    """Whether words that stand together in the claim stand together in the window, too.
-
-    Two neighbours agree if some of their first places in the window are at most ``CLOSE`` words apart.
-    """
-    tokens = [token for token in statement.tokens if token.stem in statement.weights][:ALIGNED]
-    if len(tokens) < 2:
-        return 1.0, 1.0, 1.0, 1.0, 0.0
-    places: dict[str, list[int]] = {}
+def _close(statement: Statement, window: Sequence[str]) -> float:
+    """Neighbouring content words whose first places in the window are at most six words apart."""
+    content = [token.stem for token in statement.tokens if token.stem in statement.weights]
+    if len(content) < 2:
+        return 1.0
+    places: dict[str, int] = {}
     for i, stem in enumerate(window):
-        if stem in statement.weights:
-            known = places.setdefault(stem, [])
-            if len(known) < PLACES:
-                known.append(i)
-    agree: list[bool] = []
-    turned = 0
-    for one, other in pairwise(tokens):
-        gaps = [b - a for a in places.get(one.stem, ()) for b in places.get(other.stem, ())]
-        gap = min(gaps, key=abs, default=None)
-        close = gap is not None and abs(gap) <= CLOSE
-        agree.append(close)
-        turned += close and gap is not None and gap < 0
-    least = {WORD: 1.0, NUMBER: 1.0, NAME: 1.0, NEGATION: 1.0}
-    for i, token in enumerate(tokens):
-        sides = agree[max(0, i - 1) : i + 1]
-        least[token.kind] = min(least[token.kind], sum(sides) / len(sides))
-    return sum(agree) / len(agree), min(least.values()), least[NUMBER], least[NAME], turned / len(agree)
+        places.setdefault(stem, i)
+    near = sum(abs(places[a] - places[b]) <= 6 for a, b in pairwise(content) if a in places and b in places)
+    return near / (len(content) - 1)
 
 
-def _between(statement: Statement, window: list[str], library: Library) -> float:
-    """Weight per word of what stands between matched words and is not in the claim."""
-    places = [i for i, stem in enumerate(window) if stem in statement.weights]
-    if len(places) < 2:
-        return 0.0
-    inner = [library.weight(s) for s in window[places[0] : places[-1]] if s not in statement.weights]
-    return math.fsum(x for x in inner if x >= CONTENT) / len(window)
+def _weakest(claim: str, library: Library) -> float:
+    shares = [1.0]
+    for text in {claim[span.start : span.end] for span in sentences(claim, library.language)}:
+        statement = Statement(text, library)
+        masks, _ = masks_of(statement, library)
+        windows = windows_of(statement, masks, library)
+        if statement.total:
+            shares.append(statement.share(windows[0][1]) if windows else 0.0)
+    return min(shares)
 
 
-def _by_part(claim: str, library: Library) -> list[float]:
-    shares: list[float] = []
-    known: dict[str, list[float]] = {}
-    for span in sentences(claim, library.language):
-        text = claim[span.start : span.end]
-        if text not in known:
-            statement = Statement(text, library)
-            masks, _ = masks_of(statement, library)
-            windows = windows_of(statement, masks, library)
-            found = statement.share(windows[0][1]) if windows else 0.0
-            known[text] = [found] if statement.total else []
-        shares.extend(known[text])
-    return shares
+@lru_cache(maxsize=64)
+def _lists(language: str) -> dict[str, frozenset[str]]:
+    words = lexicon()
+    return {
+        kind: frozenset(stem_of(word, language) for word in words[kind].get(language, "").split())
+        for kind in ("strong", "doubts", "selves")
+    }
 
 
-@lru_cache(maxsize=16)
-def _opposites(language: str) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for pair in lexicon()["opposites"].split():
-        one, other = (stem_of(word, language) for word in pair.split("/"))
-        if one != other:
-            found.setdefault(one, set()).add(other)
-            found.setdefault(other, set()).add(one)
-    return {stem: frozenset(others) for stem, others in found.items()}
+def _has(stems: frozenset[str], library: Library) -> bool:
+    return any(stem in text.index for text in library.texts for stem in stems)
+
+
+def _doubted(claim: str, own: Sequence[str], there: set[str], place: Place | None, library: Library) -> float:
+    doubts = _lists(library.language)["doubts"]
+    if doubts and doubts.isdisjoint(own) and not doubts.isdisjoint(there):
+        return 1.0
+    if claim.rstrip().endswith(_ASKING) or place is None:
+        return float(place is not None)
+    text = library.texts[place.passage]
+    return float(all(text.text[s.start : s.end].endswith(_ASKING) for s in text.spans[place.first : place.last + 1]))

@@ -1,8 +1,13 @@
-"""Numbers as texts write them, brought to one form: ``12,000,000``, ``12 million``, ``twelve million``, ``-.5``."""
+"""Numbers and times as texts write them, brought to one form.
+
+``12,000,000``, ``12 million``, ``twelve million`` and ``1200万`` are ``#12000000``; ``3rd`` and ``third`` are ``#3``;
+``6 pm``, ``18:00`` and ``18 Uhr`` are ``@18:00``. Everything looks ahead a few words at most.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
@@ -12,73 +17,126 @@ LONGEST: Final = 40
 """Characters of a number that are compared; longer ones are cut."""
 
 DOTTED: Final = frozenset(["ca", "da", "de", "el", "es", "id", "it", "nl", "no", "pt", "ro", "tr", "vi"])
-"""Languages that part thousands by a point."""
+"""Languages that separate thousands with a point."""
+
+HOURS: Final = frozenset(["fr", "pt"])
+"""Languages in which "18 h" is a time of day."""
 
 MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")
-"""What stands before or behind an amount."""
-
-SHORTEST: Final = 3
-"""Letters of "one" and "two"; "a" is no digit."""
+"""Signs before or after an amount."""
 
 MINUS: Final = ("-", "\u2212")
-_BLANKS: Final = {32: None, 0xA0: None, 0x202F: None}
+TIME: Final = "@"
+"""First character of the stem of a time of day; that of any other number is ``#``."""
+
+_SPACE: Final = " \u00a0\u202f"
+_SEPARATORS: Final = {ord(sign): None for sign in f"{_SPACE}_'\u2019"}
 _THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:(?:,\d{3})+|(?:\.\d{3}){2,})")
 _DOTTED_THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:\.\d{3})+")
-_HYPHENS: Final = frozenset(" -\u2010\u2011")
-_NEXT: Final = re.compile(r"[ \u00a0-]([^\W\d_]+)")
+_NEXT: Final = re.compile(rf"[{_SPACE}-]([^\W\d_]+)")
+
+# The first three: "13, 000", "$217, 629" and "1 , 177", but no list such as "12, 130 and 400".
+AMOUNT: Final = (
+    r"(?:(?<!, )\d{1,3}(?: ?, \d{3}){0,3}? ?, 0\d\d(?: ?, \d{3}){0,3}(?![\d/]|[.,]\d)"
+    r"|(?:(?<=[$\u20ac\u00a3\u00a5])|(?<=[$\u20ac\u00a3\u00a5] ))\d{1,3}(?: ?, \d{3})+(?![\d/]|[.,]\d)"
+    r"|(?<!, )\d{1,3}(?: , \d{3})+(?![\d/]| ?,| (?:and|or|&) \d)"
+    rf"|\d{{1,3}}(?:[{_SPACE}'\u2019]\d{{3}})+(?:,\d+)?(?!\d|[.,]\d)|\d{{1,3}}(?:_\d{{3}})+(?!\w)"
+    r"|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
+)
+"""A pattern for an amount in digits, without its sign."""
+
+DATE: Final = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)(?!\.?\d)"
+FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
+_HOUR: Final = r"(?:[01]?\d|2[0-4])"
+_HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b)"
 
 
-class Figure(NamedTuple):
-    """A number that more may follow: what is written, where, whether in words, and whether of money."""
+def time_pattern(language: str) -> str:
+    """A pattern for a time of day."""
+    hours = r"|\s?h(?:\s?[0-5]\d)?\b" if language in HOURS else r"|h[0-5]\d\b"
+    return (
+        rf"{_HOUR}(?:(?::[0-5]\d){{1,2}}(?:[.,]\d+)?(?![\d:])(?:{_HALF})?|(?:\.[0-5]\d)?(?:{_HALF}"
+        rf"|(?=\s?(?:[-\u2013]|to|bis)\s?{_HOUR}(?:[:.][0-5]\d)?{_HALF})){hours})"
+    )
 
-    text: str
-    start: int
-    end: int
-    spelled: bool = False
-    money: bool = False
+
+_CLOCK: Final = re.compile(r"(\d+)(?:[:.]|\s?h\s?)?(\d+)?(?::(\d+))?")
+_LATER: Final = re.compile(r"[^ap]{0,16}?(\d+)[\d:.]*\s?([ap])\.?m", re.IGNORECASE)
+_ADJACENT: Final = re.compile(r"[^\W\d_][^\W_]*")
+_BEHIND: Final = re.compile(rf"[{_SPACE}\n-]{{0,2}}([^\W\d_]+)")
+_PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({FRACTION}))")
+_STEP: Final = re.compile(rf"[{_SPACE}\n\u2010\u2011-]{{1,2}}([^\W\d_]+)(?:[{_SPACE}-]([^\W\d_]+))?")
+_NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
+_DIGITS: Final = {
+    digit: value for value, digit in enumerate("\u3007\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d")
+}
+_DIGITS.update({"\u96f6": 0, "\u4e24": 2, "\u5169": 2})
+_TENS: Final = {"\u5341": 10, "\u767e": 100, "\u5343": 1000}
+_MYRIADS: Final = {"\u4e07": 4, "\u842c": 4, "\u5104": 8, "\u4ebf": 8, "\u5146": 12}
+_ALONE: Final = frozenset((*_TENS, "\u4e00", "\u3007"))
+"""Numerals that alone are no number: "one" is an article, "ten" part of many words."""
+
+_COUNTED: Final = (
+    "\u4e2a\u500b\u4eba\u540d\u5e74\u6708\u65e5\u53f7\u865f\u5929\u6b21\u4f4d\u672c\u679a\u56de\u53f0\u6b73\u5c81\u4ef6\u6761\u53ea"
+    "\u5f20\u79cd\u7a2e\u79d2\u65f6\u6642\u9031\u5468\u671f\u500d\u5bb6\u6240\u5ea7\u7ea7\u7d1a\u968e\u5206\u56fd\u9805"
+)
+"""Characters that count what stands after a numeral."""
+_CHINESE_DIGIT: Final = f"[{''.join(_DIGITS)}{''.join(_TENS)}{''.join(_MYRIADS)}]"
+_MIXED: Final = re.compile(rf"(?:\d+(?:\.\d+)?|{_CHINESE_DIGIT})+")
+CHINESE: Final = re.compile(rf"{_CHINESE_DIGIT}{{2,}}|(?<=\u7b2c){_CHINESE_DIGIT}|{_CHINESE_DIGIT}(?=[{_COUNTED}])")
+"""What may be a Chinese numeral: several of its characters, or one that counts."""
 
 
 class Reading(NamedTuple):
     """How a language writes numbers.
 
-    ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure, ``powers`` the words of both;
-    ``units``: suffixes that are units as well; ``counted``: what is counted by the million in such; ``endings`` belong
-    to a figure and say nothing.
+    ``numbers``: words below a hundred, and a hundred where it takes no factor; ``ordinals`` the same of "third";
+    ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure; ``units``: suffixes that are
+    units as well; ``counted``: what is counted by the million in such; ``endings`` belong to a figure and mean nothing;
+    ``links`` join the parts of a number; ``dotted``: thousands are separated with points; ``by_twenties``:
+    80 is four twenties, 70 sixty and ten.
     """
 
+    numbers: Mapping[str, int]
+    ordinals: Mapping[str, int]
     multipliers: Mapping[str, int]
     suffixes: Mapping[str, int]
-    powers: frozenset[str]
     units: frozenset[str]
     counted: frozenset[str]
     endings: frozenset[str]
+    links: frozenset[str]
     dotted: bool
+    by_twenties: bool
 
-    def number(self, figure: Figure) -> str:
-        """The number in one form."""
-        return number_of(figure.text, dotted=self.dotted)
+    def figure(self, text: str, start: int, end: int, *, money: bool) -> tuple[str, int]:
+        """The stem of an amount in digits, and where it ends with what belongs to it: "12 million", "$5m", "2 1/2"."""
+        written = text[start:end]
+        if text[end : end + 1] in _TENS or text[end : end + 1] in _MYRIADS:
+            mixed = _MIXED.match(text, start)
+            value = _chinese(mixed[0]) if mixed and mixed.end() > end else None
+            if mixed and value is not None:
+                return _stem(value), mixed.end()
+        parts = _PARTS.match(text, end) if written.isdecimal() else None
+        if parts:
+            one, other = int(parts[1] or 0), int(parts[2] or 1)
+            share = Decimal(_vulgar(parts[3])) if parts[3] else Decimal(one) / max(1, other)
+            if share < 1 and (parts[3] or text[end] != "/"):
+                return _stem(int(written) + round(share, 6)), parts.end()
+        power = 0
+        word = _ADJACENT.match(text, end)
+        if word:
+            low = word[0].lower()
+            found = self._suffix(word[0], low, text, word.end(), money=money)
+            if found is None and low in self.endings:
+                return number_of(written, dotted=self.dotted), word.end()
+            power, end = (found, word.end()) if found is not None else (0, end)
+        while (step := _BEHIND.match(text, end)) and step[1].lower() in self.multipliers:
+            power, end = power + self.multipliers[step[1].lower()], step.end()
+        return number_of(written, power, dotted=self.dotted), end
 
-    def grown(self, figure: Figure, word: str, value: str, text: str, start: int, end: int) -> Figure | None:
-        """The figure with the word behind it, if they are one number: "12 million", "$5m", "twenty-five".
-
-        ``value``: what the word is as a number, empty if it is none.
-        """
-        adjacent = start == figure.end
-        low = word.lower()
-        power = self._suffix(figure, word, low, text, end) if adjacent else None
-        if power is None:
-            power = self.multipliers.get(low)
-        if power is not None:
-            made = number_of(figure.text, power, dotted=self.dotted)[1:]
-            return Figure(made, figure.start, end, money=figure.money)
-        joined = figure.spelled and text[figure.end : start] in _HYPHENS
-        if joined and _tens(figure.text) and len(value) == 1 and len(word) >= SHORTEST:
-            return Figure(str(int(figure.text) + int(value)), figure.start, end)
-        return None
-
-    def _suffix(self, figure: Figure, word: str, low: str, text: str, end: int) -> int | None:
+    def _suffix(self, word: str, low: str, text: str, end: int, *, money: bool) -> int | None:
         """Small letters that are units, too, are powers of ten only of money and of what is counted by the million."""
-        if low in self.units and word == low and not figure.money:
+        if low in self.units and word == low and not money:
             after = _NEXT.match(text, end)
             if after is None or low == "mm" or after[1].lower() not in self.counted:
                 return None
@@ -89,9 +147,124 @@ class Reading(NamedTuple):
         after = _NEXT.match(text, end)
         return after is not None and after[1].lower() in self.multipliers
 
+    def ordinal(self, word: str, text: str, start: int) -> int | None:
+        """The value of "third" at a place of a text, where it is neither a fraction nor a unit of time."""
+        value = self.ordinals.get(word.lower())
+        return None if value in {None, 1} or _NO_ORDINAL.search(text, max(0, start - 7), start) else value
 
-def _tens(text: str) -> bool:
-    return len(text) == 2 and text[1] == "0" and text[0] in "23456789"
+    def spelled(self, first: int, text: str, end: int) -> tuple[str, int]:
+        """The stem of a number in words, the first of which ends at ``end``, and where the number ends."""
+        count = _Count(0, first, 99)
+        while step := _STEP.match(text, end):
+            word, after = step[1].lower(), (step[2] or "").lower()
+            if word in self.links:
+                made = self._linked(count, after, text, step.end(2)) if after else None
+                stop = step.end(2)
+            else:
+                made, stop = self._grown(count, word), step.end(1)
+            if made is None:
+                break
+            count, end = made, stop
+            if (after if word in self.links else word) in self.ordinals:
+                break
+        return _stem(Decimal(count.whole + count.part)), end
+
+    def _linked(self, count: _Count, word: str, text: str, end: int) -> _Count | None:
+        """With a word behind "and", unless that begins a number of its own: "two hundred and three hundred"."""
+        after = _NEXT.match(text, end)
+        power = self.multipliers.get(after[1].lower()) if after else None
+        if power is not None and (count.part >= 100 if power == 2 else count.whole and power >= count.power):
+            return None
+        if "and" in self.links and not (count.part >= 100 or not count.part):
+            return None
+        return None if word in self.multipliers else self._grown(count, word)
+
+    def _grown(self, count: _Count, word: str) -> _Count | None:
+        """The number with the next word, None if that is not part of it."""
+        whole, part, least = count
+        power = self.multipliers.get(word)
+        if power == 2:
+            return _Count(whole, part * 100, least) if 1 <= part < 100 else None
+        if power is not None:
+            return _Count(whole + part * 10**power, 0, power) if part and power < least else None
+        value = self.numbers.get(word, self.ordinals.get(word))
+        if value is None:
+            return None
+        if value == 100 and 1 < part < 10:
+            return _Count(whole, part * 100, least)
+        if self.by_twenties and (part, value) == (4, 20):
+            return _Count(whole, 80, least)
+        below = part % 100
+        if not below:
+            fits = value < 100 and bool(part or whole)
+        elif self.by_twenties and (below in {60, 80} or (below == 10 and value > 6)):
+            fits = value < 20 if below > 10 else value < 10
+        else:
+            fits = below % 10 == 0 and below >= 20 and value < 10
+        return _Count(whole, part + value, least) if fits else None
+
+
+class _Count(NamedTuple):
+    """A number in the reading: its thousands and above, what is below, and the least power of ten so far."""
+
+    whole: int
+    part: int
+    power: int
+
+
+def _vulgar(sign: str) -> str:
+    return str(round(unicodedata.numeric(sign), 6))
+
+
+def fraction(sign: str) -> str:
+    """The stem of a single character such as "\u00bd"."""
+    return _stem(Decimal(_vulgar(sign)))
+
+
+def chinese(numeral: str) -> str | None:
+    """The stem of a Chinese or Japanese numeral, None if it is none."""
+    value = _chinese(numeral)
+    return None if value is None else _stem(value)
+
+
+def _chinese(numeral: str) -> Decimal | None:
+    if len(numeral) > LONGEST or numeral in _ALONE or numeral[0] in _MYRIADS:
+        return None
+    if all(sign in _DIGITS for sign in numeral):
+        return Decimal("".join(str(_DIGITS[sign]) for sign in numeral))
+    whole, part, digit = Decimal(0), Decimal(0), ""
+    for sign in numeral:
+        if sign in _TENS:
+            part, digit = part + Decimal(digit or 1) * _TENS[sign], ""
+        elif sign in _MYRIADS:
+            whole, part, digit = whole + (part + Decimal(digit or 0)).scaleb(_MYRIADS[sign]), Decimal(0), ""
+        else:
+            digit += str(_DIGITS[sign]) if sign in _DIGITS else sign
+    return whole + part + Decimal(digit or 0)
+
+
+def time_of(text: str, start: int, end: int) -> str:
+    """The stem of a time of day: ``@`` and the hours and minutes of a clock of 24 hours."""
+    written = text[start:end]
+    found = _CLOCK.match(written)
+    assert found is not None, written
+    hour, minute, second = int(found[1]), int(found[2] or 0), int(found[3] or 0)
+    rest = written[found.end() :].strip()[:1].lower()
+    if not rest and not found[2]:  # "6-8 pm"
+        later = _LATER.match(text, end, end + 32)
+        rest = later[2].lower() if later else ""
+        if later and hour > int(later[1]):
+            rest = "a" if rest == "p" else "p"
+    if rest in {"a", "p"} and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if rest == "p" else 0)
+    return f"{TIME}{hour % 24}:{minute:02d}" + (f":{second:02d}" if second else "")
+
+
+def _stem(value: Decimal) -> str:
+    written = f"{value:f}"
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "#0" if written in {"0", "-0"} else f"#{written}"
 
 
 @lru_cache(maxsize=8192)
@@ -99,15 +272,17 @@ def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
     """A number in one form, as ``#`` and its plain decimal digits: ``12,000,000`` and ``12`` times 10^6 agree.
 
     A single comma before one, two or more than three digits is read as a decimal comma, and so is a single point,
-    but before three digits where the language parts thousands by it (``dotted``).
+    but before three digits where the language separates thousands by it (``dotted``).
     """
-    bare = text.translate(_BLANKS)
+    bare = text.translate(_SEPARATORS)
     sign = "-" if bare.startswith(MINUS) else ""
     bare = bare[len(sign) :]
     if len(bare) > LONGEST:
         return f"#{sign}{bare[:LONGEST]}"
-    if _THOUSANDS.fullmatch(bare) or (dotted and _DOTTED_THOUSANDS.fullmatch(bare)):
-        bare = bare.replace(",", "").replace(".", "")
+    if dotted and _DOTTED_THOUSANDS.fullmatch(bare):
+        bare = bare.replace(".", "")
+    elif _THOUSANDS.fullmatch(bare):
+        bare = bare.replace(",", "") if "," in bare else bare.replace(".", "")
     elif "," in bare and "." in bare:
         last = max(bare.rfind(","), bare.rfind("."))
         bare = bare[:last].replace(",", "").replace(".", "") + "." + bare[last + 1 :]
@@ -115,7 +290,4 @@ def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
         bare = bare.replace(",", ".")
     if bare.count(".") > 1 or "," in bare or not bare.replace(".", "").isdecimal():
         return f"#{sign}{bare}"
-    value = f"{Decimal(bare).scaleb(power):f}"
-    if "." in value:
-        value = value.rstrip("0").rstrip(".")
-    return f"#{sign}{value}" if value != "0" else "#0"
+    return _stem(Decimal(sign + bare).scaleb(power))

@@ -27,18 +27,21 @@ from ragstone.judges.embedded.model import (
     importance_of,
     label_of,
     model,
-    probability,
 )
+from ragstone.judges.embedded.outcomes import outcome, supported_chance
+from ragstone.judges.embedded.relevance import chance_of, level_of, relevance_label
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
 
-VERSION: Final = "embedded-4"
+VERSION: Final = "embedded-5"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-NUGGET_TASKS: Final[frozenset[Task]] = frozenset({"nuggetize", "importance", "assign"})
-"""The tasks that use the numbers and word lists of nuggets."""
-
 WEAK: Final = "weak rule"
 """What is said of every verdict on importance."""
+
+_DECLINES: Final = {
+    "wholly": "does not answer: says it cannot",
+    "partly": "answers in part: says that something cannot be answered",
+}
 
 QUOTES: Final = 3
 """The most quotes a whole response is given as evidence."""
@@ -100,8 +103,8 @@ class EmbeddedJudge:
     def maker(self, question: Question[Any]) -> str:
         """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""
         if question.task == "trace":
-            return f"{VERSION}#{digest(nuggets=True)}.{trace_digest()}"
-        return f"{VERSION}#{digest(nuggets=question.task in NUGGET_TASKS)}"
+            return f"{VERSION}#{digest()}.{trace_digest()}"
+        return f"{VERSION}#{digest()}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -125,9 +128,10 @@ class EmbeddedJudge:
             body["question"] = question.question
         elif question.task == "relevance":
             body["question"] = question.question
-            body["passage"] = _passages(question)
+            body["level"] = level_of([unit.level for unit in units])
         else:
             body["passages"] = [passage.text for passage in question.passages]
+            body["question"] = question.question
             if question.task == "support":
                 body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, len(units), repeat),)
@@ -185,14 +189,14 @@ class EmbeddedJudge:
         """One call for all sentences; the marks are made from the raw scores when they are read."""
         if not question.sentences and not question.response:
             return Traced((), (), (), ())
-        order, passages = grouped(question.sentences)
+        passages = grouped(question.sentences)
         body = {
             "question": question.question,
             "passages": [[unit.text for unit in passage] for passage in passages],
             "response": [unit.text for unit in question.response],
         }
         (reply,) = yield (self._call(question, body, 1, repeat),)
-        return traced(question, order, reply, self.id)
+        return traced(question, passages, reply, self.id)
 
     # ---- reading one row
 
@@ -204,32 +208,38 @@ class EmbeddedJudge:
         if "close" in row:
             return self._important(question, unit, row)
         if "absent" in row:
-            return self._absent(question, unit, row)
+            return self._supported(question, unit, row)
         if "x" not in row:
             return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
-        numbers = model()
         if question.task == "assign":
             return self._assigned(question, unit, row)
         if question.task == "support":
-            chance = _support(numbers.support, row)
-            windows = row["windows"] if chance > 0 else []
-            reason = _found(question, chance, numbers.support.yes, row)
-            return self._weighed(question, unit, chance, numbers.support, _quotes(question, windows), reason)
-        weigh = numbers.passage if _passages(question) else numbers.answer
-        chance = probability(row["x"], weigh.calibration)
-        evidence: tuple[Quote, ...] = ()
-        if unit.level == "passage" and row["windows"]:
-            _, start, end = row["windows"][0]
-            evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
-        return self._weighed(question, unit, chance, weigh, evidence, _about(row))
+            return self._supported(question, unit, row)
+        return self._relevant(question, unit, row)
 
-    def _absent(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
-        """Of a statement that abstains the part that holds less: what it says is not there, or what it says besides."""
+    def _relevant(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        """By the words of the question; the reason tells what was seen."""
+        chance, scale = chance_of(row["x"], row["declines"]), question.scale
+        label = relevance_label(scale, chance, strong=row["strong"], related=row["related"])
+        evidence: tuple[Quote, ...] = ()
+        if unit.level == "passage" and row["best"]:
+            start, end = row["best"]
+            evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
+        return Verdict(
+            unit,
+            label,
+            scale.value(label),
+            self.id,
+            raw=scale.raw(label),
+            probability=round(chance, 6),
+            evidence=evidence,
+            reason=_about(row),
+        )
+
+    def _supported(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
+        found = outcome(row, lambda window: f"passage {question.passages[window[0]].rank}")
         weigh = model().support
-        chance, part = _weakest(weigh, row)
-        reason = (_found if part is row else _missed)(question, chance, weigh.yes, part)
-        windows = row.get("windows", []) if part is row or chance >= weigh.yes else part["windows"]
-        return self._weighed(question, unit, chance, weigh, _quotes(question, windows), reason)
+        return self._weighed(question, unit, found.chance, weigh, _quotes(question, found.windows), found.reason)
 
     def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         """By closeness to the question, which is no probability."""
@@ -241,25 +251,17 @@ class EmbeddedJudge:
         return Verdict(unit, label, scale.value(label), self.id, raw=scale.raw(label), reason=reason)
 
     def _assigned(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
-        """As support by the one passage that is the response, with cuts of its own.
-
-        Of a nugget with several readings the best counts half and the mean of all half: on nuggets with slashes
-        that agrees with people better than the best alone.
-        """
-        weigh = model().support
-        chance = _support(weigh, row)
-        if "readings" in row:
-            chances = [0.0 if x is None else probability(x, weigh.calibration) for x in row["readings"]]
-            chance = (max(chances) + math.fsum(chances) / len(chances)) / 2
+        """As support by the one passage that is the response, with cuts of its own."""
+        chance = supported_chance(row)
         partial, full = assignment_cuts()
         windows = row["windows"] if chance >= partial else []
-        missing = f"; not found: {', '.join(row['missing'])}" if row["missing"] else ""
+        missing = f"; missing: {', '.join(row['missing'])}" if row["missing"] else ""
         if chance >= full:
-            reason = f"held by the response ({chance:.2f}){missing}"
+            reason = f"found in the response ({chance:.2f})"
         elif chance >= partial:
-            reason = f"perhaps held by the response ({chance:.2f}){missing}"
+            reason = f"partly found in the response ({chance:.2f}){missing}"
         else:
-            reason = f"not held by the response ({chance:.2f}){missing}"
+            reason = f"not found in the response ({chance:.2f}){missing}"
         label, scale = assignment_of(question.scale, chance), question.scale
         return Verdict(
             unit,
@@ -274,22 +276,23 @@ class EmbeddedJudge:
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
         """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
-        weighed = [_weakest(model().support, row) for row in rows if "x" in row or "absent" in row]
-        if not weighed:
+
+        def place(window: Sequence[int]) -> str:
+            return f"passage {question.passages[window[0]].rank}"
+
+        rated = [(outcome(row, place), row["at"]) for row in rows if "x" in row or "absent" in row]
+        if not rated and any("trivial" in row for row in rows):
+            return Verdict(unit, TRIVIAL, None, self.id, reason="no sentence states anything")
+        if not rated:
             return Verdict(unit, None, None, self.id, failure=_nothing(question, unit))
-        chance = math.fsum(one for one, _ in weighed) / len(weighed)
-        worst, row = min(weighed, key=lambda pair: pair[0])
-        start, end = row["at"]
-        count = f"{len(weighed)} sentence{'s' if len(weighed) > 1 else ''}"
-        reason = f"{count}, mean {chance:.2f}; least supported ({worst:.2f}): {_short(unit.text[start:end])}"
-        if "lacking" in row and worst >= model().support.yes:
-            reason += "; not found together"
-        elif "lacking" in row:
-            reason += f"; the passages have: {', '.join(row['shared'])}" if row["shared"] else ""
-        elif row["missing"]:
-            reason += f"; not found: {', '.join(row['missing'])}"
-        best = sorted((pair for pair in weighed if pair[0] > 0), key=lambda pair: -pair[0])
-        windows = [window for _, found in best if "lacking" not in found for window in found["windows"][:1]]
+        chance = math.fsum(found.chance for found, _ in rated) / len(rated)
+        worst, (start, end) = min(rated, key=lambda pair: pair[0].chance)
+        if worst.chance < model().support.yes:  # all of it is there only if each of its sentences is
+            chance = min(chance, model().support.yes - 0.01)
+        count = f"{len(rated)} sentence{'s' if len(rated) > 1 else ''}"
+        reason = f"{count}, mean {chance:.2f}; lowest: {_short(unit.text[start:end])} ({worst.reason})"
+        best = sorted((found for found, _ in rated if found.chance > 0), key=lambda found: -found.chance)
+        windows = [window for found in best for window in found.windows[:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
         return self._weighed(question, unit, chance, model().support, _quotes(question, unique), reason)
 
@@ -308,24 +311,6 @@ class EmbeddedJudge:
             evidence=evidence,
             reason=reason,
         )
-
-
-def _passages(question: Rate) -> bool:
-    return all(unit.level == "passage" for unit in question.units)
-
-
-def _support(weigh: Logistic, row: dict[str, Any]) -> float:
-    """The calibrated probability; 0 where no passage shares a word with the statement."""
-    return probability(row["x"], weigh.calibration) if row["windows"] else 0.0
-
-
-def _weakest(weigh: Logistic, row: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """The probability of a sentence, and the row of the part that it comes from; most have one part alone."""
-    whole = [(_support(weigh, row), row)] if "x" in row else []
-    if "absent" in row:
-        part = {**row["absent"], "at": row.get("at"), "lacking": True}
-        whole.append((probability(part["x"], (1.0, 0.0)), part))
-    return min(whole, key=lambda pair: pair[0])
 
 
 def _rows(replies: Replies, name: str, count: int | None) -> list[Any] | str:
@@ -359,34 +344,18 @@ def _quotes(question: Rate, windows: Sequence[Sequence[int]]) -> tuple[Quote, ..
     return tuple(quotes)
 
 
-def _found(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> str:
-    missing = ", ".join(row["missing"])
-    if not row["windows"]:
-        return f"not found: {missing}" if missing else "not found"
-    place = question.passages[row["windows"][0][0]].rank
-    if chance >= yes:
-        return f"found in passage {place} ({chance:.2f})" + (f"; not found: {missing}" if missing else "")
-    if missing:
-        return f"not found: {missing} ({chance:.2f}; nearest: passage {place})"
-    return f"its words, but not so put, in passage {place} ({chance:.2f})"
-
-
-def _missed(question: Rate, chance: float, yes: float, row: dict[str, Any]) -> str:
-    """Why a statement that something is not there holds or not."""
-    if chance < yes:
-        place = f"passage {question.passages[row['windows'][0][0]].rank} has" if row["windows"] else "there is"
-        return f"says that it is not there, but {place}: {', '.join(row['shared'])} ({chance:.2f})"
-    missing = f"; not found: {', '.join(row['missing'])}" if row["missing"] else ""
-    return f"says that it is not there, and it was not found together ({chance:.2f}){missing}"
-
-
 def _about(row: dict[str, Any]) -> str:
-    parts = []
+    """What of the question a text has: words, and the kind of thing that is asked for."""
+    parts = [_DECLINES[row["declines"]]] if row["declines"] else []
     if row["shared"]:
         parts.append("shares with the question: " + ", ".join(row["shared"]))
-    if row["missing"]:
-        parts.append("lacks: " + ", ".join(row["missing"]))
-    return "; ".join(parts) or "shares nothing with the question"
+    else:
+        lacks = ", ".join(row["missing"])
+        parts.append(f"lacks: {lacks}" if lacks else "the question has no content words")
+        parts.extend(["texts beside it share words with the question"] * row["beside"])
+    if row["given"] is not None and not row["declines"]:
+        parts.append(f"gives {row['wanted']}" if row["given"] else "gives no " + row["wanted"].removeprefix("a "))
+    return "; ".join(parts)
 
 
 def _nothing(question: Rate, unit: Unit) -> str:

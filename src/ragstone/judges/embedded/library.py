@@ -1,19 +1,42 @@
-"""The passages of a question, analysed once: sentences, words, and where each word stands."""
+"""The passages of a question, analysed once: sentences, words, tables, and where each word stands.
+
+Of a text its sentences and an index of its words are kept; the words in order are read again when asked for, since
+they take twenty times the memory of the text.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain
+from typing import Final, NamedTuple, TypeVar, overload
 
+from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
-from ragstone.judges.embedded.words import Token, tokens_of
+from ragstone.judges.embedded.tables import Cell, Table, context_of, lines_of, tables_of
+from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
 CACHED: Final = 1_000_000
-"""Characters of passages whose analysis is kept: some thirty megabytes."""
+"""Characters of passages whose analysis is kept."""
+
+REMEMBERED: Final = 4096
+"""Sentences whose words are kept ..."""
+
+SHORT: Final = 500
+"""... if they have at most so many characters."""
+
+LONGEST: Final = 16_384
+"""Characters of a sentence; longer ones are cut."""
+
+BITS: Final = 16_000_000
+"""Bytes of sets of sentences that are kept."""
+
+Made = TypeVar("Made")
 
 
 class Place(NamedTuple):
@@ -24,17 +47,91 @@ class Place(NamedTuple):
     last: int
 
 
+class OnDemand(Sequence[Made]):
+    """A sequence whose items are made when they are asked for, and not kept."""
+
+    __slots__ = ("_length", "_make")
+
+    def __init__(self, length: int, make: Callable[[int], Made]) -> None:
+        self._length = length
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> Made: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Made]: ...
+
+    def __getitem__(self, at: int | slice) -> Made | list[Made]:
+        if isinstance(at, slice):
+            return [self._make(i) for i in range(*at.indices(self._length))]
+        if not -self._length <= at < self._length:
+            raise IndexError(at)
+        return self._make(at % self._length)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysed:
-    """A text, its sentences, their words, and where each stem stands."""
+    """A text, its sentences, their words, and where each stem stands; a row of a table is a sentence.
+
+    ``tokens`` and ``stems`` are the words of each sentence alone, with offsets into the sentence. ``headings`` are the
+    words that a row has from its table (the caption, the headings of its columns, and its numbers times the power of
+    ten that those name), ``context`` those that a sentence
+    has from the introduction of its list or the heading above it; their offsets are into the text. ``cells`` are the
+    cells of each row, empty for any other sentence. ``index``: the sentences that hold a stem, headings included.
+    """
 
     text: str
     language: str
     spans: tuple[Span, ...]
-    tokens: tuple[list[Token], ...]
-    stems: tuple[tuple[str, ...], ...]
     index: dict[str, list[int]]
     words: int
+    rows: dict[int, Table] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> Sequence[list[Token]]:
+        """The words of each sentence."""
+        return OnDemand(len(self.spans), self._tokens)
+
+    @property
+    def stems(self) -> Sequence[tuple[str, ...]]:
+        """The stems of each sentence, in order."""
+        return OnDemand(len(self.spans), lambda number: tuple(token.stem for token in self._tokens(number)))
+
+    @property
+    def headings(self) -> Sequence[list[Token]]:
+        """The words that each row has from its table; none of any other sentence."""
+        return OnDemand(len(self.spans), self._headings)
+
+    @property
+    def context(self) -> Sequence[list[Token]]:
+        """The words of the line that introduces each sentence's list, or of the heading above it."""
+        above = context_of(self.text, self.spans)
+        return OnDemand(
+            len(self.spans), lambda number: _words_of(self.text, self.language, filter(None, (above[number],)))
+        )
+
+    @property
+    def cells(self) -> Sequence[tuple[Cell, ...]]:
+        """The cells of each row; none of any other sentence."""
+        return OnDemand(len(self.spans), self._cells)
+
+    def _tokens(self, number: int) -> list[Token]:
+        return _row(self.text, self.language, self.spans[number], self.rows.get(number))
+
+    def _headings(self, number: int) -> list[Token]:
+        table = self.rows.get(number)
+        if table is None:
+            return []
+        lent = _lent(self.text, self.language, table)
+        return [*lent, *_scaled(self.text, self.language, table, lent, self.spans[number])]
+
+    def _cells(self, number: int) -> tuple[Cell, ...]:
+        table = self.rows.get(number)
+        return () if table is None else table.cells(self.text, self.spans[number])
 
 
 class _Cache:
@@ -52,33 +149,109 @@ class _Cache:
             self._kept.move_to_end(key)
             return known
         made = analyse(text, language)
-        self._kept[key] = made
-        self._held += len(text)
-        while self._held > self._room and len(self._kept) > 1:
+        if len(text) <= self._room:
+            self._kept[key] = made
+            self._held += len(text)
+        while self._held > self._room:
             _, dropped = self._kept.popitem(last=False)
             self._held -= len(dropped.text)
         return made
 
 
+@lru_cache(maxsize=REMEMBERED)
+def _kept(text: str, language: str) -> list[Token]:
+    return tokens_of(text, language)
+
+
+def _read(text: str, language: str) -> list[Token]:
+    """The words of a sentence, which nobody may change."""
+    return _kept(text, language) if len(text) <= SHORT else tokens_of(text, language)
+
+
 def analyse(text: str, language: str) -> Analysed:
     """Sentences, words and index of a text; linear in its length."""
-    spans = sentences(text, language)
-    tokens: list[list[Token]] = []
+    tables = tables_of(text, lines_of(text))
+    spans: list[Span] = []
+    at = 0
+    for table in tables:
+        spans.extend(_sentences(text, at, table.start, language))
+        if table.kind == "<":
+            spans.extend(filter(None, (table.caption,)))
+        if table.kind != "|":
+            spans.extend(span for span in table.headings if span.start < span.end)
+        elif table.headings:
+            spans.append(Span(table.headings[0].start, table.headings[-1].end))
+        spans.extend(table.rows)
+        at = table.end
+    spans.extend(_sentences(text, at, len(text), language))
+    return analysed(text, spans, language, tables)
+
+
+def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]:
+    """The sentences of a stretch of a text, very long ones cut at blanks."""
+    whole = (start, end) == (0, len(text))
+    for span in sentences(text if whole else text[start:end], language):
+        at, stop = start + span.start, start + span.end
+        while stop - at > LONGEST:
+            cut = text.rfind(" ", at, at + LONGEST)
+            cut = cut if cut > at else at + LONGEST
+            yield Span(at, cut)
+            at = cut + (text[cut] == " ")
+        yield Span(at, stop)
+
+
+def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[Table] | None = None) -> Analysed:
+    """A text whose sentences are given; its tables are looked for among these unless they are given, too."""
+    if tables is None:
+        tables = tables_of(text, spans)
+    table_of = {row: table for table in tables for row in table.rows}
+    rows = {number: table_of[span] for number, span in enumerate(spans) if span in table_of} if table_of else {}
+    lent = {id(table): _lent(text, language, table) for table in tables}
     index: dict[str, list[int]] = {}
+    words = 0
     for number, span in enumerate(spans):
-        found = tokens_of(text[span.start : span.end], language)
-        tokens.append(found)
-        for stem in {token.stem for token in found}:
+        table = rows.get(number)
+        tokens = _row(text, language, span, table)
+        words += len(tokens)
+        stems = {token.stem for token in tokens}
+        if table is not None:
+            heads = lent[id(table)]
+            stems.update(token.stem for token in (*heads, *_scaled(text, language, table, heads, span)))
+        for stem in stems:
             index.setdefault(stem, []).append(number)
-    return Analysed(
-        text=text,
-        language=language,
-        spans=spans,
-        tokens=tuple(tokens),
-        stems=tuple(tuple(token.stem for token in line) for line in tokens),
-        index=index,
-        words=sum(map(len, tokens)),
-    )
+    return Analysed(text, language, tuple(spans), index, words, rows)
+
+
+def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
+    """The words of a sentence or of the cells of a row."""
+    if table is None:
+        return _read(text[span.start : span.end], language)
+    cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
+    return _words_of(text, language, cells, span.start)
+
+
+def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: Span) -> Iterator[Token]:
+    """The numbers of a row times the power of ten that its table's caption or headings name: "million crowns"."""
+    power = next(filter(None, (power_of(text[token.start : token.end]) for token in lent)), 0)
+    for cell in table.cells(text, row) if power else ():
+        for token in _read(cell.text, language):
+            if token.kind == NUMBER and token.stem.startswith("#") and cell.row_heading:
+                stem = number_of(token.stem[1:], power)
+                yield Token(stem, cell.start + token.start, cell.start + token.end, NUMBER)
+
+
+def _lent(text: str, language: str, table: Table) -> list[Token]:
+    """The words that a table lends its rows, with their offsets into the text."""
+    return _words_of(text, language, filter(None, (table.caption, *table.headings)))
+
+
+def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) -> list[Token]:
+    """The words of stretches of a text, with offsets from ``base``."""
+    return [
+        Token(token.stem, span.start - base + token.start, span.start - base + token.end, token.kind)
+        for span in spans
+        for token in _read(text[span.start : span.end], language)
+    ]
 
 
 class Library:
@@ -98,20 +271,85 @@ class Library:
         spans = self.texts[place.passage].spans
         return spans[place.first].start, spans[place.last].end
 
-    def stems(self, place: Place) -> list[str]:
-        """The words of a window in order."""
-        text = self.texts[place.passage]
-        return [stem for line in text.stems[place.first : place.last + 1] for stem in line]
-
     def tokens(self, place: Place) -> list[Token]:
-        """The words of a window in order, with their kinds."""
+        """The words of a window in order, with their kinds, after those that rows in it have from their table."""
         text = self.texts[place.passage]
-        return [token for line in text.tokens[place.first : place.last + 1] for token in line]
+        numbers = range(place.first, place.last + 1)
+        lines = [text.tokens[number] for number in numbers]
+        if text.rows:
+            lines.insert(0, list(dict.fromkeys(chain.from_iterable(text.headings[number] for number in numbers))))
+        return list(chain.from_iterable(lines))
+
+    def stems(self, place: Place) -> list[str]:
+        """The same as stems."""
+        return [token.stem for token in self.tokens(place)]
 
     def text(self, place: Place) -> str:
         """The text of a window."""
         start, end = self.place(place)
         return self.texts[place.passage].text[start:end]
+
+    # ---- all sentences as bits, in the order of the passages' texts, so that none depends on that of the passages
+
+    @cached_property
+    def _passages(self) -> dict[str, list[int]]:
+        """The passages that have a stem."""
+        if len(self.texts) == 1:
+            return {stem: [0] for stem in self.texts[0].index}
+        found: dict[str, list[int]] = {}
+        for k, text in enumerate(self.texts):
+            for stem in text.index:
+                found.setdefault(stem, []).append(k)
+        return found
+
+    @cached_property
+    def _order(self) -> tuple[list[int], list[int], list[int]]:
+        """The passages by their text, the position of each one's first sentence, and that by the passage's number."""
+        order = sorted(range(len(self.texts)), key=lambda k: self.texts[k].text)
+        starts = list(accumulate((len(self.texts[k].spans) for k in order), initial=0))
+        first = [0] * len(order)
+        for start, k in zip(starts, order, strict=False):
+            first[k] = start
+        return order, starts, first
+
+    @cached_property
+    def _contexts(self) -> dict[int, Sequence[list[Token]]]:
+        return {}
+
+    def context(self, passage: int, sentence: int) -> list[Token]:
+        """The words of the heading above a sentence, or of the line that introduces its list."""
+        if passage not in self._contexts:
+            self._contexts[passage] = self.texts[passage].context
+        return self._contexts[passage][sentence]
+
+    @cached_property
+    def _bits(self) -> dict[str, int]:
+        return {}
+
+    def has(self, stem: str) -> bool:
+        """Whether some passage has a stem."""
+        return stem in self._passages
+
+    def bits(self, stem: str) -> int:
+        """The sentences that hold a stem, as a set of bits, one a position."""
+        found = self._bits.get(stem)
+        if found is None:
+            first = self._order[2]
+            held = bytearray(self.sentences // 8 + 1)
+            for k in self._passages.get(stem, ()):
+                for number in self.texts[k].index[stem]:
+                    at = first[k] + number
+                    held[at >> 3] |= 1 << (at & 7)
+            if len(self._bits) * len(held) > BITS:
+                self._bits.clear()
+            found = self._bits[stem] = int.from_bytes(held, "little")
+        return found
+
+    def sentence(self, position: int) -> tuple[int, int]:
+        """The passage and the number of the sentence at a position."""
+        order, starts, _ = self._order
+        k = bisect_right(starts, position, hi=len(order)) - 1
+        return order[k], position - starts[k]
 
 
 def common_language(texts: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The numbers that the embedded judge was fitted to, and how they are applied.
 
-One JSON file holds all: how rare English stems are, three small models, their calibration, and the
-probability from which on each says yes. ``training/`` makes it.
+``model.json`` holds how rare English stems are, and the support model with its calibration and cuts; ``training/``
+makes it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from typing import Any, Final
 
 import orjson
 
-from ragstone.judges.embedded.trees import Trees
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon
 from ragstone.types import Scale
 
 PLAIN_WEIGHT: Final = 4.0
 """The weight of a word in a language without counts; counted words lie between 0 and about 9."""
 
+SHORT_WEIGHT: Final = 2.0
+"""The same of a word of four letters."""
+
 FUNCTION_WEIGHT: Final = 0.5
+
+_PARTICLES: Final = frozenset("的是在了和与或也都就把被从到对以及而之其这那有")
+"""Chinese characters that carry grammar."""
 
 CONTENT: Final = 2.0
 """Words that weigh less than this carry grammar rather than content."""
@@ -31,13 +36,12 @@ CONTENT: Final = 2.0
 DIGITS: Final = 9
 """Decimals that logarithms and exponentials are rounded to: their last bit may differ between machines."""
 
-_FILES: Final = ("model.json", "lexicon.json")
-_NUGGET_FILES: Final = ("nuggets.json",)
+_FILES: Final = ("model.json", "lexicon.json", "nuggets.json", "relevance.json", "slots.json", "thesaurus.txt")
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model: standardised features times weights (or none), plus small trees; its calibration and cuts.
+    """A logistic model: standardised features times weights; its calibration and cuts.
 
     From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
     """
@@ -46,18 +50,14 @@ class Logistic:
     scale: tuple[float, ...]
     weight: tuple[float, ...]
     bias: float
-    trees: Trees
     calibration: tuple[float, float]
     yes: float
     maybe: float | None = None
 
     def log_odds(self, features: Sequence[float]) -> float:
         """The uncalibrated log-odds that a unit with these features deserves the best label."""
-        value = self.bias + math.fsum(self.trees.values(features))
-        if self.weight:
-            rows = zip(self.weight, features, self.mean, self.scale, strict=True)
-            value += math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
-        return value
+        rows = zip(self.weight, features, self.mean, self.scale, strict=True)
+        return self.bias + math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,6 @@ class Model:
     documents: int
     counts: Mapping[str, float]
     support: Logistic
-    passage: Logistic
-    answer: Logistic
 
 
 def logistic(raw: Mapping[str, Any]) -> Logistic:
@@ -81,19 +79,18 @@ def logistic(raw: Mapping[str, Any]) -> Logistic:
         scale=tuple(raw["scale"]),
         weight=tuple(raw["weight"]),
         bias=raw["bias"],
-        trees=Trees(raw["trees"]),
         calibration=(slope, shift),
         yes=raw["yes"],
         maybe=raw.get("maybe"),
     )
 
 
-@lru_cache(maxsize=2)
-def digest(*, nuggets: bool = False) -> str:
-    """Six hex digits that stand for the model's numbers and word lists, with those of the nugget tasks or without."""
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """Six hex digits that stand for the numbers and word lists of the judge, those of traces left out."""
     folder = files("ragstone.judges.embedded")
     made = hashlib.sha256()
-    for name in (*_FILES, *_NUGGET_FILES) if nuggets else _FILES:
+    for name in _FILES:
         made.update(folder.joinpath(name).read_bytes())
     return made.hexdigest()[:6]
 
@@ -109,9 +106,14 @@ def model() -> Model:
         documents=rarity["documents"],
         counts={stem: int(tenths) / 10 for tenths, stems in rarity["tenths"].items() for stem in stems.split()},
         support=logistic(raw["support"]),
-        passage=logistic(raw["passage"]),
-        answer=logistic(raw["answer"]),
     )
+
+
+def _grammatical(stem: str) -> bool:
+    """Whether a stem's form says that it is a word of grammar: up to three letters, or hiragana in it."""
+    if stem[0] < "\u0e00":
+        return stem[0].isalpha() and len(stem) <= 3
+    return any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
 
 
 @lru_cache(maxsize=64)
@@ -128,9 +130,9 @@ def weigher(language: str) -> Callable[[str], float]:
     functional = function_stems(language)
 
     def by_kind(stem: str) -> float:
-        if stem in functional or (len(stem) <= 2 and stem[0].isalpha() and stem[0] < "\u0e00"):
+        if stem in functional or _grammatical(stem):
             return FUNCTION_WEIGHT
-        return PLAIN_WEIGHT
+        return PLAIN_WEIGHT if len(stem) > 4 or stem[0] >= "\u0e00" or not stem[0].isalpha() else SHORT_WEIGHT
 
     return by_kind
 

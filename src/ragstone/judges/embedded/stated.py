@@ -1,35 +1,38 @@
-"""What of a sentence is a statement: without its list mark, its citations and a bow to its source.
+"""What of a sentence is a statement: without its list mark, its citations and its lead-in.
 
-"2. According to the provided documents, the fee is 5 dollars [3]." states that the fee is 5 dollars. Which words are a
-bow is told by the same lists that abstaining statements are read by.
+"2. According to the provided documents, the fee is 5 dollars [3]." states that the fee is 5 dollars, and so does
+"Did you know that the fee is 5 dollars?". Which words make a lead-in is told by the lists that abstaining statements
+are read by. ``restated`` puts an answer of few words together with its question.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
-from ragstone.judges.embedded.abstaining import leads, speaks
-from ragstone.judges.embedded.words import tokens_of
+from ragstone.judges.embedded.abstaining import ENGLISH, UNSPACED, leads
+from ragstone.judges.embedded.verbs import finite, imperative, states
+from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, function_stems, lexicon, question_stems, tokens_of
 
-FARTHEST: Final = 120
-"""Characters within which a bow ends."""
-
-_MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
+FARTHEST: Final = 120  # characters within which a lead-in ends
+SHORT: Final = 4  # content words from which on an answer stands without its question
+MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
 _CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
 _CITATIONS: Final = re.compile(
     rf"\s?(?:\[\s?\^?{_CITED}(?:\s?[,;\u2013-]\s?{_CITED}){{0,20}}\s?\]|\u3010[^\u3011\n]{{1,40}}\u3011)"
 )
-_COMMA: Final = re.compile(r"[,\uff0c:]\s*(?=\S)")
-_SAYS: Final = re.compile(
-    r"\b(?:say|state|mention|indicate|note|explain|specif|confirm|show|report|suggest|highlight)\w*\s+that\s+(?=\S)",
-    re.IGNORECASE,
-)
+_THAT: Final = r"\s(?:that|that's|dass|da\u00df|que|che|\u0447\u0442\u043e|dat|\u017ce)\s"
+_JOINT: Final = re.compile(rf"[,:\uff0c\uff1a\u3001]\s*(?=\S)|{_THAT}(?=\S)|!\s+(?=\S)", re.IGNORECASE)
+_BREAKS: Final = " \t\n,.;:!\uff0c\u3002\u3001-\u2013"
+_CALL: Final = re.compile(r"^\w{2,6}[,!]\s+")  # "Hey, did you know"
+_ASIDE: Final = re.compile(r",[^,?]{1,30},")
+_ASKED: Final = re.compile(r"\s*(?:\u5417|\u55ce|\u304b)?\s*[?\uff1f]\s*$")
 
 
 def unmarked(text: str) -> str:
     """A sentence without its list mark, if it is more than that."""
-    mark = _MARK.match(text)
+    mark = MARK.match(text)
     return text[mark.end() :] if mark and text[mark.end() :].strip() else text
 
 
@@ -38,20 +41,116 @@ def stated(text: str, language: str) -> str:
     bare = unmarked(text)
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
-    bare = bare[_bow(bare, language) :]
+    bare = bare[_lead(bare, language) :]
+    bare = told(bare, language) or bare
     return bare if bare == text or tokens_of(bare, language) else text
 
 
-def _bow(text: str, language: str) -> int:
-    """Where the statement begins behind "Based on the context, ..." or "The document states that ..."; else 0.
+def told(text: str, language: str) -> str:
+    """What a sentence tells under the form of "Did you know that ...?"; empty for any other sentence."""
+    asked = _ASKED.search(text[-80:])
+    if not asked:
+        return ""
+    low = _CALL.sub("", text.lower().lstrip(" \u00bf"), count=1)
+    phrase = next((one for one in _rhetorical() if low.startswith(one)), "")
+    if not phrase:
+        return ""
+    end = len(text) - len(text[-80:]) + asked.start()
+    rest = text[len(text) - len(low) + len(phrase) : end]
+    aside = _ASIDE.match(rest)
+    rest = " " + (rest[aside.end() :] if aside else rest).lstrip(" ,")
+    that = re.match(_THAT, rest, re.IGNORECASE)
+    rest = rest[that.end() :] if that else rest.strip()
+    if not that and (_asks(rest) or not (states(rest) if language == ENGLISH else UNSPACED.search(rest))):
+        return ""
+    return rest + "."
+
+
+@lru_cache(maxsize=1)
+def _rhetorical() -> tuple[str, ...]:
+    """Of all languages: a sentence is too short to be sure of its own."""
+    return tuple(phrase for known in lexicon()["rhetorical"].values() for phrase in known.split("|") if phrase)
+
+
+def _asks(text: str) -> bool:
+    """Whether a stretch begins with a word that asks; without blanks between words, whether it has one."""
+    if UNSPACED.search(text):
+        return any(word in text for word in _asking() if UNSPACED.search(word))
+    return text.lower().strip(" \u00bf").partition(" ")[0] in _asking()
+
+
+@lru_cache(maxsize=1)
+def _asking() -> tuple[str, ...]:
+    """The words that ask, of all languages, longest first."""
+    return tuple(
+        sorted({word for known in lexicon()["asking"].values() for word in known.split()}, key=lambda w: (-len(w), w))
+    )
+
+
+def _lead(text: str, language: str) -> int:
+    """Where the statement begins behind "Based on the context, the answer is:" or "The document states that"; else 0.
 
     All words before that are of the frame, so that nothing that is said of the matter is lost.
     """
-    head = text[:FARTHEST]
-    comma = _COMMA.search(head)
-    if comma and leads(head[: comma.start()], language):
-        return comma.end()
-    says = _SAYS.search(head)
-    if says and speaks(head[: says.start()], language):
-        return says.end()
-    return 0
+    found = 0
+    for joint in _JOINT.finditer(text[:FARTHEST]):
+        head = text[: joint.start()]
+        if not leads(head, language):
+            break
+        if not joint[0][0].isspace() or not leads(head.rpartition(" ")[2], language):  # no "the document that ..."
+            found = joint.end()
+    return found
+
+
+# ---- short answers
+
+
+def restated(question: str, answer: str, language: str) -> str:
+    """What to look for where an answer is too short to be understood without its question; else the answer.
+
+    "Paris." to "What is the capital of France?" gives "capital France Paris." "Yes" gives the content words of a
+    question that can be answered so, "No" the same denied.
+    """
+    bare = answer.strip()
+    said, end = _yes_or_no(bare, language)
+    rest = bare[end:].lstrip(_BREAKS) if said else bare
+    words = rest.split()
+    told = language == ENGLISH and (states(rest) or imperative(words) or bool(finite(words)))
+    content = _content(rest, language) or ([] if said else tokens_of(rest, language))
+    if len(content) >= SHORT or (content and told):
+        return answer
+    numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
+    kept = _asked_about(question, language, numbers=not numbered)
+    if not kept or not (content or (said and not _asks(question))):
+        return answer
+    if content or said == "yes":
+        return f"{kept} {rest}" if content else kept
+    denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
+    return f"{denials[0]} {kept}"
+
+
+def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
+    """Which of the two an answer begins with, empty for neither, and where that ends."""
+    low = answer.lower()
+    for kind in ("yes", "no"):
+        for word in (word for code in (language, ENGLISH) for word in lexicon()[kind].get(code, "").split()):
+            if low.startswith(word) and (UNSPACED.search(word) or not low[len(word) : len(word) + 1].isalnum()):
+                return kind, len(word)
+    return "", 0
+
+
+def _content(text: str, language: str) -> list[Token]:
+    """The tokens that are not grammar: no negation, no function word, no word that only asks."""
+    empty = function_stems(language) | question_stems(language)
+    return [token for token in tokens_of(text, language) if token.kind != NEGATION and token.stem not in empty]
+
+
+def _asked_about(question: str, language: str, *, numbers: bool) -> str:
+    """The content words of a question as they are written."""
+    if UNSPACED.search(question):
+        for word in filter(UNSPACED.match, _asking()):
+            question = question.replace(word, " ")
+        return " ".join(question.strip(_BREAKS + "?\uff1f").split())
+    words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]
+    words = words[1:] if words and _asks(question[words[0].start :]) else words
+    return " ".join(question[token.start : token.end] for token in words)

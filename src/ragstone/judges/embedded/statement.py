@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import islice, pairwise
+from operator import or_
 from typing import Final
 
 from ragstone.judges.embedded.library import Analysed, Library, Place
@@ -19,6 +20,11 @@ from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, 
 CANDIDATES: Final = 12
 """Sentences around which windows are tried."""
 
+PROMISING: Final = 24
+"""Sentences with the most of a claim's words that these are chosen from, where more than ..."""
+
+ALL: Final = 128
+"""... so many share a word with it."""
 
 NAMED: Final = 5.0
 """Weight from which a word that begins a sentence with a capital counts as a name."""
@@ -80,18 +86,58 @@ Masks = dict[tuple[int, int], int]
 
 
 def masks_of(statement: Statement, library: Library) -> tuple[Masks, int]:
-    """For each sentence that shares a word with the claim: which words, as bits; and all of them together."""
-    masks: Masks = {}
-    union = 0
-    for i, stem in enumerate(statement.stems):
-        bit = 1 << i
-        for k, text in enumerate(library.texts):
-            hits = text.index.get(stem)
-            if hits:
-                union |= bit
-                for s in hits:
-                    masks[k, s] = masks.get((k, s), 0) | bit
-    return masks, union
+    """Which words of the claim each sentence holds, as bits, and which all of them together do.
+
+    Of many sentences that share a word only the promising ones and those beside them are listed.
+    """
+    holders = [library.bits(stem) for stem in statement.stems]
+    union = sum(1 << i for i, held in enumerate(holders) if held)
+    near = reduce(or_, holders, 0)
+    if near.bit_count() > ALL:
+        best = promising(statement.w, holders, near)
+        near &= best | best << 1 | best << 2 | best >> 1 | best >> 2
+    found: dict[int, int] = {}
+    for i, held in enumerate(holders):
+        for position in _positions(held & near):
+            found[position] = found.get(position, 0) | 1 << i
+    return {library.sentence(position): mask for position, mask in found.items()}, union
+
+
+def promising(weights: Sequence[float], holders: Sequence[int], sentences: int) -> int:
+    """The sentences with the most weight, as bits, to an eighth of a unit; of equal ones the first ``ALL``.
+
+    ``holders``: the sentences that hold each word. The weights of all sentences are added at once, as binary numbers
+    whose digits are bit sets, so that a common word costs no more than a rare one.
+    """
+    digits: list[int] = []
+    for weight, held in zip(weights, holders, strict=True):
+        units = round(8 * weight)
+        for i in range(units.bit_length()):
+            carry, at = held if units >> i & 1 else 0, i
+            while carry:
+                if at >= len(digits):
+                    digits.extend([0] * (at + 1 - len(digits)))
+                digits[at], carry = digits[at] ^ carry, digits[at] & carry
+                at += 1
+    found, left, wanted = 0, sentences, PROMISING
+    for digit in reversed(digits):
+        more = left & digit
+        count = more.bit_count()
+        if count > wanted:
+            left = more
+        else:
+            found, left, wanted = found | more, left ^ more, wanted - count
+            if not wanted:
+                return found
+    return reduce(or_, (1 << position for position in islice(_positions(left), ALL)), found)
+
+
+def _positions(bits: int) -> Iterator[int]:
+    """The places of the bits that are set, lowest first."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
 
 
 def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:

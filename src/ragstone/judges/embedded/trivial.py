@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, names
+from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, leads, names
+from ragstone.judges.embedded.stated import told
+from ragstone.judges.embedded.verbs import verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, Token, lexicon, nugget_lexicon, tokens_of
 from ragstone.segment import FUNCTION_WORDS
 
@@ -24,18 +25,10 @@ _ENDS: Final = (
 )
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
 NO_ANSWER: Final = "says that there is no answer"
-_IGNORANT: Final = 16
-"""Words of a sentence that may say no more than that its speaker does not know something."""
-
-_LONGEST: Final = 30
-"""Words from which on a sentence is never trivial."""
-
-_HEADING: Final = 12
-"""Words that a heading may have."""
-
-_LABEL: Final = 3
-"""Words of a heading that is a label even with a name: "The Roman Empire"."""
-
+_IGNORANT: Final = 16  # words of a sentence that may say no more than that its speaker does not know something
+_LONGEST: Final = 30  # words from which on a sentence is never trivial
+_HEADING: Final = 12  # words that a heading may have
+_LABEL: Final = 3  # words of a heading that is a label even with a name: "The Roman Empire"
 _ALTERNATIVE: Final = 5
 """Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
 
@@ -43,29 +36,16 @@ _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "w
 _NO_CLAUSE: Final = frozenset({"to", "that", "which", "who", "the", "a", "an", "of"})
 """What a verb stands after in "Things to do", "Foods that are rich in zinc", "The will of the people"."""
 
+_PIECE: Final = re.compile(r"[^!.,;]*\w[^!.,;]*")
 _PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
 _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrases:
-    """What a language's trivial sentences are, begin with, go on with after a comma, or announce with."""
-
-    whole: frozenset[str]
-    starts: tuple[str, ...]
-    courtesies: tuple[str, ...]
-    announcements: tuple[str, ...]
-
-
-@lru_cache(maxsize=64)
-def _phrases(language: str) -> _Phrases:
-    words = lexicon()
-
-    def split(kind: str) -> tuple[str, ...]:
-        own = words[kind].get(language, "") + ("|" + words[kind]["en"] if language != "en" else "")
-        return tuple(phrase for phrase in own.split("|") if phrase)
-
-    return _Phrases(frozenset(split("trivial")), split("trivial_starts"), split("courtesies"), split("announcements"))
+@lru_cache(maxsize=256)
+def _phrases(kind: str, language: str) -> tuple[str, ...]:
+    """The phrases of one kind in a language and in English; "" is all languages."""
+    codes = dict.fromkeys((language, "en")) if language else lexicon()[kind]
+    return tuple(phrase for code in codes for phrase in lexicon()[kind].get(code, "").split("|") if phrase)
 
 
 @lru_cache(maxsize=64)
@@ -73,11 +53,6 @@ def _grammar(language: str) -> frozenset[str]:
     """Words that are small in a title."""
     listed = (lexicon()["prepositions"], nugget_lexicon()["determiners"])
     return frozenset(FUNCTION_WORDS.get(language, ())).union(*(words.get(language, "").split() for words in listed))
-
-
-@lru_cache(maxsize=1)
-def _auxiliaries() -> frozenset[str]:
-    return frozenset(nugget_lexicon()["auxiliaries"]["en"].split())
 
 
 def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> bool:
@@ -90,19 +65,23 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
     return parts.personal and short and begins_ignorant(parts.topic)
 
 
-def _courteous(plain: str, known: _Phrases) -> bool:
+def _courteous(plain: str, language: str) -> bool:
     """Whether a sentence begins with a courtesy and does not go on to anything else."""
-    if not plain.startswith(known.starts):
-        return False
-    start = max((phrase for phrase in known.starts if plain.startswith(phrase)), key=len)
+    starts = _phrases("trivial_starts", language)
+    start = max((phrase for phrase in starts if plain.startswith(phrase)), key=len, default="")
     _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
     if len(more) > 1 and more[-1].startswith("or "):
         more = [piece for piece in more if len(piece.split()) > _ALTERNATIVE]
-    polite = known.starts + known.courtesies
-    return all(
-        not piece or piece in known.whole or piece.startswith(polite) or _JOINER.sub("", piece, 1).startswith(polite)
+    polite = starts + _phrases("courtesies", language)
+    return start != "" and all(
+        not piece or _said(piece) or piece.startswith(polite) or _JOINER.sub("", piece, 1).startswith(polite)
         for piece in more
     )
+
+
+def _said(plain: str) -> bool:
+    """Whether a stretch is one of the known greetings and labels."""
+    return plain in _phrases("trivial", "")
 
 
 def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) -> bool:
@@ -111,7 +90,7 @@ def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) 
     if words[0].casefold() in _ASKING:
         return False
     if language == "en" and any(
-        (word.casefold() in _auxiliaries() and word != "May") or word.endswith("n't")
+        (word.casefold() in verbs().auxiliaries and word != "May") or word.endswith("n't")
         for before, word in pairwise(words)
         if before.casefold() not in _NO_CLAUSE
     ):
@@ -133,28 +112,24 @@ def triviality(text: str, language: str) -> str:
         return NO_ANSWER
     if len(tokens) > _LONGEST:
         return ""
-    known = _phrases(language)
     plain = " ".join(bare.replace("\u2019", "'").casefold().strip(_ENDS).split())
-    if plain.replace(",", "") in known.whole or all(
-        piece.strip(_ENDS) in known.whole for piece in re.split("[!.,;]", plain) if piece.strip(_ENDS)
-    ):
+    if _said(plain.replace(",", "")) or all(_said(piece.strip(_ENDS)) for piece in _PIECE.findall(plain)):
         return "greeting or label"
     if any(token.kind == NUMBER for token in tokens):
         return ""
     named = any(token.kind == NAME and len(token.stem) > 1 for token in tokens)  # "I" and "I'm" are no names
-    if not named and _courteous(plain, known):
+    if not named and _courteous(plain, language):
         return "courtesy"
     end = bare.rstrip("*_ ")[-1:]
     heading = bare.startswith("#") or (bare.startswith("**") and bare.endswith(("**", "**:")))
     heading = heading and len(tokens) <= _HEADING and end not in ".!?\u3002"
     if heading and not _stating(bare, tokens, language, named=named):
         return "heading"
+    if end not in "?\uff1f" and leads(bare, language):
+        return "lead-in"
     if end in ":\uff1a":
-        if len(tokens) <= 4 or any(phrase in plain for phrase in known.announcements):
-            return "heading of a list"
-        return ""
-    if end in "?\uff1f" and not named:
+        announced = len(tokens) <= 4 or any(phrase in plain for phrase in _phrases("announcements", language))
+        return "heading of a list" if announced else ""
+    if end in "?\uff1f" and not named and not told(bare, language):
         return "question"
-    if len(tokens) <= 6 and plain.startswith(known.announcements) and not named and len(tokens) > 2:
-        return "announcement" if end in ".!" and len(tokens) <= 4 else ""
     return ""

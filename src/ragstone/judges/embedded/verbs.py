@@ -4,6 +4,8 @@ Word lists and neighbours, no tagger: it errs towards finding no verb, because w
 stretch of a passage may stand alone.
 """
 
+# ruff: noqa: SIM905 - word lists, written as text to be read
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,23 +18,10 @@ from ragstone.judges.embedded.words import lexicon, nugget_lexicon
 LANGUAGE: Final = "en"
 """The one language whose verbs are known."""
 
-_PLURALS: Final = frozenset(
-    {
-        "people",
-        "men",
-        "women",
-        "children",
-        "data",
-        "bacteria",
-        "criteria",
-        "media",
-        "police",
-        "they",
-        "you",
-        "we",
-        "who",
-    }
-)
+_PLURALS: Final = frozenset("people men women children data bacteria criteria media police they you we who".split())
+_JOINING: Final = frozenset({"and", "or"})
+_OBJECTS: Final = frozenset({"that", "to", "it", "them", "him", "you"})
+_RELATIVE: Final = frozenset("which who whose whom because although though unless whereas if whenever wherever".split())
 _CONTRACTED: Final = ("'re", "'ll", "'ve", "n't")
 _SUBJECT_IS: Final = frozenset({"it's", "that's", "there's", "he's", "she's", "what's", "who's"})
 
@@ -129,100 +118,53 @@ def is_auxiliary(word: str) -> bool:
 
 
 def finite(words: Sequence[str]) -> list[int]:
-    """The places of the verbs that make clauses, the first word left out.
-
-    Of a verb group (``has been found``) only the first place is given.
-    """
+    """The places of the verbs that make clauses, the first word left out; of a group ("has been found") the first."""
     lows = [plain(word).replace("\u2019", "'") for word in words]
-    found = [i for i in range(len(lows)) if _surely(words, lows, i)]
-    opened = sum(_opens(lows, i) for i in range(len(lows)))
-    if len(found) > opened:
-        return found
-    return sorted({*found, *(i for i in range(1, len(lows)) if _likely(words, lows, i))})
+    return [i for i in range(1, len(lows)) if _is_finite(words, lows, i)]
+
+
+def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
+    known, low = verbs(), lows[i]
+    back = i - 1
+    while back > 0 and (lows[back] in known.adverbs or lows[back].endswith("ly")):
+        back -= 1
+    before, after = lows[back], lows[i + 1] if i + 1 < len(lows) else ""
+    if before in known.determiners | {"to"} or (back and is_auxiliary(before)):
+        return False
+    if is_auxiliary(low) or low in known.sure:
+        return words[i] != "May"
+    if back and before in {"which", "who", "that"}:
+        return low in known.base | known.third | known.past
+    if words[i][:1].isupper() or words[i - 1].endswith((",", ";", ":", ")")) or before in known.prepositions | _JOINING:
+        return False
+    small = known.determiners | known.prepositions | known.adverbs | _OBJECTS
+    follows = after in small or after.endswith("ly") or words[min(i + 1, len(words) - 1)][:1] < "a"
+    plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
+    if low in known.past:
+        return follows and after not in {"", "by", "as"}
+    if after in known.auxiliaries:
+        return False
+    if low in known.third:
+        return not plural and after != "" and (after not in known.prepositions or low in listed("leading"))
+    return low in known.base and plural and (follows or low not in known.nominal)
 
 
 def _opens(lows: Sequence[str], i: int) -> bool:
     """Whether a clause with a verb of its own is likely to begin here."""
-    low = lows[i]
-    after = lows[i + 1] if i + 1 < len(lows) else ""
-    if low in {"which", "who", "whose", "whom"} | listed("conditional"):
-        return after != "of"
+    low, after = lows[i], lows[i + 1] if i + 1 < len(lows) else ""
     if low == "that":
         return i > 0
-    return low in {"when", "where", "while"} and not after.endswith("ing")
-
-
-def _surely(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
-    known, low = verbs(), lows[i]
-    if low in _SUBJECT_IS or (low.endswith(("'re", "'ll", "'ve")) and len(low) > 4):
-        return True
-    if i == 0:
-        return False
-    before = lows[i - 1]
-    if is_auxiliary(low):
-        noun = low in {"will", "can", "may", "might", "must"} and (before in known.determiners or words[i] == "May")
-        return not (noun or before == "to" or _grouped(lows, i))
-    return low in known.sure and before not in known.determiners | {"to"} and not _grouped(lows, i)
-
-
-def _grouped(lows: Sequence[str], i: int) -> bool:
-    """Whether a verb continues the group of an auxiliary before it."""
-    known = verbs()
-    back = i - 1
-    while back > 0 and i - back < 3 and (lows[back] in known.adverbs or lows[back].endswith("ly")):
-        back -= 1
-    return is_auxiliary(lows[back])
-
-
-def _likely(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
-    known, low, before = verbs(), lows[i], lows[i - 1]
-    back = i - 1
-    while back > 0 and (lows[back] in known.adverbs or lows[back].endswith("ly")):
-        back -= 1
-    if lows[back] in {"which", "who", "that"} and back > 0:
-        return low in known.base | known.third | known.past
-    if words[i][:1].isupper() or (words[i - 1].endswith((",", ";", ":", ")")) and low not in known.past):
-        return False
-    if before in known.determiners | known.prepositions | {"to", "and", "or"} or _grouped(lows, i):
-        return False
-    after = lows[i + 1] if i + 1 < len(lows) else ""
-    follows = (
-        after in known.determiners | known.prepositions | known.adverbs | {"that", "to", "it", "them", "him", "you"}
-        or after.endswith("ly")
-        or (i + 1 < len(words) and (words[i + 1][:1].isupper() or words[i + 1][:1].isdigit()))
-    )
-    plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
-    if low in known.past:
-        return follows and after not in {"by", "as"} and low not in listed("attributes")
-    if low in known.third:
-        if plural or not after or after in known.auxiliaries or before.endswith(_ADJECTIVES):
-            return False
-        return after not in known.prepositions or low in listed("leading")
-    if low in known.base:
-        return plural and (follows or low not in known.nominal) and after not in known.auxiliaries
-    return False
-
-
-_ADJECTIVES: Final = ("ive", "ous", "ful", "ible", "able", "ical", "ary", "less")
+    return (low in _RELATIVE and after != "of") or (low in {"when", "where", "while"} and not after.endswith("ing"))
 
 
 def states(text: str) -> bool:
     """Whether an English sentence is a full statement: a subject with a verb that is not only a relative clause's."""
     words = text.split()
-    places = finite(words)
-    if not places:
+    lows, places, known = [plain(word) for word in words], finite(words), verbs()
+    if len(places) <= sum(_opens(lows, i) for i in range(len(lows))):
         return False
-    lows = [plain(word) for word in words]
     first = places[0]
-    known = verbs()
-    opened = sum(_opens(lows, i) for i in range(len(lows)))
-    if len(places) <= opened:
-        return False
-    if lows[0].endswith("ing") and lows[first] in known.past - known.sure and not is_auxiliary(lows[first]):
-        return False
-    within = listed("conditional") | {"until", "when", "while", "where"}
-    inner = next((i for i in range(1, len(lows) - 1) if lows[i] in within and lows[i + 1][-3:] != "ing"), len(lows))
-    if inner < first and lows[0] not in known.subordinators:
+    if lows[0].endswith("ing") and lows[first] in known.past - known.auxiliaries - known.sure:
         return False
     grammar = known.determiners | known.prepositions | known.adverbs | known.subordinators
     subject = [low for low in lows[:first] if low not in grammar and low[:1].isalnum() and not low.endswith("ly")]

@@ -16,7 +16,21 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
-from ragstone.judges.embedded.figures import DOTTED, MINUS, MONEY, Figure, Reading
+from ragstone.judges.embedded.figures import (
+    AMOUNT,
+    CHINESE,
+    DATE,
+    DOTTED,
+    FRACTION,
+    MINUS,
+    MONEY,
+    Reading,
+    chinese,
+    fraction,
+    number_of,
+    time_of,
+    time_pattern,
+)
 from ragstone.segment import FUNCTION_WORDS
 
 WORD: Final = 0
@@ -30,11 +44,14 @@ SCOPE: Final = 3
 LONGEST_WORD: Final = 40
 """Characters of a word that are compared; longer ones are cut."""
 
+LONGEST_TEXT: Final = 100_000
+"""Characters from which on repeated words are not listed."""
+
 REMEMBERED: Final = 32_768
 """Words of a language whose reading is kept."""
 
 _UNSPACED: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
 _MARKS: Final = "".join(
     chr(code)
@@ -47,19 +64,38 @@ _JOINERS: Final = "\u00ad\u200b\u200c\u200d"
 """Soft hyphens and joiners: they say how a word may be drawn, and are no part of it."""
 
 _LETTERS: Final = rf"[^\W\d_]+(?:[{_MARKS}{_JOINERS}]+[^\W\d_]*)*"
-_SIGNED: Final = (
-    r"(?P<number>(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
-    r"(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,])|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+))"
-)
+_SIGN: Final = r"(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
 _DOTTED: Final = r"(?P<dotted>(?:[^\W\d_]\.){2,8}(?![^\W\d_]{2}))"
-_TOKEN: Final = re.compile(  # the commonest first
-    rf"{_DOTTED}|(?P<word>[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*"
-    rf"(?:['\u2019\u02bc]{_LETTERS})*)|{_SIGNED}|(?P<run>[{_UNSPACED}]+)|(?P<sign>[%$\u20ac\u00a3\u00a5])"
+_CODE: Final = (
+    r"(?:(?=[_#+.-])(?P<code>(?:_+[^\W_]+)+|(?<![^\W_][^\W_])(?:\#(?!\w)|\+\+)|(?<=[vV]\d)(?:\.\d+)+|(?<=[vV]\d\d)(?:\.\d+)+"
+    r"|(?<=[^\W\d_a-z])-\d+(?!(?:s|st|nd|rd|th)\b)[a-z]+\b"
+    r"|\.(?i:js|ts|py|rs|net|io|org|com|json|ya?ml|toml|xml|html?|css|csv|tsv|md|txt|pdf|sql|sh|cfg|ini|exe|dll|java)\b))?"
 )
-_ASCII_TOKEN: Final = re.compile(
-    rf"{_DOTTED}|(?P<word>[^\W\d_][^\W_]*(?:'[^\W\d_]+)*)|{_SIGNED}|(?P<sign>[%$])", re.ASCII
-)
-"""The same of texts in ASCII, in four fifths of the time."""
+"""What makes a name of code of the word before it: ``Node.js``, ``C#``, ``v2.1``, ``max_len``, ``GPT-4o``."""
+
+
+def _pattern(word: str, run: str, language: str) -> str:
+    """The tokens of a text, the commonest first."""
+    return (
+        rf"{_DOTTED}|T(?P<mark>)(?<=\dT)(?=\d\d:\d\d)|{run}(?P<word>{word}){_CODE}"
+        rf"|(?=[\d.\u2212-])(?:(?P<time>{time_pattern(language)})|(?P<date>{DATE})|(?P<number>(?![-\u2212]{time_pattern(language)}){_SIGN}{AMOUNT})"
+        r"|(?P<flag>(?<![\w-])--[^\W\d_][\w-]*|(?<![\w.])\.NET\b))|(?P<sign>[%$\u20ac\u00a3\u00a5])"
+    )
+
+
+@lru_cache(maxsize=64)
+def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """For texts in ASCII, in four fifths of the time, and for all others."""
+    word = (
+        rf"[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*"
+        rf"(?:['\u2019\u02bc]{_LETTERS})*"
+    )
+    run = rf"(?P<fraction>{FRACTION})|(?P<run>[{_UNSPACED}]+)|"
+    return (
+        re.compile(_pattern(r"[^\W\d_][^\W_]*(?:'[^\W\d_]+)*", "", language), re.ASCII),
+        re.compile(_pattern(word, run, language)),
+    )
+
 
 _JOINED: Final = str.maketrans(dict.fromkeys(_JOINERS))
 _AFFIRMS: Final = re.compile(
@@ -68,6 +104,9 @@ _AFFIRMS: Final = re.compile(
     re.IGNORECASE,
 )
 """Where "not" and "no" deny nothing."""
+
+_TIMES: Final = re.compile(r"[x\u00d7](?![^\W_])|[ -]?fold\b")
+"""How often, right behind a number: "1.5x", "3-fold"."""
 
 _TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))
 """What English writes behind an apostrophe."""
@@ -116,15 +155,17 @@ def nugget_lexicon() -> dict[str, Any]:
 class _Word(NamedTuple):
     """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number.
 
-    With both a stem and a number it is a number only before a power of ten: "one", "a".
+    With both a stem and a number it is a number only before a power of ten ("one", "a") or as an ordinal. ``coded``:
+    it has digits or capitals within, as names have.
     """
 
     stem: str
-    number: str
+    number: int
     negation: bool
     negated: bool
     capital: bool
     shouted: bool
+    coded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +178,17 @@ class _Language:
     marks: frozenset[str]
     denial: str
     numbered: str
+    times: str
     figures: Reading
+    patterns: tuple[re.Pattern[str], re.Pattern[str]]
 
 
 def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in text.split())
+
+
+def _values(text: str) -> dict[str, int]:
+    return {word: int(value) for word, value in _pairs(text).items()}
 
 
 @lru_cache(maxsize=64)
@@ -149,24 +196,27 @@ def _language(code: str) -> _Language:
     words = lexicon()
     stem = _stemmer(code)
     negations = frozenset(words["negations"].get(code, "").split())
-    numbers = _pairs(words["number_words"].get(code, ""))
     ones = frozenset(words["ones"].get(code, "").split())
     same, contractions = _pairs(words["same"]), _pairs(words["contractions"])
     elided = frozenset(words["elided"].split())
     cased = code != "de"
+    figures = _reading(code)
+    numbers = {word: value for word, value in figures.numbers.items() if word not in ones}
 
     def read(raw: str) -> _Word:
         word, negated = _plain(raw, contractions, elided)
-        capital = cased and raw[0].isupper()
-        shouted = len(raw) > 1 and raw.isupper()
+        coded = raw[1:] != raw[1:].lower() or any(map(str.isdecimal, raw))
+        form = (negated, cased and raw[0].isupper(), len(raw) > 1 and raw.isupper(), coded)
+        if word.endswith("fold") and word[:-4] in numbers:
+            return _Word("", numbers[word[:-4]], False, *form)
         if word in numbers:
-            return _Word("", numbers[word], False, negated, capital, shouted)
+            return _Word("", numbers[word], False, *form)
         if word in ones:
-            return _Word(stem(word), "1", False, negated, capital, shouted)
+            return _Word(stem(word), 1, False, *form)
         if word in negations:
-            return _Word(stem(word), "", True, negated, capital, shouted)
+            return _Word(stem(word), 0, True, *form)
         bare = same.get(word, word)[:LONGEST_WORD]
-        return _Word(stem(bare) if bare else "", "", False, negated, capital, shouted)
+        return _Word(stem(bare) if bare else "", figures.ordinals.get(word, 0), False, *form)
 
     return _Language(
         stem=stem,
@@ -175,22 +225,26 @@ def _language(code: str) -> _Language:
         marks=frozenset(words["negation_marks"].get(code, "")),
         denial=stem("not"),
         numbered=stem("number"),
-        figures=_reading(code),
+        times=stem("times"),
+        figures=figures,
+        patterns=_patterns(code),
     )
 
 
 def _reading(code: str) -> Reading:
     words = lexicon()
-    multipliers = {word: int(power) for word, power in _pairs(words["multipliers"]).items()}
-    suffixes = {word: int(power) for word, power in _pairs(words["suffix_multipliers"]).items()}
+    ones = {word: 1 for word in words["ones"].get(code, "").split() if word not in {"a", "an"}}
     return Reading(
-        multipliers=multipliers,
-        suffixes=suffixes,
-        powers=frozenset((*multipliers, *suffixes)),
+        numbers={**_values(words["number_words"].get(code, "")), **ones},
+        ordinals=_values(words["ordinals"].get(code, "")),
+        multipliers=_values(words["multipliers"]),
+        suffixes=_values(words["suffix_multipliers"]),
         units=frozenset(words["unit_suffixes"].split()),
         counted=frozenset(words["counted"].split()),
         endings=frozenset(words["number_endings"].split()),
+        links=frozenset(words["number_links"].get(code, "").split()),
         dotted=code in DOTTED,
+        by_twenties=code == "fr",
     )
 
 
@@ -214,70 +268,125 @@ def _fold(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
 
 
+@lru_cache(maxsize=1024)
+def power_of(word: str) -> int:
+    """The power of ten that a word of three letters and more names, as in "million crowns"; 0 if none."""
+    power = _values(lexicon()["multipliers"]).get(word.lower(), 0) if len(word) > 2 else 0
+    return power if power > 2 else 0
+
+
 def stem_of(word: str, language: str) -> str:
     """What a single lowercase word is compared by."""
     return _language(language).stem(word[:LONGEST_WORD])
 
 
 def tokens_of(text: str, language: str) -> list[Token]:
-    """The words of a text in order. Linear in the text."""
+    """The words of a text in order. Linear in the text.
+
+    A time of day is a NUMBER whose stem begins with ``@``, any other NUMBER's with ``#``. What is a name by its form
+    (``C#``, ``Node.js``, ``max_len``, ``--force``, ``v2.1``, ``A4``) is a NAME of its own, compared as a whole.
+
+    Of a text of more than ``LONGEST_TEXT`` characters each word is listed once, where it stands first: it takes the
+    memory of its different words.
+    """
+    if len(text) <= LONGEST_TEXT:
+        return _tokens(text, language)
+    first: dict[tuple[str, int], Token] = {}
+    start = 0
+    while start < len(text):
+        end = start + LONGEST_TEXT
+        blank = text.rfind(" ", start, end) if end < len(text) else -1
+        end = blank if blank > start else end
+        for token in _tokens(text[start:end], language):
+            if (token.stem, token.kind) not in first:
+                moved = token._replace(start=start + token.start, end=start + token.end)
+                first[token.stem, token.kind] = moved
+        start = end
+    return list(first.values())
+
+
+def _tokens(text: str, language: str) -> list[Token]:
     code = _language(language)
     read, known, figures = code.read, code.known, code.figures
     made: list[Token] = []
     add = made.append
     new = tuple.__new__  # half the time of Token(...), for nearly all tokens
-    held: Figure | None = None  # a number that more may follow
+    ticked = "`" in text
     last_end = 0
-    for found in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
+    for found in code.patterns[not text.isascii()].finditer(text):
         kind = found.lastgroup
         start, end = found.span()
-        raw = text[start:end]
-        if held is not None:
-            low = raw.lower() if kind == "word" and end - start <= LONGEST_WORD else ""
-            if low and (held.spelled or low in figures.powers):
-                more = figures.grown(held, raw, known(raw).number, text, start, end)
-                if more is not None:
-                    held, last_end = more, end
-                    continue
-            add(Token(figures.number(held), held.start, held.end, NUMBER))
-            if start == held.end and low in figures.endings:
-                held, last_end = None, end
+        if start < last_end:  # part of the number before it
+            if kind != "run" or end <= last_end:
                 continue
-            held = None
-        if kind == "word":
-            stem, number, negation, negated, capital, shouted = (known if end - start <= LONGEST_WORD else read)(raw)
-            if number and (not stem or figures.multiplied(text, end)):
-                held = Figure(number, start, end, spelled=True)
-            elif negation:
-                affirms = _AFFIRMS.match(text, start)
-                if affirms is None:
-                    add(Token(stem, start, end, NEGATION))
-                else:
-                    add(Token(code.numbered if affirms["number"] else stem, start, end, WORD))
-            elif stem:
-                named = capital and (shouted or _inside(text, last_end, start))
-                add(new(Token, (stem, start, end, NAME if named else WORD)))
-            if negated:
-                add(Token(code.denial, start, end, NEGATION))
-        elif kind == "number":
-            held = _figure(text, made, start, end)
-        elif kind == "run":
-            made.extend(_run(raw, start, code.marks))
-        elif kind == "sign":
-            add(Token(raw, start, end, WORD))
-        else:
-            add(Token(code.stem(raw.replace(".", "").lower()), start, end, NAME))
+            start = last_end
+        if kind != "word":
+            last_end = _special(code, text, made, str(kind), start, end)
+            continue
+        raw = text[start:end]
+        stem, number, negation, negated, capital, shouted, coded = (known if end - start <= LONGEST_WORD else read)(raw)
+        if number and (not stem or _counts(code, text, made, start, end)):
+            stem, end = figures.spelled(number, text, end)
+            add(Token(stem, start, end, NUMBER))
+        elif negation:
+            affirms = _AFFIRMS.match(text, start)
+            if affirms is None:
+                add(Token(stem, start, end, NEGATION))
+            else:
+                add(Token(code.numbered if affirms["number"] else stem, start, end, WORD))
+        elif stem:
+            named = coded or (capital and (shouted or _inside(text, last_end, start)))
+            if ticked and not named:
+                named = text[start - 1 : start] == "`" and text[end : end + 1] == "`"
+            add(new(Token, (stem, start, end, NAME if named else WORD)))
+        if negated:
+            add(Token(code.denial, start, end, NEGATION))
         last_end = end
-    if held is not None:
-        add(Token(figures.number(held), held.start, held.end, NUMBER))
     return made
 
 
-def _figure(text: str, before: list[Token], start: int, end: int) -> Figure:
-    """A written number, by the words before it: whether it is of money, and whether a dash is a sign."""
-    money = bool(before) and before[-1].stem in MONEY and start - before[-1].end <= 1
-    first = start + (text[start] in MINUS and _ranges(text, before, start))
-    return Figure(text[first:end], start, end, money=money)
+def _counts(code: _Language, text: str, before: list[Token], start: int, end: int) -> bool:
+    """Whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
+    word = text[start:end]
+    if word.lower() in code.figures.ordinals:
+        counted = bool(before) and before[-1].kind == NUMBER and start - before[-1].end <= 1
+        return not counted and code.figures.ordinal(word, text, start) is not None
+    return code.figures.multiplied(text, end)
+
+
+def _special(code: _Language, text: str, made: list[Token], kind: str, start: int, end: int) -> int:
+    """Add the tokens of what is no plain word; where they end."""
+    raw = text[start:end]
+    if kind == "number":
+        return _figure(code, text, made, start, end)
+    if kind == "run":
+        made.extend(_run(raw, start, code.marks))
+    elif kind == "sign":
+        made.append(Token(raw, start, end, WORD))
+    elif kind == "time":
+        made.append(Token(time_of(text, start, end), start, end, NUMBER))
+    elif kind == "fraction":
+        made.append(Token(fraction(raw), start, end, NUMBER))
+    elif kind == "date":
+        parts = re.finditer(r"\d+", raw)
+        made.extend(Token(number_of(one[0]), start + one.start(), start + one.end(), NUMBER) for one in parts)
+    elif kind != "mark":
+        stem = code.stem(raw.replace(".", "").lower()) if kind == "dotted" else _fold(raw[:LONGEST_WORD].lower())
+        made.append(Token(stem, start, end, NAME))
+    return end
+
+
+def _figure(code: _Language, text: str, made: list[Token], start: int, end: int) -> int:
+    """Add a number in digits, by the words before it: whether it is of money, and whether a dash is a sign."""
+    money = bool(made) and made[-1].stem in MONEY and start - made[-1].end <= 1
+    first = start + (text[start] in MINUS and _ranges(text, made, start))
+    stem, stop = code.figures.figure(text, first, end, money=money)
+    made.append(Token(stem, start, stop, NUMBER))
+    times = _TIMES.match(text, stop)
+    if times is None:
+        return stop
+    made.append(Token(code.times, times.end() - len(times[0].strip(" -")), times.end(), WORD))
+    return times.end()
 
 
 def _ranges(text: str, before: list[Token], start: int) -> bool:
@@ -303,9 +412,20 @@ def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tu
 
 
 def _run(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
+    """Pairs of neighbouring characters, and the numerals between them."""
+    done = 0
+    for found in CHINESE.finditer(raw):
+        stem = chinese(found[0])
+        if stem is not None:
+            yield from _couples(raw[done : found.start()], start + done, marks)
+            done = found.end()
+            yield Token(stem, start + found.start(), start + done, NUMBER)
+    yield from _couples(raw[done:], start + done, marks)
+
+
+def _couples(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
     if len(raw) == 1:
         yield Token(raw, start, start + 1, NEGATION if raw in marks else WORD)
-        return
     for i in range(len(raw) - 1):
         pair = raw[i : i + 2]
         yield Token(pair, start + i, start + i + 2, NEGATION if pair[0] in marks else WORD)

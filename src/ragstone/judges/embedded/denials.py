@@ -1,0 +1,181 @@
+"""What a statement asserts and its evidence denies, forbids, doubts or only asks, or the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from ragstone.judges.embedded.alignment import (
+    FITS,
+    SCOPE,
+    Alignment,
+    Clash,
+    Line,
+    around,
+    failing_words,
+    negated,
+    shortened,
+    word_at,
+)
+from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists
+from ragstone.judges.embedded.words import (
+    NAME,
+    NEGATION,
+    WORD,
+    Token,
+    lexicon,
+    stem_of,
+)
+
+ALIKE: Final = 0.6
+"""How nearly a word must mean another one for its negation to count."""
+
+
+NEARLY: Final = 0.8
+"""The same of a word of the evidence that is denied."""
+
+
+def polarity(aligned: Alignment) -> Clash | None:
+    """A word that is denied on one side only, where no sentence that fits nearly as well agrees."""
+    own = negated(aligned.tokens, aligned.text)
+    for i in aligned.content:
+        token = aligned.tokens[i]
+        if token.kind not in {WORD, NAME} or len(token.stem) < _shortest(aligned):
+            continue
+        if not own[i] and not any(
+            line.negated[p] for line in filter(aligned.carries, aligned.lines[:4]) for p in aligned.found(i, line)[0]
+        ):
+            continue
+        mine = _denials(aligned.tokens, aligned.text, aligned.clauses, i)
+        if mine is None:
+            continue
+        found: list[tuple[float, bool, Line, int]] = []
+        for line in filter(aligned.carries, aligned.lines[:4]):
+            places, grade = aligned.found(i, line)
+            if not places or grade < (ALIKE if own[i] else NEARLY):
+                continue
+            place = max(places, key=lambda p: aligned.fit(i, line, p))
+            theirs = _denials(line.tokens, line.text, line.clauses, place)
+            agrees = theirs is None or (mine - theirs) % 2 == 0 or not (own[i] or line.negated[place])
+            found.append((aligned.fit(i, line, place), agrees, line, place))
+        best = max(found, key=lambda one: one[:2], default=None)
+        if best is None or best[0] < FITS / 2 or best[1] or any(ok and fit >= 0.6 * best[0] for fit, ok, *_ in found):
+            continue
+        _, _, line, place = best
+        if _balanced(aligned, line, i):
+            continue
+        says = around(aligned.tokens, aligned.text, i)
+        return Clash("negation", says, around(line.tokens, line.text, place), line.passage, line.sentence)
+    return None
+
+
+def _shortest(aligned: Alignment) -> int:
+    """Letters of a word that may be denied: where rarity is not known, short words are most often grammar's."""
+    return 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 5
+
+
+def _denials(tokens: Sequence[Token], text: str, numbers: Sequence[int], i: int) -> int | None:
+    """How many words of a word's clause deny something; None where "not until" and the like leave it open."""
+    failing, until = failing_words(), _until()
+    count = 0
+    for k in range(max(0, i - SCOPE), min(len(tokens), i + SCOPE)):
+        if numbers[k] != numbers[i]:
+            continue
+        word = text[tokens[k].start : tokens[k].end].lower()
+        count += tokens[k].kind == NEGATION or (word in failing and word_at(tokens, text, k + 1) == "to")
+        if (word in until and count) or word in _open():
+            return None
+    return count
+
+
+@lru_cache(maxsize=1)
+def _open() -> frozenset[str]:
+    return frozenset(slot_lists()["open"].split())
+
+
+@lru_cache(maxsize=1)
+def _until() -> frozenset[str]:
+    return frozenset(slot_lists()["until"].split())
+
+
+def _balanced(aligned: Alignment, line: Line, i: int) -> bool:
+    """Whether an opposite on one side makes up for the negation on the other: "not open", "closed"."""
+    return any(
+        opposite in line.places
+        for j in range(max(0, i - 2), min(len(aligned.tokens), i + 3))
+        if aligned.tokens[j].stem not in line.places
+        for opposite in opposites(aligned.tokens[j].stem, aligned.language)
+    )
+
+
+@lru_cache(maxsize=1)
+def _bans() -> tuple[frozenset[str], frozenset[str]]:
+    lists = slot_lists()
+    return frozenset(lists["forbidden"].split()), frozenset(lists["allowed"].split())
+
+
+def forbidden(aligned: Alignment) -> Clash | None:
+    """A statement that allows or asks for what the best sentence forbids."""
+    forbidden, allowed = _bans()
+    own = {aligned.text[token.start : token.end].lower() for token in aligned.tokens}
+    if own & forbidden or any(token.kind == NEGATION for token in aligned.tokens):
+        return None
+    for line in aligned.lines[:2]:
+        for p in range(len(line.tokens)):
+            word = word_at(line.tokens, line.text, p)
+            if not (word in forbidden or (word in allowed and line.negated[p])):
+                continue
+            held = {
+                aligned.tokens[j].stem: aligned.weights[aligned.tokens[j].stem]
+                for j in aligned.content
+                for k in aligned.found(j, line)[0]
+                if line.clauses[k] == line.clauses[p]
+            }
+            if len(held) >= 3 and sum(held.values()) >= BANNED:
+                return Clash(
+                    "negation", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence
+                )
+    return None
+
+
+CARRIES: Final = 0.6
+"""The share of a statement that a sentence must have for its being asked or doubted to count."""
+
+
+SHORT: Final = 40
+"""Words of such a sentence; a longer one says more besides."""
+
+_ASKING: Final = ("?", "\uff1f", "\u061f")
+
+
+@lru_cache(maxsize=16)
+def _doubts(language: str) -> frozenset[str]:
+    return frozenset(stem_of(word, language) for word in lexicon()["doubts"].get(language, "").split())
+
+
+def doubted(aligned: Alignment) -> Clash | None:
+    """A statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
+    doubts = _doubts(aligned.language)
+    asks = aligned.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(token.stem for token in aligned.tokens)
+    total = sum(aligned.weights[aligned.tokens[j].stem] for j in aligned.content)
+    if asks or not total:
+        return None
+    best: tuple[float, Line] | None = None
+    for line in aligned.lines[:4]:
+        held = sum(aligned.weights[aligned.tokens[j].stem] * aligned.found(j, line)[1] for j in aligned.content) / total
+        asked = line.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(line.places)
+        questionable = asked and len(line.tokens) <= SHORT
+        if best is None:
+            if not questionable or held < CARRIES:
+                return None
+            best = held, line
+        elif not questionable and held >= 0.8 * best[0]:
+            return None
+    assert best is not None
+    says, line = aligned.said(0, len(aligned.text)), best[1]
+    return Clash("doubt", says, shortened(line.text), line.passage, line.sentence)
+
+
+BANNED: Final = 10.0
+"""The weight of a statement's words, three at least, that must stand in the clause that forbids."""

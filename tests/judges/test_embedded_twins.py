@@ -1,0 +1,148 @@
+"""Twin claims about one passage, one true and one wrong by a single fact, and the answer key of the examples.
+
+``twins/*.jsonl`` was written by somebody who had not seen the judge: natural sentences of ten fields. ``first`` was
+looked at while the judge was built, ``second`` was not. The floors are what was measured, rounded down.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+
+from ragstone import evaluate
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.model import model
+from ragstone.judges.embedded.outcomes import Outcome, outcome
+from ragstone.judges.embedded.support import held
+
+TWINS = Path(__file__).parent / "twins"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
+
+
+class Rates(NamedTuple):
+    """Shares of the true claims that are accepted and of the wrong ones that are refused."""
+
+    accepted: float
+    refused: float
+
+
+def judged(claim: str, passage: str) -> Outcome | None:
+    row = held(claim, Library([passage], [claim]), trivial=False)
+    return outcome(row, lambda window: f"passage {window[0] + 1}") if "x" in row or "absent" in row else None
+
+
+def measured(name: str) -> dict[str, Rates]:
+    """The rates by group of kinds."""
+    found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    yes = model().support.yes
+    for line in (TWINS / f"{name}.jsonl").read_bytes().splitlines():
+        twin = orjson.loads(line)
+        true, wrong = (judged(twin[side], twin["passage"]) for side in ("true", "false"))
+        pair = (true is not None and true.chance >= yes, wrong is None or wrong.chance < yes)
+        found[GROUPS.get(twin["kind"], "facts") if twin["lang"] == "en" else "languages"].append(pair)
+    return {
+        group: Rates(sum(a for a, _ in pairs) / len(pairs), sum(r for _, r in pairs) / len(pairs))
+        for group, pairs in found.items()
+    }
+
+
+GROUPS = {
+    "role": "order",
+    "direction": "order",
+    "comparison": "order",
+    "quantifier": "order",
+    "paraphrase": "paraphrase",
+}
+
+
+FLOORS = {
+    "first": {
+        "facts": Rates(0.96, 0.8),
+        "order": Rates(0.94, 0.48),
+        "paraphrase": Rates(0.0, 0.96),
+        "languages": Rates(0.93, 0.75),
+    },
+    "second": {
+        "facts": Rates(0.92, 0.77),
+        "order": Rates(0.82, 0.39),
+        "paraphrase": Rates(0.0, 0.92),
+        "languages": Rates(0.75, 0.66),
+    },
+}
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_twins_are_told_apart(name: str) -> None:
+    """Per group the shares of true claims accepted and of wrong ones refused."""
+    found = measured(name)
+    for group, floor in FLOORS[name].items():
+        print(f"{name:8}{group:12} accepted {found[group].accepted:.3f}, refused {found[group].refused:.3f}")  # noqa: T201
+        assert found[group].accepted >= floor.accepted, group
+        assert found[group].refused >= floor.refused, group
+
+
+METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
+
+CLEAN = [
+    "kettle-descale", "risotto-rest", "night-train", "licence-network", "valley-fog", "tea-water",
+]  # fmt: skip
+"""The records of ``examples/README.md`` with nothing wrong in them."""
+
+WRONG = {
+    "leaflet-dose": ["contradicted: says two hours; passage 1 says six hours", "says eight; passage 1 says six"],
+    "lease-deposit": ["contradicted: says 14 days; passage 1 says 30 days"],
+    "titan-haze": ["not found: Huygens, 2005"],
+    "halden-revenue": ["contradicted: says 986 million crowns; passage 1 says 966", "not found: only"],
+    "queue-retry": ["not found: backoff_ceiling"],
+    "stone-bridge": ["not found: Pieter van Aalst"],
+    "axolotl-limb": ["not found: new, always, larger"],
+    "fell-race": ["not found: ten"],
+    "heat-pump-cold": ["contradicted: says 3.4; passage 1 says 2.1"],
+    "cello-strings": ["not found: five years"],
+    "bus-line-7": ["contradicted: says 30 minutes; passage 2 says 20 minutes"],
+    "muzej-chasy": ["contradicted: says бесплатный; passage 2 says 200 рублей"],
+    "grinder-review": ["not found: Golden Bean"],
+}
+"""The planted errors that a reason names, by record."""
+
+FLAGGED = list(WRONG)
+"""All records with an error that is caught.
+
+``parental-leave`` leaves out a condition, and ``hut-packing`` has a stove that is not allowed: this judge sees neither.
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    records = [orjson.loads(line) for line in EXAMPLES.read_bytes().splitlines()]
+    return evaluate(records, METRICS, store=tmp_path_factory.mktemp("store") / "store.db")
+
+
+def scores(run: Any, record: str) -> dict[str, dict[str, Any]]:
+    return {score["metric"]: score for score in run[record]["scores"]}
+
+
+@pytest.mark.parametrize("record", CLEAN)
+def test_clean_answers_of_the_examples_are_clean(run: Any, record: str) -> None:
+    found = scores(run, record)
+    for metric in ("grounding", "groundedness", "response_groundedness", "trace.adherence"):
+        assert found[metric]["value"] in {1.0, None}, metric
+    assert found["grounding"]["value"] == 1.0 or record == "licence-network"
+
+
+@pytest.mark.parametrize("record", FLAGGED)
+def test_faulty_answers_of_the_examples_are_flagged(run: Any, record: str) -> None:
+    found = scores(run, record)
+    for metric in ("grounding", "groundedness", "response_groundedness", "trace.adherence"):
+        assert found[metric]["value"] < 1.0, metric
+
+
+@pytest.mark.parametrize("record", WRONG)
+def test_reasons_name_the_planted_error(run: Any, record: str) -> None:
+    reasons = [verdict["reason"] for verdict in scores(run, record)["grounding"]["verdicts"]]
+    for named in WRONG[record]:
+        assert any(named in reason for reason in reasons), reasons
