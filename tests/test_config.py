@@ -442,11 +442,11 @@ def test_one_record_with_the_fields_is_enough() -> None:
 def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric of more calls a record than the limit is left out, unless it is named."""
     left_out = names()[1]
-    assert left_out["nugget_groundedness"] == "takes about 4 calls a record; ask for it by name"
+    assert left_out["nugget_groundedness"] == "about 4 calls per record; add -m nugget_groundedness"
     monkeypatch.setattr(config, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
-    assert left_out["grounding"] == "takes about 2 calls a record; ask for it by name"
+    assert left_out["grounding"] == "about 2 calls per record; add -m grounding"
     assert names(metrics=["grounding"])[0] == ["grounding"]
 
 
