@@ -241,8 +241,7 @@ class Alignment:
 
     def having(self, stem: str) -> list[Line]:
         """The sentences that have a stem, few of them; the compared ones first."""
-        places = [(k, s) for k, text in enumerate(self.library.texts) for s in text.index.get(stem, ())[:LINES]]
-        return [self.line(*place) for place in places[: 2 * LINES]]
+        return [self.line(*place) for place in self.library.sentences_with(stem, LINES, 2 * LINES)]
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
         """Where a word of the statement, or one like it, stands in a sentence, and how much it counts there."""

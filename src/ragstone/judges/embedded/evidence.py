@@ -249,7 +249,7 @@ def _lists(language: str) -> dict[str, frozenset[str]]:
 
 
 def _has(stems: frozenset[str], library: Library) -> bool:
-    return any(stem in text.index for text in library.texts for stem in stems)
+    return any(map(library.has, stems))
 
 
 def _doubted(claim: str, own: Sequence[str], there: set[str], place: Place | None, library: Library) -> float:

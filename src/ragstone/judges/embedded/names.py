@@ -194,7 +194,11 @@ def _proper(aligned: Alignment, i: int) -> bool:
         return False
     if i == 0 and (aligned.language != LANGUAGE or token.stem in function_stems(LANGUAGE) or len(token.stem) < 4):
         return False
-    return not any(_same_name(token.stem, stem) for text in aligned.library.texts for stem in text.index)
+    if any(_same_name(token.stem, stem) for stem in aligned.library.alike(token.stem)):
+        return False
+    peoples = _peoples()
+    group = peoples.get(token.stem)
+    return group is None or not any(aligned.library.has(stem) for stem, own in peoples.items() if own == group)
 
 
 @lru_cache(maxsize=1)
@@ -205,12 +209,9 @@ def _peoples() -> dict[str, int]:
 
 @lru_cache(maxsize=8192)
 def _same_name(one: str, other: str) -> bool:
-    """Whether two names are forms of one: "Kenya", "Kenyan"; "Denmark", "Danish"; cases where a language has them."""
+    """Whether two names are forms of one: "Kenya", "Kenyan"; cases where a language has them."""
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and len(long) - len(short) <= 4 and long.startswith(short):
-        return True
-    peoples = _peoples()
-    if one in peoples and peoples[one] == peoples.get(other):
         return True
     cut = max(4, len(short) - 2)
     return not one.isascii() and len(long) - len(short) <= 2 and one[:cut] == other[:cut]

@@ -196,7 +196,7 @@ def _other(kind: str, says: str, line: Line, theirs: Quantity, *, bound: bool = 
 def _operands(aligned: Alignment, own: Sequence[Quantity]) -> list[Quantity]:
     lines = list(aligned.lines)
     if any(one.dimension == "time" for one in own):
-        clocks = [stem for text in aligned.library.texts for stem in text.index if stem.startswith("@")][: 2 * LINES]
+        clocks = aligned.library.times[: 2 * LINES]
         lines = list(dict.fromkeys((*lines, *(line for stem in clocks for line in aligned.having(stem)))))
     known = [theirs for line in lines for theirs in line.quantities]
     known.sort(key=lambda theirs: theirs.dimension != "clock")
