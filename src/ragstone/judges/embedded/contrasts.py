@@ -33,8 +33,8 @@ def opposite(aligned: Alignment) -> Clash | None:
         if not against or against & stems:
             continue
         same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
-        mine = _best_place(aligned, i, same, own[i], same_sign=True)
-        rival = _best_place(aligned, i, against, own[i], same_sign=True)
+        mine = _best_place(aligned, i, same, own[i])
+        rival = _best_place(aligned, i, against, own[i])
         if rival is None or rival[0] < FITS or _swapped(aligned, rival[1], i, rival[2]):
             continue
         if aligned.carries(rival[1]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
@@ -51,9 +51,7 @@ def _limits(aligned: Alignment, i: int) -> bool:
     return word in slot_lists()["limits"].split() and any(one.kind == NUMBER for one in beside)
 
 
-def _best_place(
-    aligned: Alignment, i: int, stems: Iterable[str], negation: bool, *, same_sign: bool
-) -> tuple[float, Line, int] | None:
+def _best_place(aligned: Alignment, i: int, stems: Iterable[str], negation: bool) -> tuple[float, Line, int] | None:
     """Where one of some stems stands in the sentences at the place that corresponds best to a word's."""
     places = [
         (aligned.fit(i, line, p), -line.passage, -line.sentence, -p, line)
@@ -61,7 +59,7 @@ def _best_place(
         for stem in stems
         if stem in line.places
         for p in line.places[stem]
-        if (line.negated[p] == negation) == same_sign
+        if line.negated[p] == negation
     ]
     if not places:
         return None

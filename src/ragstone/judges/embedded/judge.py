@@ -31,7 +31,7 @@ from ragstone.judges.embedded.model import (
 from ragstone.judges.embedded.outcomes import outcome, supported_chance
 from ragstone.judges.embedded.relevance import chance_of, level_of, relevance_label
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
-from ragstone.types import TRIVIAL, Quote, Span, Unit, Verdict
+from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 VERSION: Final = "embedded-5"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -225,16 +225,7 @@ class EmbeddedJudge:
         if unit.level == "passage" and row["best"]:
             start, end = row["best"]
             evidence = (Quote(unit.parent or unit.id, Span(start, end), unit.text[start:end], verbatim=True),)
-        return Verdict(
-            unit,
-            label,
-            scale.value(label),
-            self.id,
-            raw=scale.raw(label),
-            probability=round(chance, 6),
-            evidence=evidence,
-            reason=_about(row),
-        )
+        return self._labelled(unit, scale, label, chance, evidence, _about(row))
 
     def _supported(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         found = outcome(row, lambda window: f"passage {question.passages[window[0]].rank}")
@@ -263,16 +254,7 @@ class EmbeddedJudge:
         else:
             reason = f"not found in the response ({chance:.2f}){missing}"
         label, scale = assignment_of(question.scale, chance), question.scale
-        return Verdict(
-            unit,
-            label,
-            scale.value(label),
-            self.id,
-            raw=scale.raw(label),
-            probability=round(chance, 6),
-            evidence=_quotes(question, windows),
-            reason=reason,
-        )
+        return self._labelled(unit, scale, label, chance, _quotes(question, windows), reason)
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
         """The mean over the sentences; the reason names the worst, the evidence is that of the best."""
@@ -301,6 +283,11 @@ class EmbeddedJudge:
     ) -> Verdict:
         scale = question.scale
         label = label_of(scale, chance, weigh.yes, weigh.maybe)
+        return self._labelled(unit, scale, label, chance, evidence, reason)
+
+    def _labelled(
+        self, unit: Unit, scale: Scale, label: str, chance: float, evidence: tuple[Quote, ...], reason: str
+    ) -> Verdict:
         return Verdict(
             unit,
             label,
