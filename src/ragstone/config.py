@@ -25,7 +25,7 @@ from ragstone.judges.panel import AGGREGATES, Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
-from ragstone.records import offered
+from ragstone.records import Cut, offered
 from ragstone.rows import MOST_REPEATS
 from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
 from ragstone.store import USUAL
@@ -34,6 +34,7 @@ from ragstone.types import NOTHING
 STORE: Final = Path(USUAL)
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
+WHOLE: Final = Cut()
 ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
 
 
@@ -65,6 +66,7 @@ class RunSpec:
     on_error: OnError = "stop"
     store: Path = STORE
     nuggets: Path | str | None = None
+    cut: Cut = WHOLE
     engine: Settings = ENGINE
 
     def as_json(self) -> dict[str, Any]:
@@ -111,6 +113,9 @@ class Flags:
     max_cost: float | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
+    limit: int | None = None
+    sample: int | None = None
+    seed: int | None = None
     given: frozenset[str] = frozenset()
     """Names of judges that the caller brings as objects."""
 
@@ -178,6 +183,7 @@ def resolve(flags: Flags) -> RunSpec:
         fields={**file.fields, **flags.fields},
         on_error=_one_of("on_error", flags.on_error or file.run.on_error),
         nuggets=flags.nuggets or file.run.nuggets,
+        cut=Cut(flags.limit, flags.sample, flags.seed),
         store=Path(flags.store or os.environ.get("RAGSTONE_STORE") or file.run.store or STORE),
     )
 

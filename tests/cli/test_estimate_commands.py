@@ -210,3 +210,19 @@ def test_money_is_shown_against_the_budget_or_the_estimate() -> None:
     tally.most_calls, tally.most_tokens, tally.charged = 500, 10_000, 7
     assert "7 of at most 500 calls" in watch.counts()
     assert "10 in, 10 out of at most 10.0k tokens" in watch.counts()
+
+
+def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
+    """The estimate is of the sample, the command to paste has it, and the run says of how many records it is."""
+    came = ragstone("estimate", records(8), "-m", "groundedness", "--sample", "3", "--seed", "5", columns=100)
+    assert "3 records · sample of 8 (seed 5)" in came.flat
+    ((_, *words),) = pasted(came.out)
+    assert words == ["a.jsonl", "-m", "groundedness", "--sample", "3", "--seed", "5"]
+    ran = ragstone("run", *words, "-q", "-o", "out")
+    assert "run 1 · 3 records · sample of 8 (seed 5)" in ran.flat
+    assert json.loads(Path("out/run.json").read_bytes())["extent"] == {"sample": 3, "of": 8, "seed": 5}
+    assert '"Input"' in Path("out/report.html").read_text(encoding="utf-8")
+    assert "7 records · first 7 only" in ragstone("run", "a.jsonl", "-m", "groundedness", "--limit", "7", "-q").flat
+    compared = ragstone("compare", "out/", "2").flat
+    assert "Run 1 is not of its whole input: sample of 8 (seed 5)." in compared
+    assert "Run 2 is not of its whole input: first 7 only." in compared

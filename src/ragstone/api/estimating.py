@@ -64,11 +64,11 @@ def before_run(
 def _estimate(plan: Plan, source: Source, store: Store, earlier: Takeover | None = None) -> Estimate:
     prices = prices_of(plan.spec, plan.judges)
     jobs = jobs_of(source, plan, earlier)
-    return dry_run(source.name, jobs, plan.routes, store, prices, plan.spec.engine, plan.left_out)
+    return dry_run(source, jobs, plan.routes, store, prices, plan.spec.engine, plan.left_out)
 
 
 def dry_run(
-    name: str,
+    source: Source,
     jobs: Iterable[Job],
     routes: Routes,
     store: Store,
@@ -83,7 +83,7 @@ def dry_run(
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in routes.judges() if not judge.backend.free)
-    return Estimate(name, forecaster.forecast(), priced, left_out, settings.limits)
+    return Estimate(source.name, forecaster.forecast(), priced, left_out, settings.limits, source.extent)
 
 
 def looked_at(path: Path) -> Store:

@@ -167,7 +167,7 @@ def forecast_banks(source: Any, options: Options) -> Estimate:
     with _creating(source, options) as plan, looked_at(plan.spec.store) as store:
         jobs = _topics(plan, {}, Created())
         prices = prices_of(plan.spec, plan.judges)
-        return dry_run(plan.records.name, jobs, plan.routes, store, prices, plan.spec.engine)
+        return dry_run(plan.records, jobs, plan.routes, store, prices, plan.spec.engine)
 
 
 def _topics(plan: _Creating, topics: dict[int, tuple[str, str]], done: Created) -> Iterator[Job]:

@@ -59,6 +59,9 @@ class Options:
 
     ``name`` is what the run is called, else as its input. ConfigError for a number or ``last``: they name runs already.
 
+    ``limit`` reads the first records of each file alone; ``sample`` draws so many of each at random, by their ids and
+    ``seed`` (0 unless given), so that the same seed draws the same ids from every input.
+
     ``rpm`` and ``tpm`` are the most requests and tokens in any 60 seconds, of all judges at one endpoint with one
     key. ``max_cost`` in dollars, ``max_calls`` and ``max_tokens`` (in and out) are the most that endpoints may be
     asked for in this run: BudgetReached ends it when the next call could pass one of them. ``estimate`` has the run
@@ -89,6 +92,9 @@ class Options:
     max_cost: float | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
+    limit: int | None = None
+    sample: int | None = None
+    seed: int | None = None
     estimate: bool | None = None
     name: str = ""
     generator: str = ""
@@ -179,4 +185,7 @@ class Options:
             max_cost=self.max_cost,
             max_calls=self.max_calls,
             max_tokens=self.max_tokens,
+            limit=self.limit,
+            sample=self.sample,
+            seed=self.seed,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from ragstone import __version__, metrics
@@ -27,7 +27,8 @@ from ragstone.types import NOTHING, Record
 class Plan:
     """What a run will do: who judges what, which metrics there are and why not others, how scores are made.
 
-    ``given`` names what stands in a judge's place where every record brings a step's answer.
+    ``given`` names what stands in a judge's place where every record brings a step's answer. ``extent`` is what part of
+    the input is read, empty for all of it.
     """
 
     spec: RunSpec
@@ -38,6 +39,7 @@ class Plan:
     left_out: Mapping[str, str]
     given: Mapping[Task, str]
     bank: Bank | None = None
+    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
 
     def signature(self, metric: Metric, record: Record | None = None) -> str:
         """How the metric's scores are made, of the whole run or of one record."""
@@ -67,6 +69,7 @@ class Plan:
             **self.spec.as_json(),
             **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
             "input": source,
+            **({"extent": dict(self.extent)} if self.extent else {}),
             **({"cascade": self.cascades()} if self.cascades() else {}),
             "chosen": [metric.name for metric in self.metrics],
             "left_out": dict(self.left_out),
@@ -97,7 +100,7 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     if spec.default.cascade:  # not every step has one, so that each is told by name
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
-    return Plan(spec, found, judges, routes, chosen, left_out, answers, bank)
+    return Plan(spec, found, judges, routes, chosen, left_out, answers, bank, source.extent)
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
@@ -202,6 +205,7 @@ def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: 
     """The source; what ``inspect`` refuses is refused in every reading of it alike. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
+        "cut": spec.cut,
     }  # fmt: skip
     return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
 

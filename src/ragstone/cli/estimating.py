@@ -17,7 +17,7 @@ _VALUES: Final = {
     "--panel": "aggregate", "--cascade-error": "cascade_error", "--format": "format", "--structured": "structured",
     "--nuggets": "nuggets",
     "--on-error": "on_error", "--on-empty": "on_empty", "--concurrency": "concurrency", "--rpm": "rpm", "--tpm": "tpm",
-    "--repeat": "repeat",
+    "--repeat": "repeat", "--limit": "limit", "--sample": "sample", "--seed": "seed",
     "--name": "name", "--generator": "generator", "--store": "store", "--config": "config",
 }  # fmt: skip
 _BUDGETS: Final = {"--max-cost": "max_cost", "--max-calls": "max_calls", "--max-tokens": "max_tokens"}

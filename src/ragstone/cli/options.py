@@ -95,6 +95,16 @@ Rpm: TypeAlias = Annotated[
 Tpm: TypeAlias = Annotated[
     int | None, typer.Option("--tpm", metavar="N", min=0, help="The most tokens a minute, in and out, to each of them.")
 ]
+Limit: TypeAlias = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N records of each file.")
+]
+Sample: TypeAlias = Annotated[
+    int | None, typer.Option("--sample", metavar="N", min=1, help="Only N records of each file, drawn at random.")
+]
+Seed: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same ids [default: 0]."),
+]
 Bank: TypeAlias = Annotated[
     Path | None,
     typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.bytestream import COMPRESSIONS
+from ragstone.records.cut import Cut
 from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.formats import READERS
 from ragstone.records.leaderboard import FORMS, Form, Row, lines, read_leaderboard
@@ -28,6 +29,7 @@ __all__ = [
     "MAX_RECORD_BYTES",
     "READERS",
     "Bank",
+    "Cut",
     "Fields",
     "Form",
     "Note",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self
@@ -20,6 +21,7 @@ import orjson
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
 from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.cut import SEED, Cut, Drawn
 from ragstone.records.fields import Fields
 from ragstone.records.formats import READERS, reader_of
 from ragstone.records.mapping import Mapper, Row, Rows
@@ -82,6 +84,7 @@ class Source:
         on_error: OnError = "stop",
         inspect: Inspect | None = None,
         bank: NuggetBank | None = None,
+        cut: Cut | None = None,
     ) -> None:
         """Use `open_records` or `open_runs`."""
         more = len(parts) - SHOWN
@@ -91,6 +94,9 @@ class Source:
         self._parts = tuple(parts)
         self._inspect = inspect
         self._bank = bank
+        self._cut = cut or Cut()
+        self._drawn: dict[int, Drawn] = {}
+        self._cut_off = False
         self._closed = False
         self._delete = weakref.finalize(self, _unlink, [part.temporary for part in parts if part.temporary])
 
@@ -106,14 +112,34 @@ class Source:
         if self._closed:
             raise ValueError("the source is closed")
         inspects = [look for look in (self._inspect, inspect) if look]
-        for part in self._parts:
-            empty = True
+        for number, part in enumerate(self._parts):
+            drawn, place = self._draw(number), 0
             with closing(self._guarded(part)) as items:
-                for where, value in items:
-                    empty = False
-                    yield self._outcome(where, value, part.run, names, inspects)
-            if empty:
+                for place, (where, value) in enumerate(islice(items, self._cut.limit), 1):
+                    if drawn is None or self._cut.rank(self._name(where, value), place) <= drawn.last:
+                        yield self._outcome(where, value, part.run, names, inspects)
+            self._cut_off |= place == self._cut.limit
+            if not place:
                 raise RecordError(part.name, "there is no record in it", "expected at least one")
+
+    def _draw(self, number: int) -> Drawn | None:
+        """Which records of a part are drawn, found in a reading of their ids alone; None for all of them."""
+        if self._cut.sample is None:
+            return None
+        if number not in self._drawn:
+            with closing(self._guarded(self._parts[number])) as items:
+                first = islice(items, self._cut.limit)
+                self._drawn[number] = self._cut.draw(self._name(where, value) for where, value in first)
+        return self._drawn[number]
+
+    @property
+    def extent(self) -> dict[str, int]:
+        """What part of the input this is, once it was read; empty for all of it."""
+        found = {"limit": self._cut.limit, "files": len(self._parts)} if self._cut.limit and self._cut_off else {}
+        sample, whole = (sum(getattr(one, name) for one in self._drawn.values()) for name in ("records", "whole"))
+        if sample < whole:
+            found |= {"sample": sample, "of": whole, "seed": self._cut.seed or SEED}
+        return found
 
     def close(self) -> None:
         """Delete what was copied; the source cannot be read afterwards."""
@@ -216,6 +242,7 @@ def open_records(
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
     bank: NuggetBank | None = None,
+    cut: Cut | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
@@ -228,6 +255,7 @@ def open_records(
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: shown every record in every reading; the InputError it raises is that record's error.
         bank: nuggets by topic, which take the place of the records' own.
+        cut: the part of the input that is read.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
@@ -235,11 +263,12 @@ def open_records(
         InputError: the object is no source of records.
     """
     if isinstance(source, Source):
-        if bank is not None:
-            raise InputError("a source that is open takes no bank: give it to open_records with what is to be read")
+        if bank is not None or cut:
+            given = "no bank" if bank is not None else "neither limit nor sample"
+            raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
         return source
     mapper, mapping = _mapper(fields, blocks, on_error)
-    return Source([_part(source, mapper, mapping)], mapper, on_error=on_error, inspect=inspect, bank=bank)
+    return Source([_part(source, mapper, mapping)], mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
 
 
 def open_runs(
@@ -250,6 +279,7 @@ def open_runs(
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
     bank: NuggetBank | None = None,
+    cut: Cut | None = None,
 ) -> Source:
     """Make one source of several files, read in their order: the runs of several systems on the same topics.
 
@@ -273,7 +303,7 @@ def open_runs(
                 undo.callback(part.temporary.unlink)
             parts.append(part._replace(run=run))
         undo.pop_all()
-    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank)
+    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
 
 
 def _is_no_file(name: str) -> bool:

@@ -16,6 +16,7 @@ from ragstone.errors import InputError
 from ragstone.paired import LEVEL, Paired, holm, least_moved, paired
 from ragstone.report.saved import Weighed
 from ragstone.report.scored import RECALL, One, Scores, scores_of, signatures_differ
+from ragstone.report.wording import part_said
 from ragstone.stats import mean
 
 Pair = tuple[str, Scores, Scores]
@@ -393,9 +394,11 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
     """What makes the numbers hard to compare; parts of signatures that differ are with each metric."""
-    for side in (found.first, found.second):
+    for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
             yield f"{side.label} did not end: it is {side.status}, and has {_records(side.records)}"
+        if part := part_said(spec.get("extent", {})):
+            yield f"{side.label} is not of its whole input: {part}"
     if found.other_questions:
         have = f"{_records(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
         yield f"{have} another question in {found.second.label} than in {found.first.label}"

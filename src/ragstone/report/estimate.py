@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.engine import Forecast, Limits, Range, Sum
+from ragstone.types import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Estimate:
     """What a run would take.
 
     ``forecast`` has it by metric, step and judge; ``total`` is all of it: calls, tokens, dollars (None: a price is
-    unknown), each low, expected and high. ``limits`` is the budget that the run would have.
+    unknown), each low, expected and high. ``limits`` is the budget that the run would have, ``extent`` the part of the
+    input that it would read, empty for all of it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Estimate:
     prices: tuple[JudgePrice, ...]
     left_out: Mapping[str, str]
     limits: Limits
+    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
 
     @property
     def total(self) -> Sum:
@@ -75,6 +78,7 @@ class Estimate:
         forecast = self.forecast
         return {
             "input": self.name,
+            **({"extent": dict(self.extent)} if self.extent else {}),
             "records": forecast.records,
             "set_aside": forecast.set_aside,
             "exact": forecast.exact,

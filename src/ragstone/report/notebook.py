@@ -22,7 +22,7 @@ from ragstone.report.terminal.screen import MARKS, ORDER, kind_of
 from ragstone.report.terminal.text import between, clean, flat, percent, plural, shorten
 from ragstone.report.verdicts import with_verdicts
 from ragstone.report.vocabulary import word
-from ragstone.report.wording import place, why
+from ragstone.report.wording import part_said, place, why
 
 MOST: Final = 20
 """Units, and passages, that the page of one record shows."""
@@ -50,9 +50,8 @@ def run_page(run: Run) -> str:
     """A run: its metrics with interval and coverage, why scores are missing, the lowest records, judge and cost."""
     summary = run.summary()
     dot = " \u00b7 "
-    facts = dot.join(
-        [f"run {run.id}", plural(summary["records"], "record"), *([run.status] if run.status != "done" else [])]
-    )
+    told = [part_said(run.spec.get("extent", {})), run.status if run.status != "done" else ""]
+    facts = dot.join([f"run {run.id}", plural(summary["records"], "record"), *filter(None, told)])
     parts = [_title(run.name, facts), _metrics(summary["metrics"])]
     causes = [
         (_right(f"{count:,}"), f"{status}: {_short(reason)}" if reason else status, _quiet(who))

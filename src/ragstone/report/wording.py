@@ -1,4 +1,4 @@
-"""The reasons and the quotes of verdicts in plain text, for notebooks and the reports of tests."""
+"""What is said in plain text of a verdict's reasons and quotes, and of the part of an input that a run read."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
         words[row["key"]] = f"passage {rank}, sentence {numbers[row['passage']]}"
     words |= {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
     return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
+
+
+def part_said(extent: Mapping[str, int]) -> str:
+    """``sample of 2,000 (seed 0)`` or ``first 100 only``: what part of its input a run read; empty for all of it."""
+    parts = []
+    if "sample" in extent:
+        parts.append(f"sample of {extent['of']:,} (seed {extent['seed']})")
+    if "limit" in extent:
+        each = " of each file" if extent["files"] > 1 else ""
+        parts.append(f"first {extent['limit']:,}{each} only")
+    return ", ".join(parts)
 
 
 def place(result: Mapping[str, Any], metric: str, quote: Mapping[str, Any]) -> str:

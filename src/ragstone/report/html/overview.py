@@ -21,7 +21,7 @@ from ragstone.report.terminal.outcome import answered_now, judged_by, judges_of,
 from ragstone.report.terminal.screen import Look
 from ragstone.report.terminal.text import dollars, duration, number, percent, plural, tokens
 from ragstone.report.vocabulary import by_signature, words_as_json
-from ragstone.report.wording import in_words
+from ragstone.report.wording import in_words, part_said
 from ragstone.store import ScoreRow
 
 BINS: Final = 20
@@ -153,6 +153,8 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> l
     first = next((place for place, who in enumerate(judges) if "embedded" in who), None)
     note = embedded_among(judges_of(run.spec), summary)
     facts = [Fact("Judge", who, note if place == first else "") for place, who in enumerate(judges)]
+    if part := part_said(run.spec.get("extent", {})):
+        facts.append(Fact("Input", part))
     bill = summary.get("bill")
     if bill:
         paid = bill["paid"]

@@ -15,11 +15,13 @@ from ragstone.report.estimate import Estimate, price_said
 from ragstone.report.terminal.cascades import called
 from ragstone.report.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
 from ragstone.report.terminal.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
+from ragstone.report.wording import part_said
 
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
     """All of an estimate; ``following`` is the command that makes the run."""
     records = plural(estimate.forecast.records, "record").replace(NBSP, " ")
+    records += f" {look.dot} {part}" if (part := part_said(estimate.extent)) else ""
     name = middle(flat(estimate.name), max(12, look.width - 4 - len(records)), look.ellipsis)
     return page(
         Text.assemble((name, "head"), "  ", (records, "quiet")),

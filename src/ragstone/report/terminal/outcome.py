@@ -48,6 +48,7 @@ from ragstone.report.terminal.text import (
 )
 from ragstone.report.verdicts import with_verdicts
 from ragstone.report.vocabulary import by_signature, by_verdicts
+from ragstone.report.wording import part_said
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
@@ -137,6 +138,7 @@ def _mean_said(run: Run, summary: Mapping[str, Any], look: Look) -> str:
 def title_line(run: Run, summary: Mapping[str, Any], look: Look) -> Text:
     """The run's name, its number, how many records it has, and how it ended if it did not end well."""
     parts = [f"run {run.id}", plural(summary["records"], "record").replace(NBSP, " ")]
+    parts += [part] if (part := part_said(run.spec.get("extent", {}))) else []
     if run.status != "done":
         parts.append(run.status)
     right = f" {look.dot} ".join(parts)

@@ -1,0 +1,65 @@
+"""A part of an input: the first records of each file, or records drawn at random by their ids.
+
+Promises: every reading gives the same records in the order of the input; the same seed draws the same ids from every
+file, so that two systems are compared on the same questions; memory grows with what is drawn, not with the input.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from ragstone.errors import ConfigError
+
+SEED: Final = 0
+Rank = tuple[int, int]
+"""A record's place in the order of drawing: a hash of its id, then its place in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The first ``limit`` records of each file, and of these ``sample``, drawn by ``seed``; None is all of them."""
+
+    limit: int | None = None
+    sample: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """ConfigError for a number of records below 1, and for a seed without a sample."""
+        for name, most in (("limit", self.limit), ("sample", self.sample)):
+            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+                raise ConfigError(f"{name} {most!r}; expected a whole number from 1")
+        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
+            raise ConfigError(f"seed {self.seed!r}; expected a whole number")
+        if self.seed is not None and self.sample is None:
+            raise ConfigError("a seed is only for a sample; give --sample N too")
+
+    def __bool__(self) -> bool:
+        return self.limit is not None or self.sample is not None
+
+    def rank(self, name: str, place: int) -> Rank:
+        """Where a record stands in the order of drawing; records of one id are drawn together, the first one first."""
+        text = f"{self.seed or SEED}\0{name}".encode("utf-8", "replace")
+        return int.from_bytes(blake2b(text, digest_size=8).digest()), place
+
+    def draw(self, names: Iterable[str]) -> Drawn:
+        """Look at the ids of all records of a file once, and say which are drawn."""
+        assert self.sample is not None
+        kept: list[Rank] = []  # a heap whose first entry is the last that is drawn: both numbers negative
+        count = 0
+        for count, name in enumerate(names, 1):
+            first, second = self.rank(name, count)
+            (heapq.heappush if count <= self.sample else heapq.heappushpop)(kept, (-first, -second))
+        last = (-kept[0][0], -kept[0][1]) if kept else (0, 0)
+        return Drawn(last, len(kept), count)
+
+
+class Drawn(NamedTuple):
+    """What is drawn from a file: all up to the rank ``last``, ``records`` of ``whole``."""
+
+    last: Rank
+    records: int
+    whole: int
