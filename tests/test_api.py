@@ -201,7 +201,7 @@ def test_nothing_is_made_when_nothing_can_run() -> None:
     """Everything that can be refused is refused before a store exists or a call is made."""
     judge = scripted()
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        ([{"question": "q"}], {}, "no record has|needs"),
+        (pd.DataFrame([{"question": "q"}]), {}, "no record has|needs"),
         (rows(), {"metrics": "groundign"}, "did you mean"),
         (rows(), {"judge": ScriptedJudge(GOOD, tasks=CLAIMS_ONLY)}, "cannot answer the step"),
         (rows(), {"parameters": {"grounding": {"threshold": 2}}}, "grounding.threshold"),
@@ -632,3 +632,46 @@ def test_validate_calls_nobody() -> None:
     assert found.records == 2
     assert (able["grounding"], able["claim_relevance"]) == (1, 2)
     assert not Path(".ragstone").exists()
+
+
+BLANK: dict[str, Any] = {"question": "What?", "response": " ", "contexts": ["It is steel."]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "metrics", "statuses"),
+    [
+        ([BLANK], "grounding", {"empty"}),
+        ([BLANK], None, {"empty", "scored"}),  # as in a file of many, of which one is blank
+        ([{"question": "What?", "response": "Steel."}], "grounding", {"missing_field"}),
+        ([{**BLANK, "response": "Steel.", "contexts": []}], "groundedness", {"missing_field"}),
+        ([BLANK, {"response": "Steel."}], "grounding", {"empty", "missing_field"}),
+        ([{"response": ""}], None, {"missing_field"}),
+        ([{"response": ""}], "triad", {"missing_field"}),
+        (iter([Record(id="a")]), None, {"missing_field"}),
+    ],
+)
+def test_what_a_record_of_a_program_lacks_is_its_status(rows: Any, metrics: Any, statuses: set[str]) -> None:
+    """One record or a few may lack anything: there is no column to map, so that is data and no error."""
+    assert {score.status for score in api.evaluate(rows, metrics).scores} == statuses
+
+
+def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
+    """A dict without the field may have it under another name, which a note tells; a table's columns are mapped."""
+    rows = [{"question": "What?", "response": "Steel.", "ctx": "It is steel."}]
+    noted = api.evaluate(rows, "grounding").summary()["notes"]
+    assert noted == ["no record has contexts; the input has 'question', 'response', 'ctx'"]
+    with pytest.raises(ConfigError, match="name the column with --field contexts=COLUMN"):
+        api.evaluate(pd.DataFrame(rows), "grounding")
+
+
+def test_an_error_is_one_line_and_stands_alone() -> None:
+    """Nothing of an event loop is chained to it, and a notebook shows what happened and what to do."""
+    with pytest.raises(ConfigError) as caught:
+        api.evaluate([row(1)], "groundin", parameters=None, fields=None)
+    assert caught.value.__context__ is None
+    assert [line.partition(";")[0] for line in caught.value._render_traceback_()] == [
+        "ConfigError: no metric 'groundin'"
+    ]
+    error = BackendError("no reply", hint="is it running?")
+    error.add_note("run 1 is kept")
+    assert error._render_traceback_() == ["BackendError: no reply", "hint: is it running?", "run 1 is kept"]

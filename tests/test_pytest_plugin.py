@@ -220,10 +220,11 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*the response is blank: there is nothing to hold to grounding",
+            "*grounding has no value to hold against 0.5 (empty): blank response",
             "*grounding has no value to hold against 0.5 (empty): *",
-            "  grounding          mean     -  0 of 1 scored  1 empty",
-            "  grounding          mean 100 %  1 of 1 scored  on_empty:one",
+            "  grounding          mean     -  0 of 1 scored  1 empty, claims:embedded*",
+            "  grounding          mean     -  0 of 1 scored  1 empty, claims:scripted*",
+            "  grounding          mean 100 %  1 of 1 scored  on_empty:one*",
             "thresholds: 2 met, 2 missed",
         ]
     )

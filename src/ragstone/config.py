@@ -194,13 +194,15 @@ def choose(
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
     columns: Sequence[str] = (),
+    loose: bool = False,
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """The metrics of a run, and those that ``auto`` left out with the reason.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
     ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
-    A metric that was asked for by name and whose fields no record has is a ConfigError.
+    A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
+    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
     wanted: dict[str, bool] = {}
@@ -223,11 +225,11 @@ def choose(
         absent = [needed for needed in metric.needs if not present.get(needed)]
         if not by_name:
             absent += [wanted for wanted in metric.wants if not present.get(wanted)]
-        if absent and by_name:
+        if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
-        if absent:
+        if absent and not by_name:
             left_out[name] = f"no record has {' or '.join(absent)}"
         else:
             careful = {} if by_name and spec.nuggets is None else metric.in_suites

@@ -23,6 +23,12 @@ from __future__ import annotations
 class RagstoneError(Exception):
     """The root: catch it to catch everything that Ragstone raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show of it: what happened and what to do, without Ragstone's own code."""
+        hint = getattr(self, "hint", "")
+        notes = [f"hint: {hint}"] * bool(hint) + list(getattr(self, "__notes__", ()))
+        return [f"{type(self).__name__}: {self}", *notes]
+
 
 class InputError(RagstoneError):
     """Something the user gave is not usable, and the message says what to change."""

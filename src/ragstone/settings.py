@@ -127,6 +127,7 @@ class CheckTable(Table):
     min_coverage: dict[str, Share] = Field(default_factory=dict)
     max_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None
+    undecided: Literal["pass", "fail"] = "pass"
 
 
 class FileTable(Table):

@@ -574,3 +574,31 @@ def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> Non
     twice.write_bytes(b"".join([*lines, lines[0]]))
     with pytest.raises(InputError, match="has two results"):
         check(twice, min={"grounding": 0.1})
+
+
+@pytest.mark.parametrize(("policy", "code", "tag"), [("pass", 0, "skipped"), ("fail", 1, "failure")])
+def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str) -> None:
+    """On the screen, in JUnit and in Markdown; the exit code follows the policy."""
+    for name, values in (("before", "111111001"), ("after", "000011111")):
+        Path(name).mkdir()
+        lines = [
+            {"id": f"r{n}", "position": n, "units": [], "meta": {},
+             "scores": [{"metric": "m", "value": int(value), "low": None, "high": None, "asked": 1,
+             "unjudged": 0, "status": "scored", "signature": "m", "reason": "", "verdicts": []}]}
+            for n, value in enumerate(values)
+        ]  # fmt: skip
+        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    came = ragstone(
+        "check", "after/", "--max-drop", "m=0", "--baseline", "before/", "--undecided", policy,
+        "--junit", "c.xml", "--markdown", "c.md",
+    )  # fmt: skip
+    assert (came.code, came.err) == (code, "")
+    assert "undecided  m: drop of at most 0" in came.out
+    assert "1 of 1 threshold undecided." in came.out
+    suite = ET.parse("c.xml").getroot().find("testsuite")
+    assert suite is not None
+    (case,) = suite.iter("testcase")
+    assert [child.tag for child in case] == [tag]
+    assert case[0].get("message", "").startswith("undecided: 22.2 points below the baseline")
+    assert suite.get("skipped" if tag == "skipped" else "failures") == "1"
+    assert "| **undecided** | m | drop of at most 0 |" in Path("c.md").read_text(encoding="utf-8")

@@ -49,6 +49,25 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     assert "suites: auto, all" in str(error.value)
     with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):
         find("zzz")
+    with pytest.raises(ConfigError, match=r"no metric 'trace.adherence'; did you mean 'trace'"):
+        find("trace.adherence")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
+        ("Hallucination", "grounding (its opposite: "),
+        ("answer-correctness", "nugget_recall (how many of the facts "),
+        ("context_recall", "nugget_recall (of the response; recall of the contexts alone is not measured)"),
+        ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("completeness", "trace (in its column trace.completeness)"),
+    ],
+)
+def test_the_name_of_another_tool_is_told_what_it_is_here(name: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find(name)
+    assert said in str(caught.value)
 
 
 @EVERY

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 from ragstone.api.stored import open_run
 from ragstone.errors import ConfigError, InputError
 from ragstone.report.compare import MOVED, Comparison
 from ragstone.report.compare import compare as compare_runs
-from ragstone.report.gate import Gate, Kind, decide, thresholds
+from ragstone.report.gate import Gate, Kind, Undecided, decide, thresholds
 from ragstone.report.run import Run
 from ragstone.report.saved import ABOUT, SavedRun, Weighed, saved
 from ragstone.report.target import refuse_inputs, whole
@@ -67,12 +68,15 @@ def check(
     min_coverage: Mapping[str, float] = NOTHING,
     max_drop: Mapping[str, float] = NOTHING,
     baseline: str | int | Path | Weighed | None = None,
+    undecided: Undecided | None = None,
     store: Path | str | None = None,
     config: Path | str | None = None,
 ) -> Gate:
     """Hold a run against thresholds by metric, each from 0 to 1; see ``report.gate``.
 
-    What is not given here is taken from ``[check]`` in the configuration, metric by metric. InputError where there is
+    What is not given here is taken from ``[check]`` in the configuration, metric by metric. ``undecided`` says whether
+    a drop that is larger than allowed and could be chance lets the run pass: ``pass`` (unless configured) or ``fail``.
+    InputError where there is
     no threshold at all, for a metric that the run does not have, and for a baseline that was judged otherwise.
     """
     table = read(config)[0].check
@@ -82,6 +86,9 @@ def check(
         "max_drop": {**table.max_drop, **max_drop},
     }
     wanted = thresholds(limits)
+    policy = undecided or table.undecided
+    if policy not in get_args(Undecided):
+        raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
         raise ConfigError(
             "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
@@ -90,12 +97,12 @@ def check(
         if baseline is not None:
             raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
         with weighed(run, store) as one:
-            return decide(one, wanted)
+            return decide(one, wanted, undecided=policy)
     before = baseline if baseline is not None else table.baseline
     if before is None:
         raise ConfigError("a drop is measured from another run; name it with --baseline")
     with weighed(run, store) as one, weighed(before, store) as other:
-        return decide(one, wanted, other)
+        return decide(one, wanted, other, policy)
 
 
 @contextmanager

@@ -126,6 +126,7 @@ class Options:
         if unknown:
             known = ", ".join(sorted(cls.__dataclass_fields__))
             raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+        options = {name: value for name, value in options.items() if value is not None}  # as if it had not been given
         if metrics is not None:
             options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
         if judge is not None:

@@ -87,9 +87,7 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
-    chosen, left_out = choose(
-        spec, found.present, unable=lambda metric: routes.lacking(metric, answers), columns=found.columns
-    )
+    chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     if not chosen:
         reasons, there = _reasons(left_out, found), offered(found.columns)
         raise ConfigError(f"{source.name}: no metric can run: {reasons}; map columns with --field FIELD=COLUMN{there}")
@@ -101,6 +99,23 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     return Plan(spec, found, judges, routes, chosen, left_out, answers, bank, source.extent)
+
+
+def _chosen(
+    spec: RunSpec, found: Survey, unable: Callable[[type[Metric]], str], *, loose: bool
+) -> tuple[tuple[Metric, ...], dict[str, str]]:
+    """The metrics of the run, and why not others.
+
+    Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
+    is tried: each record's status says what it lacks.
+    """
+    if not loose:
+        return choose(spec, found.present, unable=unable, columns=found.columns)
+    there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
+    chosen, left_out = choose(spec, there, unable=unable, loose=True)
+    if chosen:
+        return chosen, left_out
+    return choose(spec, {**there, **dict.fromkeys(found.blank, found.records)}, unable=unable, loose=True)
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:

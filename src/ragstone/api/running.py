@@ -27,7 +27,7 @@ from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS
-from ragstone.records import Bank, Source, Survey, has, survey
+from ragstone.records import Bank, Source, Survey, has, offered, survey
 from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
 from ragstone.report.estimate import Estimate
@@ -94,6 +94,7 @@ async def weigh(source: Any, options: Options) -> Run:
                 notes = [
                     *judging_itself(plan.judges.values(), generators),
                     *_odd(bank),
+                    *_absent(plan),
                     *_unread(plan, options),
                     *uncascaded(plan.spec, plan.routes, options),
                 ]
@@ -236,6 +237,14 @@ def uncascaded(spec: RunSpec, routes: Routes, options: Options) -> list[str]:
     return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
 
 
+def _absent(plan: Plan) -> list[str]:
+    """The fields that metrics of this run need and no record has: then every record says so by its status."""
+    needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
+    found = plan.survey
+    absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
+    return [f"no record has {' or '.join(absent)}{offered(found.columns)}"] if absent else []
+
+
 def _odd(bank: Bank | None) -> list[str]:
     """What is odd about a bank, for the user."""
     return [f"{bank.name}: {note}" for note in bank.notes] if bank else []
@@ -317,9 +326,7 @@ def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
 
 def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
     """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return run_here(coroutine)
     outcome: list[R] = []
     trouble: list[BaseException] = []
@@ -336,3 +343,11 @@ def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
     if trouble:
         raise trouble[0]
     return outcome[0]
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

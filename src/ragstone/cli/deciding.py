@@ -16,7 +16,7 @@ from ragstone.cli.output import html_file, show, show_json
 from ragstone.errors import ConfigError
 from ragstone.report import ci
 from ragstone.report.files import COMPARISON, REPORT
-from ragstone.report.gate import Gate
+from ragstone.report.gate import Gate, Undecided
 from ragstone.report.saved import ABOUT, RESULTS
 from ragstone.report.target import refuse_inputs, whole
 from ragstone.report.terminal.gate import gate_page
@@ -57,6 +57,7 @@ def check(
     which: str,
     limits: Mapping[str, Sequence[str] | None],
     baseline: str | None,
+    undecided: Undecided | None,
     files: Mapping[str, Path | None],
     *,
     store: Path | None,
@@ -67,7 +68,7 @@ def check(
     found = {kind: _limits(kind, written or ()) for kind, written in limits.items()}
     _refuse_inputs([path for path in files.values() if path is not None], [which, baseline], config)
     with weighed(which, store) as run:
-        gate = api.check(run, **found, baseline=baseline, store=store, config=config)
+        gate = api.check(run, **found, baseline=baseline, undecided=undecided, store=store, config=config)
         _write(gate, files)
         if as_json:
             show_json(gate.as_json())
@@ -75,7 +76,7 @@ def check(
             options = ("--store", str(store)) if store else ()
             show(lambda look: gate_page(gate, run, look, options))
     if not gate.passed:
-        raise typer.Exit(FAILED if gate.outcome == "failed" else UNJUDGED)
+        raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
 
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:

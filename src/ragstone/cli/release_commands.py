@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -81,6 +81,10 @@ def check(
     baseline: Annotated[
         str | None, typer.Option("--baseline", metavar="RUN", help="The run that drops are measured from.")
     ] = None,
+    undecided: Annotated[
+        Literal["pass", "fail"] | None,
+        typer.Option("--undecided", metavar="pass|fail", help="What a drop does that could be chance; else pass."),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also as JUnit XML, a test case a threshold.")
     ] = None,
@@ -102,6 +106,7 @@ def check(
         which,
         {"min": least, "min_coverage": coverage, "max_drop": drop},
         baseline,
+        undecided,
         {"junit": junit, "markdown": markdown},
         store=store,
         config=config,

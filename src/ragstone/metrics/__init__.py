@@ -42,11 +42,25 @@ def blocks() -> dict[str, str]:
     return {block: name for name, metric in catalogue().items() for block in (name, *metric.blocks)}
 
 
+def called_here(name: str) -> str:
+    """What another tool's metric is called here, as a clause of a message; empty where no metric says that name."""
+    written = name.strip().lower().replace("-", "_").replace(" ", "_")
+    found = [
+        f"{metric.name} ({metric.synonyms[written] or metric.title})"
+        for metric in catalogue().values()
+        if written in metric.synonyms
+    ]
+    return f"the metric here is {' or '.join(found)}" if found else ""
+
+
 def find(name: str) -> type[Metric]:
     """The metric of that name; ConfigError names the closest and all there are."""
     known = catalogue()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, 1)
+    if meant := called_here(name):
+        raise ConfigError(f"no metric '{name}'; {meant}")
+    column, *_ = name.partition(".")
+    near = [column] if column in known else difflib.get_close_matches(name, known, 1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(known)}; suites: auto, {', '.join(suites())}")

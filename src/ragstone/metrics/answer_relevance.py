@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -23,6 +25,13 @@ class AnswerRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
+        "answer_relevancy": "",
+        "response_relevancy": "",
+        "response_relevance": "",
+        "relevance": "",
+        "relevancy": "",
+    })  # fmt: skip
 
     reasons: bool = False
 

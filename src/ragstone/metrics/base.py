@@ -67,6 +67,8 @@ class Metric:
     brings: ClassVar[tuple[Task, ...]] = ()
     """Those of its tasks that are not asked where the record brings the answer itself, as a bank of nuggets."""
     source: ClassVar[str] = ""
+    synonyms: ClassVar[Mapping[str, str]] = NOTHING
+    """What other tools call it, or what is nearest to it there, each with how that differs; empty where it does not."""
 
     enabled: bool = True
     on_empty: OnEmpty = "null"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
@@ -58,6 +59,12 @@ class TraceMetric(Metric):
     calls: ClassVar[int] = 1
     in_auto: ClassVar[bool] = False
     source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
+    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
+        "adherence": "in its column trace.adherence",
+        "utilization": "in its column trace.utilization",
+        "context_utilization": "in its column trace.utilization",
+        "completeness": "in its column trace.completeness",
+    })  # fmt: skip
 
     normaliser: int = 20
     length: str = "sentences"

@@ -21,7 +21,7 @@ import pytest
 from ragstone.api import Options, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import catalogue
+from ragstone.metrics import called_here, catalogue
 from ragstone.pytest_plugin import MARK, RECORD
 from ragstone.pytest_plugin.ending import note_of
 from ragstone.pytest_plugin.reasons import reasons, standing
@@ -129,7 +129,6 @@ class Weigher:
         if not isinstance(response, Result):
             named = (metrics,) if isinstance(metrics, str) else metrics
             asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))
-            self._check_blank(asked, fields.get("response") if response is None else response)
             result = self.score(response, metrics=asked, **fields, **options)
         elif fields or options or metrics:
             raise InputError(
@@ -145,14 +144,6 @@ class Weigher:
             told = reasons(result, found, self._store_of(result))
             raise AssertionError(told) if outcome == "no" else JudgeError(told)
         return result
-
-    def _check_blank(self, metrics: Sequence[str], response: object) -> None:
-        """A blank response cannot be weighed, and reaches no threshold; that is its own fault and no judge's."""
-        response = self.record.get("response") if response is None else response
-        needed = [name for name in metrics if name in catalogue() and "response" in catalogue()[name].needs]
-        if needed and isinstance(response, str) and not response.strip():
-            self._count("no")
-            raise AssertionError(f"the response is blank: there is nothing to hold to {', '.join(needed)}")
 
     def _count(self, outcome: str) -> None:
         self.held = True
@@ -205,6 +196,7 @@ def _unknown(name: str) -> str:
         return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
     near = difflib.get_close_matches(name, [*_metrics(), *OPTIONS], 1)
     hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
+    hint = called_here(name) or hint
     return f"'{name}' is neither a score nor an option; {hint}"
 
 

@@ -61,12 +61,16 @@ Reading = Generator[Record | SetAside, None, None]
 
 
 class Part(NamedTuple):
-    """One file or object that a source reads; ``run`` is the system of its records that do not name theirs."""
+    """One file or object that a source reads.
+
+    ``run`` is the system of its records that do not name theirs; ``loose``: it has no columns that all rows share.
+    """
 
     name: str
     items: Callable[[], Rows]
     temporary: Path | None = None
     run: str = ""
+    loose: bool = False
 
 
 class Source:
@@ -131,6 +135,11 @@ class Source:
                 first = islice(items, self._cut.limit)
                 self._drawn[number] = self._cut.draw(self._name(where, value) for where, value in first)
         return self._drawn[number]
+
+    @property
+    def loose(self) -> bool:
+        """Whether records are dicts or Records of a program, each with the fields that it has: none is to be mapped."""
+        return all(part.loose for part in self._parts)
 
     @property
     def extent(self) -> dict[str, int]:
@@ -358,10 +367,11 @@ def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> Part
     if isinstance(source, str | os.PathLike):
         return _file(Path(source), mapper, fields, called)
     name, items = frames.reader(source)
+    loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not frames.is_iterator(source):
-        return Part(name, items)
+        return Part(name, items, loose=loose)
     path = frames.keep(items())
-    return Part(name, partial(frames.kept, path), path)
+    return Part(name, partial(frames.kept, path), path, loose=loose)
 
 
 def _file(path: Path, mapper: Mapper, fields: Fields, called: str) -> Part:

@@ -51,6 +51,8 @@ class Survey:
     """The first few ids that came more than once, and how often each came."""
     present: Mapping[str, int]
     """Canonical field to the number of records in which it is there and not blank."""
+    blank: Mapping[str, int]
+    """Canonical field to the number of records in which it is there and holds nothing."""
     overridden: int
     """Records that bring parameters for a metric."""
     notes: tuple[Note, ...]
@@ -103,6 +105,7 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
         renamed=names.renamed,
         duplicates=dict(names.repeats),
         present=tally.present,
+        blank=tally.blank,
         overridden=tally.overridden,
         notes=tally.sorted_notes(),
         columns=source.mapper.columns,
@@ -116,6 +119,7 @@ class _Tally:
         self.overridden = 0
         self.messages: list[str] = []
         self.present = dict.fromkeys(SURVEYED, 0)
+        self.blank = dict.fromkeys(MAY_BE_BLANK, 0)
         self._notes: dict[str, tuple[int, str]] = {}
 
     def aside(self, outcome: SetAside) -> None:
@@ -130,6 +134,7 @@ class _Tally:
             there = has(record, field)
             self.present[field] += there
             if not there and field in MAY_BE_BLANK and getattr(record, field) is not None:
+                self.blank[field] += 1
                 self._note(MAY_BE_BLANK[field], record.where)
         for text in record.notes:
             if text != REPEATED:

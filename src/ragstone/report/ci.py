@@ -7,6 +7,7 @@ record or a model is markup, a link or a mention.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -36,11 +37,13 @@ def headline(gate: Gate) -> str:
     """``1 of 3 thresholds failed``; errors are told apart from failures."""
     total = len(gate.decisions)
     failed = sum(decision.outcome == "failed" for decision in gate.decisions)
+    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
     errors = sum(decision.outcome == "error" for decision in gate.decisions)
     of = f"{total} threshold{'' if total == 1 else 's'}"
-    if not failed and not errors:
+    if gate.outcome == "passed":
         return "the threshold is met" if total == 1 else f"all {of} are met"
     parts = [f"{failed} of {of} failed"] if failed else []
+    parts += [f"{undecided} of {of} undecided"] if undecided else []
     parts += [f"{errors} of {of} could not be decided"] if errors else []
     return ", ".join(parts)
 
@@ -49,12 +52,18 @@ def headline(gate: Gate) -> str:
 
 
 def junit(gate: Gate) -> bytes:
-    """A test suite with a case for each threshold; a threshold that could not be decided is an error in it."""
+    """A test suite with a case for each threshold; one of which nothing was found out is an error in it.
+
+    One that is undecided is skipped, or a failure where that is not to pass.
+    """
+    undecided = "skipped" if gate.undecided == "pass" else "failure"
+    kinds = {"failed": "failure", "undecided": undecided, "error": "error", "passed": ""}
+    found = Counter(kinds[decision.outcome] for decision in gate.decisions)
     counts = {
         "tests": str(len(gate.decisions)),
-        "failures": str(sum(decision.outcome == "failed" for decision in gate.decisions)),
-        "errors": str(sum(decision.outcome == "error" for decision in gate.decisions)),
-        "skipped": "0",
+        "failures": str(found["failure"]),
+        "errors": str(found["error"]),
+        "skipped": str(found["skipped"]),
         "time": "0",
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
@@ -74,8 +83,10 @@ def junit(gate: Gate) -> bytes:
         if decision.outcome == "passed":
             SubElement(case, "system-out").text = _xml(text)
         else:
-            kind = "failure" if decision.outcome == "failed" else "error"
-            SubElement(case, kind, {"message": _xml(said), "type": decision.threshold.kind}).text = _xml(text)
+            told = {"message": _xml(f"undecided: {said}" if decision.outcome == "undecided" else said)}
+            kind = kinds[decision.outcome]
+            told |= {} if kind == "skipped" else {"type": decision.threshold.kind}  # a skip has none
+            SubElement(case, kind, told).text = _xml(text)
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"

@@ -1,9 +1,10 @@
 """A run held against thresholds, for whoever decides on a release.
 
-Promises: a threshold is passed, failed, or an error, and an error is never a failure: where nothing was scored, or a
-run did not end, nothing was found out. Shares are of all records of the run, those that could not be read included, and
-no mean or drop is passed because records fell out, unless a least coverage says how many may. A drop fails only
-where it is shown to be larger than what is allowed; numbers that were made in two ways are refused.
+Promises: a threshold is passed, failed, undecided, or an error, and an error is never a failure: where nothing was
+scored, or a run did not end, nothing was found out. Shares are of all records of the run, those that could not be read
+included, and no mean or drop is passed because records fell out, unless a least coverage says how many may. A drop
+fails only where it is shown to be larger than what is allowed, and is undecided where it is larger and could be chance;
+numbers that were made in two ways are refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
+from ragstone import metrics
 from ragstone.errors import ConfigError, InputError
 from ragstone.paired import LEVEL, Paired, least_moved, paired
 from ragstone.report.compare import VERSION, Comparison, compare
@@ -25,7 +27,9 @@ from ragstone.report.verdicts import Wanting, wanting
 from ragstone.stats import HAIR, mean, mean_interval, reaches
 
 Kind = Literal["min", "min_coverage", "max_drop"]
-Outcome = Literal["passed", "failed", "error"]
+Outcome = Literal["passed", "failed", "undecided", "error"]
+Undecided = Literal["pass", "fail"]
+"""Whether a gate lets through a run of which a threshold is undecided."""
 
 WORST: Final = 5
 """Records that are named of a threshold that failed."""
@@ -90,24 +94,29 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A run with all decisions; ``baseline`` is the name of the run that drops were measured from."""
+    """A run with all decisions; ``baseline`` is the name of the run that drops were measured from.
+
+    ``undecided`` says whether a threshold that is undecided lets the run pass.
+    """
 
     run: int
     name: str
     records: int
     baseline: str
     decisions: tuple[Decision, ...]
+    undecided: Undecided = "pass"
 
     @property
     def outcome(self) -> Outcome:
-        """``failed`` if any threshold failed; else ``error`` if nothing was found out of any; else ``passed``."""
+        """The worst of all: ``failed``, then ``error`` (nothing was found out), ``undecided``, ``passed``."""
+        worst: tuple[Outcome, ...] = ("failed", "error", "undecided")
         outcomes = {decision.outcome for decision in self.decisions}
-        return "failed" if "failed" in outcomes else "error" if "error" in outcomes else "passed"
+        return next((outcome for outcome in worst if outcome in outcomes), "passed")
 
     @property
     def passed(self) -> bool:
-        """Whether all thresholds are held."""
-        return self.outcome == "passed"
+        """Whether the run may go on: all thresholds are met, or those that are not are undecided and may be."""
+        return self.outcome == "passed" or (self.outcome == "undecided" and self.undecided == "pass")
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -125,7 +134,9 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
     return tuple(found)
 
 
-def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None = None) -> Gate:
+def decide(
+    run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None = None, undecided: Undecided = "pass"
+) -> Gate:
     """Hold a run against thresholds; ``baseline`` is needed where one of them is on a drop.
 
     InputError for a metric that the run does not have, and for a baseline that was judged otherwise.
@@ -135,7 +146,8 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
     for threshold in wanted:
         if threshold.metric not in known:
             there = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {there}")
+            meant = f"{said}; " if (said := metrics.called_here(threshold.metric)) else ""
+            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {meant}{there}")
     drops = [threshold for threshold in wanted if threshold.kind == "max_drop"]
     compared = None
     if drops:
@@ -148,6 +160,7 @@ def decide(run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None =
         len(records),
         _called(baseline) if drops and baseline is not None else "",
         tuple(_decision(run, baseline, records, threshold, wanted, compared) for threshold in wanted),
+        undecided,
     )
 
 
@@ -175,7 +188,7 @@ def _decision(
     else:
         decision = _mean(run, scores, threshold)
     covered = any(other.kind == "min_coverage" and other.metric == threshold.metric for other in wanted)
-    if decision.outcome == "passed" and not covered:
+    if decision.outcome in ("passed", "undecided") and not covered:
         decision = _without_luck(decision, _fallen_out(records, threshold.metric), records, baseline)
     without = len(records) - sum(one.value is not None for one in scores.values())
     if without:
@@ -237,7 +250,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
     interval = mean_interval(list(values.values()))
     held = reaches(interval.mean, threshold.limit)
     low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
-    lowest = sorted(values.items(), key=lambda item: item[1])[:WORST]
+    lowest = sorted(((record, value) for record, value in values.items() if value < 1), key=lambda item: item[1])
     found, wanted = _apart(interval.mean, threshold.limit, len(values))
     notes = []
     if held and low is not None and low < threshold.limit:
@@ -258,7 +271,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
         f"mean {found}{_between(low, high, len(values))} of {_records(len(values))}",
         f"at least {wanted}",
         tuple(notes),
-        () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest),
+        () if held else tuple(_worst(run, threshold.metric, record, value) for record, value in lowest[:WORST]),
     )
 
 
@@ -283,7 +296,10 @@ def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One],
 
 
 def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparison) -> Decision:
-    """Failed where all of the 95 % interval of the difference lies below the drop that is allowed."""
+    """Failed where all of the 95 % interval of the difference lies below the drop that is allowed.
+
+    Where the difference lies below it and not all of the interval, it could be chance: that is undecided.
+    """
     one = found[threshold.metric]
     pairs = one.paired
     if pairs is None:
@@ -299,15 +315,16 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
         drop = "the mean of the baseline"
     allowed = f"no drop of more than {_allowed(threshold.limit)}" if threshold.limit else "no drop"
     notes = []
-    if not failed and pairs.difference < -threshold.limit:
-        notes.append("the drop is larger than allowed, and could be chance")
+    undecided = not failed and pairs.difference < -threshold.limit - HAIR
+    if undecided:
+        notes.append("the drop is larger than allowed, and could be chance; more records would decide")
     smallest = pairs.smallest()
     if not failed and smallest is not None:
         notes.append(f"a drop from {_points(threshold.limit + smallest)} on would have been shown, in 4 of 5 cases")
     fallen = sorted((moved for moved in one.moved if moved.difference < 0), key=lambda moved: moved.difference)
     return Decision(
         threshold,
-        "failed" if failed else "passed",
+        "failed" if failed else "undecided" if undecided else "passed",
         pairs.difference,
         pairs.low,
         pairs.high,

@@ -19,7 +19,9 @@ from ragstone.report.terminal.screen import Look, Page, facts, indented, page, p
 from ragstone.report.terminal.side_by_side import record_lines
 from ragstone.report.terminal.text import flat, middle, plural
 
-STYLES: Final[Mapping[str, str]] = {"passed": "quiet", "failed": "wrong", "error": "head"}
+STYLES: Final[Mapping[str, str]] = {
+    "passed": "quiet", "failed": "wrong", "undecided": "partly", "error": "head",
+}  # fmt: skip
 
 
 def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
@@ -56,7 +58,7 @@ def _title(gate: Gate, look: Look) -> Text:
 
 def _decision(decision: Decision, look: Look) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=6, no_wrap=True)
+    table.add_column(min_width=6, no_wrap=True)
     table.add_column()
     lines = [Text(titled(decision)), prose(flat(decision.said), look, "quiet", 8)]
     lines += [prose(flat(note), look, "quiet", 8) for note in decision.notes]
