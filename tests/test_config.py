@@ -123,6 +123,26 @@ def test_bytes_that_are_no_text_are_refused() -> None:
     assert refusal().startswith("ragstone.toml: not TOML: ")
 
 
+def test_another_tools_file_is_told_by_its_name() -> None:
+    Path("pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
+    assert refusal(config="pyproject.toml") == (
+        "pyproject.toml: no file of settings; they stand in a ragstone.toml of their own: ragstone init writes one"
+    )
+
+
+def test_how_long_a_call_is_tried_is_set_in_the_file() -> None:
+    """A deadline that is set holds; else it is no less than a judge's own timeout."""
+    slow = "[judges.a]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:9/v1'\ntimeout = 900\n"
+    usual, own = (
+        spec(slow, judges=["a"]).engine,
+        spec(f"{slow}[engine]\ndeadline = 30\ntries = 2\n", judges=["a"]).engine,
+    )
+    assert (usual.deadline, usual.tries) == (900, config.ENGINE.tries)
+    assert (own.deadline, own.tries) == (30, 2)
+    assert refusal("[engine]\ntries = 0").startswith("ragstone.toml: engine.tries = 0: ")
+    assert "did you mean 'deadline'?" in refusal("[engine]\ndeadlin = 1")
+
+
 def test_a_byte_order_mark_is_no_error() -> None:
     """Some editors write one before the text."""
     Path("ragstone.toml").write_bytes('\ufeff[run]\nstore = "x.db"'.encode())

@@ -10,14 +10,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ragstone import store as store_module
-from ragstone.errors import StoreError
-from ragstone.store import CallRow, ResultRow, ScoreRow, Store
+from ragstone.errors import ConfigError, StoreError
+from ragstone.store import MAGIC, CallRow, ResultRow, ScoreRow, Store
 
 
 @pytest.fixture
@@ -256,7 +257,23 @@ def test_replies_are_written_through(store: Store) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@pytest.mark.parametrize("content", [b"not a database at all", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize("content", [b'{"id": "a"}\n', b"x" * 5000, None])
+def test_a_file_that_is_no_store_is_refused_and_left(path: Path, content: bytes | None) -> None:
+    """Whatever it is, a database of another program too; nothing lies beside it afterwards."""
+    path.parent.mkdir()
+    if content is None:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE customers (name TEXT)")
+        content = path.read_bytes()
+    path.write_bytes(content)
+    for renew in (True, False):
+        with pytest.raises(ConfigError, match=r"ragstone\.db: not a store of Ragstone, and left as it is; "):
+            Store(path, renew=renew)
+    assert path.read_bytes() == content
+    assert [file.name for file in path.parent.iterdir()] == ["ragstone.db"]
+
+
+@pytest.mark.parametrize("content", [bytes(5000), b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_file_is_set_aside_and_said(path: Path, content: bytes) -> None:
     """It is kept under another name as it was, a new store is begun, and a note says both."""
     path.parent.mkdir()
@@ -276,11 +293,11 @@ def test_damage_twice_in_a_second_keeps_both(path: Path) -> None:
     """What was set aside is never overwritten."""
     path.parent.mkdir()
     for number in range(3):
-        path.write_bytes(b"damaged %d" % number * 100)
+        path.write_bytes(MAGIC + b"damaged %d" % number * 100)
         for suffix in ("-wal", "-shm"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
         Store(path).close()
-    kept = sorted(file.read_bytes()[:9] for file in path.parent.glob("*.damaged-*"))
+    kept = sorted(file.read_bytes()[len(MAGIC) :][:9] for file in path.parent.glob("*.damaged-*"))
     assert kept == [b"damaged 0", b"damaged 1", b"damaged 2"]
 
 

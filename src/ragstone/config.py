@@ -27,7 +27,18 @@ from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut, offered
 from ragstone.rows import MOST_REPEATS
-from ragstone.settings import CASCADE_ERROR, DEFAULT_JUDGE, FileTable, OnError, PriceTable, RunTable, read
+from ragstone.settings import (
+    CASCADE_ERROR,
+    DEADLINE,
+    DEFAULT_JUDGE,
+    TRIES,
+    EngineTable,
+    FileTable,
+    OnError,
+    PriceTable,
+    RunTable,
+    read,
+)
 from ragstone.store import USUAL
 from ragstone.types import NOTHING
 
@@ -35,7 +46,7 @@ STORE: Final = Path(USUAL)
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 WHOLE: Final = Cut()
-ENGINE: Final = Settings(tries=6, deadline=300.0, dead_after=5, ahead=1024)
+ENGINE: Final = Settings(tries=TRIES, deadline=DEADLINE, dead_after=5, ahead=1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +180,8 @@ def resolve(flags: Flags) -> RunSpec:
     return RunSpec(
         engine=replace(
             ENGINE,
-            deadline=max(ENGINE.deadline, patience),
+            tries=file.engine.tries,
+            deadline=_deadline(file.engine, patience),
             cache=_cache(flags),
             repeat=_times(flags.repeat),
             limits=_limits(file.run, flags),
@@ -210,7 +222,7 @@ def choose(
     for name in spec.metrics:
         if name == "auto":
             for metric in metrics.catalogue().values():
-                reason = _unsuitable(metric, present) or unable(metric)
+                reason = unsuitable(metric, present) or unable(metric)
                 if reason:
                     left_out[metric.name] = reason
                 else:
@@ -223,14 +235,12 @@ def choose(
     for name, by_name in wanted.items():
         metric = metrics.find(name)
         absent = [needed for needed in metric.needs if not present.get(needed)]
-        if not by_name:
-            absent += [wanted for wanted in metric.wants if not present.get(wanted)]
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
-        if absent and not by_name:
-            left_out[name] = f"no record has {' or '.join(absent)}"
+        if not by_name and (lacks := metric.lacks(present)):
+            left_out[name] = lacks
         else:
             careful = {} if by_name and spec.nuggets is None else metric.in_suites
             made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
@@ -309,10 +319,10 @@ def _metrics(file: FileTable, flags: Flags, origin: str) -> tuple[tuple[str, ...
     return chosen, parameters
 
 
-def _unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
-    absent = [needed for needed in (*metric.needs, *metric.wants) if not present.get(needed)]
-    if absent:
-        return f"no record has {' or '.join(absent)}"
+def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
+    """Why ``auto`` leaves a metric out, by the number of records that have each field; empty where it takes it."""
+    if lacks := metric.lacks(present):
+        return lacks
     if not metric.in_auto:
         return f"labels every sentence; add -m {metric.name}"
     if metric.calls > AUTO_CALLS:
@@ -447,6 +457,11 @@ def _limits(run: RunTable, flags: Flags) -> Limits:
         if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
             raise ConfigError(f"{name} {value!r}; expected a number from 0")
     return Limits(None if cost is None else float(cost), calls, tokens)
+
+
+def _deadline(engine: EngineTable, patience: float) -> float:
+    """Unless the file says it: no less than a judge's own timeout (``patience``)."""
+    return float(engine.deadline) if "deadline" in engine.model_fields_set else max(DEADLINE, patience)
 
 
 def _error(rate: object) -> float:

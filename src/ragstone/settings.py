@@ -15,6 +15,10 @@ from ragstone.errors import ConfigError
 
 FILE: Final = "ragstone.toml"
 DEFAULT_JUDGE: Final = "embedded"
+DEADLINE: Final = 300.0
+"""Seconds from a call's first try to the end of its last."""
+TRIES: Final = 6
+"""Tries of one call."""
 CASCADE_ERROR: Final = 0.05
 """How often a judge of a cascade may err where it is sure."""
 
@@ -104,6 +108,13 @@ class RunTable(Table):
     max_tokens: int | None = Field(default=None, ge=0)
 
 
+class EngineTable(Table):
+    """``[engine]``: how long a call is tried."""
+
+    deadline: float | int = Field(default=DEADLINE, gt=0)
+    tries: int = Field(default=TRIES, ge=1)
+
+
 class PanelTable(Table):
     """``[panel]``."""
 
@@ -137,6 +148,7 @@ class FileTable(Table):
     fields: dict[str, str] = Field(default_factory=dict)
     judges: dict[str, JudgeTable] = Field(default_factory=dict)
     steps: dict[str, list[str] | str] = Field(default_factory=dict)
+    engine: EngineTable = Field(default_factory=EngineTable)
     panel: PanelTable = Field(default_factory=PanelTable)
     cascade: CascadeTable = Field(default_factory=CascadeTable)
     prompts: PromptsTable = Field(default_factory=PromptsTable)
@@ -156,6 +168,10 @@ def read(path: Path | str | None) -> tuple[FileTable, str]:
         raise ConfigError(f"{origin}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{origin}: not TOML: {error}") from error
+    if origin.name == "pyproject.toml":
+        raise ConfigError(
+            f"{origin}: no file of settings; they stand in a {FILE} of their own: ragstone init writes one"
+        )
     try:
         return FileTable.model_validate(table), str(origin)
     except ValidationError as error:
@@ -197,6 +213,7 @@ def _place(loc: tuple[int | str, ...], table: Any) -> str:
 def _known(parent: tuple[int | str, ...]) -> list[str]:
     tables: dict[str, type[BaseModel]] = {
         "run": RunTable,
+        "engine": EngineTable,
         "panel": PanelTable,
         "cascade": CascadeTable,
         "judges": JudgeTable,

@@ -1,7 +1,8 @@
 """The store: one SQLite file that holds every paid call and every result. The only SQL of the project.
 
 Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use
-one file; a file that is damaged is said to be, and set aside or left, never overwritten; an older file is brought
+one file; a store that is damaged is said to be, and set aside or left, never overwritten; a file that never was a store
+is refused and stays as it is; an older file is brought
 up to date when it is opened; trouble with the file is one line that says what to do. The store knows bytes and
 rows, not judges or metrics.
 """
@@ -21,7 +22,7 @@ from typing import Any, Final, Self
 
 import orjson
 
-from ragstone.errors import StoreError
+from ragstone.errors import ConfigError, StoreError
 from ragstone.rows import CallGroup, CallRow, ResultRow, RunRow, ScoreRow, Which
 from ragstone.salvage import Saved, move_aside, save
 from ragstone.sieve import MOST as SIFTED
@@ -39,6 +40,8 @@ USUAL: Final = ".ragstone/ragstone.db"
 """Where the store lies unless another place is named."""
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes."""
+MAGIC: Final = b"SQLite format 3\0"
+"""How every SQLite file begins."""
 LEVEL: Final = 1
 """Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
 
@@ -68,8 +71,8 @@ class Store:
     def __init__(self, path: Path | str, *, renew: bool = True) -> None:
         """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails.
 
-        A file that is damaged is set aside and a new one begun, which ``notes`` tell; without ``renew`` it is left as
-        it is, and a StoreError.
+        ConfigError for a file that is something else. A store that is damaged is set aside and a new one begun, which
+        ``notes`` tell; without ``renew`` it is left as it is, and a StoreError.
         """
         self._renew = renew
         self.path = str(path)
@@ -396,6 +399,10 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         found = self._file()
+        if self._is_foreign():
+            raise ConfigError(
+                f"{self.path}: not a store of Ragstone, and left as it is; name another file with --store"
+            )
         try:
             return self._connect_current()
         except sqlite3.Error as error:
@@ -441,6 +448,25 @@ class Store:
             return os.stat(self.path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
         except OSError:
             return None
+
+    def _is_foreign(self) -> bool:
+        """Whether the file is something else: no database, or one of another program.
+
+        A store may have lost its beginning (zeros), or have all it holds in a log beside it. The file is only read.
+        """
+        path = Path(self.path)
+        if self.path == ":memory:" or path.with_name(f"{path.name}-wal").exists():
+            return False
+        try:
+            with path.open("rb") as file:
+                head = file.read(len(MAGIC))
+            if head != MAGIC:
+                return bool(head.strip(b"\0"))
+            with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as found:
+                tables = {name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        except (OSError, sqlite3.Error):  # what is wrong with it is told when it is opened
+            return False
+        return bool(tables) and not {"calls", "runs"} <= tables
 
     def _trouble(self, error: Exception, what: str) -> StoreError:
         """One line on what SQLite says, with what to do about it."""

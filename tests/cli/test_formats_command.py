@@ -171,6 +171,16 @@ def test_calls_that_failed_are_named() -> None:
     assert came.flat.endswith("Next ragstone show 1 --store f.db")
 
 
+def test_a_run_that_did_not_end_is_not_said_to_have_made_no_call() -> None:
+    """Its replies are kept, though no record was done."""
+    with FakeServer(answer=lambda _: None) as server:
+        options = ("-m", "grounding,groundedness", "-j", f"vllm:fake@{server.url}", "--max-calls", "1")
+        ragstone("run", write("a.jsonl", row(1)), "-q", *options)
+    said = ragstone("formats").flat
+    assert "The run did not end (stopped): only calls of its 0 finished records are counted here." in said
+    assert "No call was made" not in said
+
+
 def test_a_run_that_there_is_not_is_named() -> None:
     """As everywhere."""
     assert embedded().code == 0

@@ -135,6 +135,21 @@ def test_a_blank_answer_is_a_missing_one() -> None:
     assert document["missing"] == {"b": ["t1"]}
 
 
+def test_an_empty_list_of_nuggets_is_a_status() -> None:
+    """It has no recall, is no zero, and does not refuse the others; a file of such lists alone is refused."""
+    empty = {**share("a", "t2", 0), "nuggets": []}
+    write("a.jsonl", share("a", "t1", 4), empty)
+    came = ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", "zero")
+    assert came.code == 0
+    assert "1 answer without nuggets in no mean" in came.flat
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["qid"], row.get("status"), row["all_score"]) for row in rows] == [
+        ("t1", None, 1.0), ("t2", "no_nuggets", None), ("all", None, 1.0),
+    ]  # fmt: skip
+    write("b.jsonl", empty)
+    assert "no nugget is assigned" in ragstone("nuggets", "score", "b.jsonl").err
+
+
 def test_unjudged_nuggets_are_counted_and_in_no_mean() -> None:
     """A column for them where there are any, and none where there is none."""
     write("a.jsonl", assigned("sys", "t1", ("vital", "support"), ("vital", "failed"), ("okay", "not_support")))

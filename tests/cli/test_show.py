@@ -238,6 +238,19 @@ def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == 2
 
 
+def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
+    """What ``run`` leaves out unless it is named stands in ``validate`` with the same reason."""
+    write("a.jsonl", row(1))
+    shown = ragstone("validate", "a.jsonl").flat
+    left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
+    assert left_out["nugget_recall"] == (
+        "no record has nuggets; add -m nugget_recall to go by question and contexts instead"
+    )
+    for name, why in left_out.items():
+        assert f"{name} all 1 {why}" in shown
+    assert ragstone("run", "a.jsonl", "-q", "-m", "nugget_recall").code == 0
+
+
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     """By each command that needs a field, in one line that is no longer for every metric it holds for."""
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")

@@ -261,7 +261,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
             assert isinstance(record, Record)
             nuggets = record.nuggets or ()
             answered = record.meta.get("status") != "empty"
-            if not nuggets and answered:
+            if record.nuggets is None and answered:  # an empty list is a topic without nuggets, which has no recall
                 raise InputError(
                     f"{record.where}: no nuggets; expected assignment records, as ragstone nuggets assign writes"
                 )

@@ -13,6 +13,8 @@ import typer
 from ragstone import api
 from ragstone.cli.ending import USAGE
 from ragstone.cli.output import binary_output, show, show_json
+from ragstone.config import unsuitable
+from ragstone.metrics import catalogue
 from ragstone.report.export import FORMATS, form_of
 from ragstone.report.formats import how_read
 from ragstone.report.run import Run
@@ -34,7 +36,8 @@ def validate(file: str, *, fields: list[str], on_error: str | None, config: Path
         options = [*mapped, *skipping, *(["--config", str(config)] if config else [])]
         # What came by a pipe is gone, and what no metric can use has to be mapped first.
         following = shlex.join(["ragstone", "run", file, *options]) if file != "-" and any(able.values()) else ""
-        show(lambda look: survey_page(found, able, following, look))
+        named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
+        show(lambda look: survey_page(found, able, named, following, look))
     if found.set_aside and (not found.records or not wanted.skips):
         raise typer.Exit(USAGE)
 

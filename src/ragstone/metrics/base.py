@@ -108,6 +108,14 @@ class Metric:
         """The names of its scores: its own, or one for each of its columns."""
         return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
 
+    @classmethod
+    def lacks(cls, present: Mapping[str, int]) -> str:
+        """Why a suite leaves it out, by the number of records that have each field; empty where none is missing."""
+        absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
+        instead = f"; add -m {cls.name} to go by {' and '.join(cls.instead)} instead"
+        able = set(absent) <= set(cls.wants) and all(present.get(name) for name in cls.instead)
+        return f"no record has {' or '.join(absent)}{instead if able and cls.instead else ''}" if absent else ""
+
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
         return tuple(self.without_value(record, status, reason, column=column) for column in self.columns or ("",))

@@ -48,7 +48,7 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {
 RECORDING: Final = 1
 BATCH: Final = 1000
 """Rows of a table that are held at a time."""
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take the wide forms too
+FORMULA: Final = ("=", "+", "-", "@", "|", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take the wide forms too
 """What a spreadsheet takes for the beginning of a formula, or for white space before one (OWASP)."""
 
 

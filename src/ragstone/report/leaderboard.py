@@ -41,6 +41,11 @@ class Entry:
     unjudged: int = 0
     possible: frozenset[str] = frozenset()
 
+    @property
+    def status(self) -> str:
+        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty list; else nothing."""
+        return "empty" if not self.answered else "no_nuggets" if self.nuggets == 0 else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -160,11 +165,12 @@ class Leaderboard:
                 entry = self.entries.get((run, topic))
                 if entry is None and topic not in topics:
                     continue
+                status = entry.status if entry else "missing"
                 scores = {_written(measure): topics.get(topic, {}).get(measure) for measure in self.measures}
                 yield {
                     "run_id": run, "qid": topic, **scores,
                     "nuggets": entry.nuggets if entry else None, "unjudged": entry.unjudged if entry else 0,
-                    **({} if entry and entry.answered else {"status": "empty" if entry else "missing"}),
+                    **({"status": status} if status else {}),
                 }  # fmt: skip
         for standing in self.standings(on_missing):
             scores = {_written(measure): standing.means.get(measure) for measure in self.measures}

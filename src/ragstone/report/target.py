@@ -7,14 +7,13 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 from ragstone.errors import ConfigError
 from ragstone.report.files import PARTIAL, holds_anything
 from ragstone.report.lock import locked
 from ragstone.report.unwritable import OTHER_FILE, unwritable
-
-_DATABASE: Final = b"SQLite format 3\0"
+from ragstone.store import MAGIC
 
 
 @contextlib.contextmanager
@@ -137,7 +136,7 @@ def _spare_store(path: Path) -> None:
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as there:
-                if there.read(len(_DATABASE)) == _DATABASE:
+                if there.read(len(MAGIC)) == MAGIC:
                     raise ConfigError(f"{path}: is a store, and would be written over; choose another file")
 
 

@@ -181,6 +181,8 @@ class Behaviour:
         least, most = self.latency if isinstance(self.latency, Sequence) else (self.latency, self.latency)
         if not 0 <= least <= most:
             raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (least, most) pair of them")
+        if self.context_limit is not None and self.context_limit < 1:
+            raise ValueError(f"context_limit: {self.context_limit!r} is no number of tokens; None sets no limit")
         if not self.rate_window > 0:
             raise ValueError(f"rate_window: {self.rate_window!r} is no number of seconds")
         if self.dead_how not in ("503", "refuse"):

@@ -201,6 +201,8 @@ def _below(told: Board, look: Look) -> list[RenderableType]:
         said.append("the vital columns leave out topics without a vital nugget")
     if any(unjudged_of(told.board).values()):
         said.append("unjudged nuggets are in no mean")
+    if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
+        said.append(f"{plural(empty, 'answer')} without nuggets in no mean")
     lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
     missing = told.board.missing()
     if missing:

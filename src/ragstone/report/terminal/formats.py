@@ -52,7 +52,7 @@ def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | N
         *(_table(judge, list(own), look) for judge, own in groupby(groups, lambda group: group["judge"])),
         prose(LEGEND, look, "quiet") if groups else None,
         *(_trouble(group, look, several=several) for group in groups if group["problems"] or group["repairs"]["calls"]),
-        *(prose(line, look) for line in _aside(told)),
+        *(prose(line, look) for line in _aside(told, run)),
         facts(_next(run, groups, place or Place(), look), 7),
     )
 
@@ -182,7 +182,7 @@ def _beginning(sample: Mapping[str, Any], room: int, look: Look) -> str:
 # ---- what else
 
 
-def _aside(told: Mapping[str, Any]) -> Iterable[str]:
+def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
     """What of the calls is not in the table, and why."""
     for judge, calls in told["untold"].items():
         if judge in WRITES_NOTHING:  # their calls come back as data
@@ -194,7 +194,12 @@ def _aside(told: Mapping[str, Any]) -> Iterable[str]:
             )
     if told["failed"]:
         yield f"{plural(told['failed'], 'call')} failed and left no reply; the same run again asks them anew."
-    if not (told["groups"] or told["untold"] or told["failed"]):
+    if run.status != "done":
+        yield (
+            f"The run did not end ({run.status}): only calls of its {plural(len(run), 'finished record')} are counted "
+            "here. The same command goes on from there."
+        )
+    elif not (told["groups"] or told["untold"] or told["failed"]):
         yield "No call was made in this run, so there is nothing to read."
 
 

@@ -19,6 +19,7 @@ from ragstone.report.terminal.columns import RECALL
 from ragstone.report.terminal.outcome import judged_by, lead
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.report.terminal.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
+from ragstone.types import NOTHING
 
 MOST_NOTES: Final = 12
 LEAST: Final = 8
@@ -206,10 +207,11 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 # ---- an input
 
 
-def survey_page(found: Survey, able: Mapping[str, int], following: str, look: Look) -> Page:
+def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str], following: str, look: Look) -> Page:
     """What an input holds, what could be done with it, what is odd about it, what cannot be read.
 
-    ``following`` is the command to go on with, if there is one.
+    ``named`` says of each metric why it runs only where it is named, if so; ``following`` is the command to go on with,
+    if there is one.
     """
     counts = plural(found.records, "record").replace(NBSP, " ")
     if found.set_aside:
@@ -217,7 +219,7 @@ def survey_page(found: Survey, able: Mapping[str, int], following: str, look: Lo
     return page(
         Text.assemble((middle(flat(found.name), look.width - 30, look.ellipsis), "head"), "  ", (counts, "quiet")),
         _shares("Fields", found.present, found.records),
-        _shares("Metrics that could run", able, found.records),
+        _shares("Metrics that could run", able, found.records, named),
         _notes("Notes", [*_unmapped(found, able), *warnings(found, MOST_NOTES)], look),
         _notes("Cannot be read", messages(found), look),
         facts([("Next", to_paste(following, look))]) if following else None,
@@ -232,14 +234,17 @@ def _unmapped(found: Survey, able: Mapping[str, int]) -> list[str]:
     return [f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}"]
 
 
-def _shares(title: str, counts: Mapping[str, int], total: int) -> RenderableType:
+def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[str, str] = NOTHING) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     digits = len(number(total))
     for name, count in counts.items():
         words = f"all {number(total)}" if count == total else f"{number(count):>{digits}} of {number(total)}"
-        table.add_row(Text(name, style="" if count else "quiet"), Text(words if count else "none", style="quiet"))
+        remark = remarks.get(name, "") if count else ""
+        shown = Text(name, style="" if count else "quiet"), Text(words if count else "none", style="quiet")
+        table.add_row(*shown, Text(remark, style="quiet"))
     return section(title, indented(table))
 
 
