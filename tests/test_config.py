@@ -126,7 +126,7 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 def test_another_tools_file_is_told_by_its_name() -> None:
     Path("pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert refusal(config="pyproject.toml") == (
-        "pyproject.toml: no file of settings; they stand in a ragstone.toml of their own: ragstone init writes one"
+        "pyproject.toml: holds no settings of Ragstone; write a ragstone.toml with: ragstone init"
     )
 
 

@@ -291,7 +291,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _metrics(file: FileTable, flags: Flags, origin: str) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     given = flags.metrics if flags.metrics is not None else _listed(file.run.metrics)
-    chosen = tuple(name for item in given for name in re.split(r"[,\s]+", item) if name)
+    chosen = tuple(name for item in given for name in re.split(r"[,;\s]+", item) if name)
     if not chosen:
         raise ConfigError("no metrics named; give names, suites, or 'auto'")
     known = metrics.blocks()

@@ -169,9 +169,7 @@ def read(path: Path | str | None) -> tuple[FileTable, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{origin}: not TOML: {error}") from error
     if origin.name == "pyproject.toml":
-        raise ConfigError(
-            f"{origin}: no file of settings; they stand in a {FILE} of their own: ragstone init writes one"
-        )
+        raise ConfigError(f"{origin}: holds no settings of Ragstone; write a {FILE} with: ragstone init")
     try:
         return FileTable.model_validate(table), str(origin)
     except ValidationError as error:

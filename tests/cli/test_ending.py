@@ -110,17 +110,6 @@ def test_the_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("rum",), ("run",), ("run", "--no-such"), ("show", "1", "2", "3"), ("run", "x", "--on-error", "no")]
-)
-def test_usage_is_2(arguments: tuple[str, ...]) -> None:
-    """Unknown commands and options, missing and superfluous arguments, values that are no choice."""
-    came = ragstone(*arguments)
-    assert came.code == 2
-    assert came.out == ""
-    assert "Usage: " in came.err
-
-
-@pytest.mark.parametrize(
     ("command", "usage"),
     [
         (("show",), "ragstone show [OPTIONS] [RUN] [RECORD]"),

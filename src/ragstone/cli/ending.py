@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -28,6 +28,10 @@ UNJUDGED: Final = 3
 BUDGET: Final = 4
 FAULT: Final = 70
 INTERRUPTED: Final = 130
+TYPED: Final = "ragstone.typed"
+"""Where the context keeps the words of the command line."""
+MISUSED: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
+"""The error of whatever is typed wrong; the parser has it under a name of its own."""
 
 
 def code_of(error: RagstoneError) -> int:
@@ -37,14 +41,35 @@ def code_of(error: RagstoneError) -> int:
     return BUDGET if isinstance(error, BudgetReached) else UNJUDGED
 
 
+def _misused(error: Exception, ctx: Any) -> Exception:
+    """Say what is wrong with what was typed, and what to type; help that was asked for by typing nothing stays help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return error
+    from ragstone.cli.mistakes import hint_for, message_of  # noqa: PLC0415 - only a mistake needs it
+
+    say("error", message_of(error))
+    say("hint", hint_for(error, ctx.meta[TYPED]))
+    return typer.Exit(USAGE)
+
+
 class Commands(TyperGroup):
     """The group of all commands, at whose edge every error becomes a message and a code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what stands before the command."""
+        ctx.meta[TYPED] = tuple(args)
+        try:
+            return super().parse_args(ctx, args)
+        except MISUSED as error:
+            raise _misused(error, ctx) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except MISUSED as error:
+            raise _misused(error, ctx) from error
         except RagstoneError as error:
             say_error(error)
             raise typer.Exit(code_of(error)) from error

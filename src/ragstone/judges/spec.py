@@ -145,7 +145,10 @@ def _refuse_half_address(provider: str, model: str) -> None:
         return
     shown = place.partition("?")[0]
     host = "HOST" if shown.startswith(("/", ":")) else ""
-    whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
+    if re.match(r"https?:/[^/]", shown, re.IGNORECASE):
+        whole = shown.replace(":/", "://", 1)
+    else:
+        whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
     raise ConfigError(
         f"judge '{provider}:{called}': '{shown}' is no whole address; write {provider}:{called}@{whole} "
         f"(a model that is really called so goes into a [judges.NAME] table)"
@@ -156,6 +159,9 @@ def _half(name: str) -> str:
     """What is wrong with half a name: a provider without a model, or a model without its provider; else nothing."""
     if name in PRESETS:
         return f"judge '{name}' names no model; write {name}:MODEL"
+    before, slash, model = name.partition("/")
+    if slash and model and before.lower() in PRESETS:
+        return f"no judge '{name}'; write a colon after the provider: {before.lower()}:{model}"
     provider = next((provider for start, provider in MAKERS.items() if name.lower().startswith(start)), "")
     return f"no judge '{name}'; a model is named with its provider, as in {provider}:{name}" if provider else ""
 
@@ -178,6 +184,8 @@ def parse(name: str) -> Spec:
         return Spec(name, provider="human", path=rest)
     if not colon and (half := _half(name)):
         raise ConfigError(half)
+    if re.match(r"https?$", provider, re.IGNORECASE):
+        raise ConfigError("a judge needs a model and not an address alone, as in openai:MODEL@https://HOST/v1")
     if not colon or provider not in PRESETS:
         known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
@@ -21,6 +22,8 @@ from typing import Any, BinaryIO, Final, Self, cast
 from ragstone.errors import RecordError
 from ragstone.records.limits import CHUNK, MAX_SPOOL_BYTES
 
+MOST_NAMES: Final = 10_000
+"""Names in a folder that are looked through for one like it."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
 UTF8_BOM: Final = b"\xef\xbb\xbf"
@@ -132,6 +135,8 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
             head = handle.read(4)
     except IsADirectoryError:
         raise RecordError(str(path), "this is a directory", "name one file in it") from None
+    except FileNotFoundError as error:
+        raise RecordError(str(path), reason(error), _nearest(path)) from None
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
     except ValueError:  # a NUL in the name
@@ -147,6 +152,18 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
             )
         ending = path.with_suffix("").suffix.lower()
     return Origin(name or path.name, path, ending, compression)
+
+
+def _nearest(path: Path) -> str:
+    """The file beside it whose name is most like it, as a question; nothing where none is like it."""
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
+    try:
+        names = [entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES)]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, 1)
+    return f"did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def reason(error: OSError) -> str:

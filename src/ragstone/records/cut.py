@@ -29,11 +29,11 @@ class Cut:
 
     def __post_init__(self) -> None:
         """ConfigError for a number of records below 1, and for a seed without a sample."""
-        for name, most in (("limit", self.limit), ("sample", self.sample)):
-            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-                raise ConfigError(f"{name} {most!r}; expected a whole number from 1")
-        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
-            raise ConfigError(f"seed {self.seed!r}; expected a whole number")
+        given: dict[str, object] = {"limit": self.limit, "sample": self.sample, "seed": self.seed}
+        for name, number in given.items():  # from Python they may be anything
+            whole = isinstance(number, int) and not isinstance(number, bool) and (name == "seed" or number > 0)
+            if number is not None and not whole:
+                raise ConfigError(f"{name} {number!r}; expected a whole number{'' if name == 'seed' else ' from 1'}")
         if self.seed is not None and self.sample is None:
             raise ConfigError("a seed is only for a sample; give --sample N too")
 

@@ -28,6 +28,9 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
 """Fields whose cell in a CSV file is JSON."""
 
+OWN: Final = frozenset(("question", "response", "contexts"))
+"""Fields none of which is ever read from the column of another, unless that one is mapped elsewhere."""
+
 REFERENCES: Final = "references"
 """The list of document ids that the citations of a TREC answer point into; it stays in ``meta``."""
 
@@ -51,6 +54,10 @@ class Fields:
                 raise ConfigError(f"--field {name}=...: no such field{closest(name, ALIASES)}")
             if not path.strip():
                 raise ConfigError(f"--field {name}=...: a path is due, e.g. {name}=my_column or {name}=a.b[].text")
+            if name != path and {name, path} <= OWN and path not in self.paths:
+                raise ConfigError(
+                    f"--field {name}={path}: '{path}' is the column of the {path}; name the one that holds the {name}"
+                )
 
     @classmethod
     def parse(cls, assignments: Iterable[str]) -> Self:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Final, Self
 
 import orjson
 
@@ -25,6 +25,12 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
+PAGES: Final[Mapping[str, str]] = {
+    ".html": "report last -o", ".csv": "export last -o", ".parquet": "export last -o", ".jsonl": "export last -o",
+}  # fmt: skip
+"""By the ending of a file the command that writes one, for who names a file where a folder is due."""
+
+
 class Folder:
     """Writes a run's results as they come; what stands under its final name is always whole.
 
@@ -33,6 +39,11 @@ class Folder:
     """
 
     def __init__(self, path: Path, *, cases: bool) -> None:
+        if path.suffix.lower() in PAGES and not path.is_dir():
+            raise ConfigError(
+                f"{path}: results go to a folder; name a folder, or after the run: "
+                f"ragstone {PAGES[path.suffix.lower()]} {path}"
+            )
         self.path = path
         self._cases = path / "cases" if cases else None
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -230,7 +231,18 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     for row in reversed(runs):
         if str(row.id) == str(which) or row.name == which:
             return Run(store, row)
-    raise InputError(f"no run '{which}' in {store.path}; runs are {runs[0].id} to {runs[-1].id}, or 'last'")
+    raise InputError(f"no run '{which}' in {store.path}; {_meant(store, runs, str(which))}")
+
+
+def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
+    """What to type instead of a run that there is not: a record of one, a run called almost so, or a file."""
+    holding = next((row for row in reversed(runs) if Run(store, row).find(which) is not None), None)
+    if holding is not None:
+        return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"
+    near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
+    file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if Path(which).is_file() else ""
+    meant = f"did you mean '{near[0]}'? " if near else ""
+    return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
 
 
 def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:

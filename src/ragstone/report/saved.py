@@ -141,7 +141,10 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
         and isinstance(result.get("id"), str)
         and isinstance(result.get("scores", [] if "set_aside" in result else None), list)
     ):
-        raise InputError(f"{where}: no result of a run (id and scores); expected {RESULTS} as run -o writes it")
+        raise InputError(
+            f"{where}: no result of a run (id and scores); expected {RESULTS} as run -o writes it; "
+            "evaluate records first: ragstone run FILE"
+        )
     return result
 
 
