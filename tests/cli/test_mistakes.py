@@ -17,14 +17,15 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("typed", "error", "hint"),
     [
-        ("evaluate a.jsonl", "no command 'evaluate'", "use: ragstone run FILE"),
+        ("evaluate a.jsonl", "no command 'evaluate'", "use: ragstone run a.jsonl"),
+        ("score", "no command 'score'", "use: ragstone run FILE"),
         ("a.jsonl", "no command 'a.jsonl'", "to evaluate this file: ragstone run a.jsonl"),
         ("nuggets a.jsonl", "no command 'a.jsonl'", "ragstone nuggets create a.jsonl"),
         ("rum a.jsonl", "no command 'rum'", "did you mean: ragstone run"),
         ("help", "no command 'help'", "use: ragstone -h"),
         ("-v", "no option -v", "use --version"),
         ("zzz", "no command 'zzz'", "see: ragstone -h"),
-        ("run", "missing argument 'FILE'", "as in: ragstone run traces.jsonl"),
+        ("run", "missing argument 'FILE'", "name a file: ragstone run FILE (- is standard input)"),
         ("run a.jsonl -m grounding groundedness", "unexpected argument 'groundedness'", "-m grounding,groundedness"),
         ("run a.jsonl b.jsonl", "unexpected argument 'b.jsonl'", "cat FILES | ragstone run -"),
         ("run a.jsonl --model openai:gpt-4o", "no option --model", "use -j PROVIDER:MODEL"),

@@ -127,7 +127,7 @@ def test_no_error_repeats_an_address_that_may_hold_a_secret(name: str) -> None:
         ("gateway/llm/v1", "http://gateway/llm/v1"),
         ("judges.example.com", "http://judges.example.com"),
         ("htp://x/v1", "http://HOST/v1"),
-        ("http:/x", "http://HOST/v1"),
+        ("http:/x", "http://x"),
         ("HTTP://x/v1", "http://HOST/v1"),
         (" http://x/v1", "http://HOST/v1"),
         ("/v1", "http://HOST/v1"),

@@ -76,8 +76,8 @@ def check(
 
     What is not given here is taken from ``[check]`` in the configuration, metric by metric. ``undecided`` says whether
     a drop that is larger than allowed and could be chance lets the run pass: ``pass`` (unless configured) or ``fail``.
-    InputError where there is
-    no threshold at all, for a metric that the run does not have, and for a baseline that was judged otherwise.
+    InputError where there is no threshold at all, for a metric that the run does not have, and for a baseline that was
+    judged otherwise.
     """
     table = read(config)[0].check
     limits: dict[Kind, Mapping[str, float]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -124,8 +125,11 @@ class Options:
         """Options from the arguments of ``evaluate``; TypeError for one that there is not."""
         unknown = set(options) - set(cls.__dataclass_fields__)
         if unknown:
-            known = ", ".join(sorted(cls.__dataclass_fields__))
-            raise TypeError(f"unknown option {', '.join(sorted(unknown))}; options are {known}")
+            known = sorted({*cls.__dataclass_fields__, "judge"})
+            first = min(unknown)
+            near = ["judge"] if first in ("model", "llm") else difflib.get_close_matches(first, known, 1)
+            meant = f"did you mean {near[0]}=? " if near else ""
+            raise TypeError(f"unknown option {', '.join(sorted(unknown))}; {meant}options are {', '.join(known)}")
         options = {name: value for name, value in options.items() if value is not None}  # as if it had not been given
         if metrics is not None:
             options["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)

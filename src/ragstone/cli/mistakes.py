@@ -7,6 +7,7 @@ written.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +104,7 @@ def hint_for(error: Any, typed: Sequence[str]) -> str:
     path = context.command_path if context is not None else "ragstone"
     own = _options(context)
     if command := _unknown_command(error):
-        found = _command(command, path, getattr(context.command, "commands", {}))
+        found = _command(command, path, getattr(context.command, "commands", {}), typed)
     elif hasattr(error, "possibilities"):
         found = _option(error.option_name, path, own)
     elif extra := _extra(error):
@@ -129,19 +130,21 @@ def _options(context: Any) -> list[str]:
     return [name for parameter in (context.command.params if context else ()) for name in parameter.opts]
 
 
-def _command(typed: str, path: str, known: Iterable[str]) -> str:
-    if _is_data(typed):
+def _command(word: str, path: str, known: Iterable[str], typed: Sequence[str]) -> str:
+    if _is_data(word):
         doing, does = ("create", "create nuggets from") if path.endswith(" nuggets") else ("run", "evaluate")
-        return f"to {does} this file: {path} {doing} {shlex.quote(typed)}" if doing in known else ""
-    if path == "ragstone" and typed.lower() in COMMANDS:
-        return f"use: ragstone {COMMANDS[typed.lower()]}"
-    near = difflib.get_close_matches(typed.lower(), list(known), 1)
+        return f"to {does} this file: {path} {doing} {shlex.quote(word)}" if doing in known else ""
+    if path == "ragstone" and word.lower() in COMMANDS:
+        after = typed[typed.index(word) + 1 :]
+        file = shlex.quote(after[0]) if after and _is_data(after[0]) else "FILE"
+        return f"use: ragstone {COMMANDS[word.lower()].replace('FILE', file)}"
+    near = difflib.get_close_matches(word.lower(), list(known), 1)
     return f"did you mean: {path} {near[0]}" if near else f"see: {path} -h"
 
 
 def _is_data(word: str) -> bool:
     ending = Path(word).suffix.lower()
-    return word == "-" or ending in READERS or ending in COMPRESSIONS or Path(word).is_file()
+    return word == "-" or ending in READERS or ending in COMPRESSIONS or os.path.isfile(word)  # noqa: PTH113 - whatever was typed
 
 
 def _option(typed: str, path: str, own: Sequence[str]) -> str:
@@ -177,5 +180,5 @@ def _missing(path: str, typed: Sequence[str]) -> str:
         given = next((word for word in typed[typed.index("compare") + 1 :] if not word.startswith("-")), "RUN")
         return f"name two runs, as in: {path} {given} last"
     if command in ("run", "estimate", "validate", "compare-methods", "create", "assign", "score"):
-        return f"name a file, as in: {path} traces.jsonl; - reads standard input"
+        return f"name a file: {path} FILE (- is standard input)"
     return ""

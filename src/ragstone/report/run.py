@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -240,7 +240,7 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
     if holding is not None:
         return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"
     near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
-    file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if Path(which).is_file() else ""
+    file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
     meant = f"did you mean '{near[0]}'? " if near else ""
     return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
 
