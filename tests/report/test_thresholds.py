@@ -56,7 +56,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, and could be chance" in note for note in decision.notes)
+    assert any("larger than allowed, and that could be chance" in note for note in decision.notes)
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed

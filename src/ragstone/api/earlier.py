@@ -19,6 +19,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.report.run import find_run
+from ragstone.report.wording import part_said
 from ragstone.store import RunRow, ScoreRow, Store
 from ragstone.types import Record, Repeats, Score
 
@@ -111,6 +112,8 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
     for name, signature in now.items():
         if before[name] != signature:
             return f"{name} was {before[name]} and is {signature}"
+    if (extent := spec.get("extent", {})) != plan.extent:
+        return f"it read {'a part: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1
     return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
 

@@ -317,7 +317,7 @@ def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparis
     notes = []
     undecided = not failed and pairs.difference < -threshold.limit - HAIR
     if undecided:
-        notes.append("the drop is larger than allowed, and could be chance; more records would decide")
+        notes.append("the drop is larger than allowed, and that could be chance; more records would decide")
     smallest = pairs.smallest()
     if not failed and smallest is not None:
         notes.append(f"a drop from {_points(threshold.limit + smallest)} on would have been shown, in 4 of 5 cases")
