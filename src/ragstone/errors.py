@@ -26,8 +26,8 @@ class RagstoneError(Exception):
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython and Jupyter show of it: what happened and what to do, without Ragstone's own code."""
         hint = getattr(self, "hint", "")
-        notes = [f"hint: {hint}"] * bool(hint) + list(getattr(self, "__notes__", ()))
-        return [f"{type(self).__name__}: {self}", *notes]
+        notes = [f"note: {note}" for note in getattr(self, "__notes__", ())]
+        return [f"{type(self).__name__}: {self}", *([f"hint: {hint}"] if hint else []), *notes]
 
 
 class InputError(RagstoneError):

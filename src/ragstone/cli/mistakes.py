@@ -117,8 +117,8 @@ def hint_for(error: Any, typed: Sequence[str]) -> str:
 
 
 def _unknown_command(error: Any) -> str:
-    match = re.match(r"No such command '(.*?)'", error.format_message())
-    return match[1] if match else ""
+    match = re.match(r"""No such command (['"])(.*?)\1""", error.format_message())
+    return match[2] if match else ""
 
 
 def _extra(error: Any) -> str:

@@ -83,7 +83,9 @@ def check(
     ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        typer.Option("--undecided", metavar="pass|fail", help="What a drop does that could be chance; else pass."),
+        typer.Option(
+            "--undecided", metavar="pass|fail", help="Whether a drop that could be chance passes [default: pass]."
+        ),
     ] = None,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also as JUnit XML, a test case a threshold.")
