@@ -34,6 +34,7 @@ class Grounding(ClaimMetric):
             passages=record.passages,
             reasons=self.include_reasoning,
             evidence=True,
+            batch=self.batch,
         )
 
 
