@@ -258,6 +258,18 @@ def in_a_fresh_python(code: str) -> str:
     return done.stdout
 
 
+def test_one_place_of_the_tests_looks_beside_the_checkout() -> None:
+    """``conftest.py``, which skips what needs data from there; nothing else climbs above the root of the project."""
+    tests = Path(__file__).parent
+    climbing = [
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        for steps, more in re.findall(r"parents\[(\d)\](\.parent\b)?", path.read_text("utf-8"))
+        if int(steps) + bool(more) > len(path.relative_to(tests).parts)
+    ]
+    assert climbing == ["conftest.py"]
+
+
 def test_a_bare_import_is_light() -> None:
     """``import ragstone`` loads none of what it will need later."""
     code = "import sys; before = set(sys.modules); import ragstone; print(*sorted(set(sys.modules) - before))"

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from ragstone.store import CallRow, Store
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Record
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TEXT = (
     "The reservoir was finished in 1962 and holds eleven million cubic metres of water. Two turbines below the dam "
     "feed the town, and a third one is kept for dry years. Fishing is allowed from May to September with a licence."
@@ -212,12 +212,11 @@ def width(told: Estimate) -> float:
 @pytest.mark.parametrize(
     "name", ["traces/ragbench_validation.jsonl", "traces/mtrag_un.jsonl", "nuggets/realsumm.jsonl"]
 )
-def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(name: str, house: dict[str, Any]) -> None:
+def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
+    name: str, house: dict[str, Any], outside_data: Callable[[str], Path]
+) -> None:
     """So are the calls, of which grounding takes about two a record. benchmarks/estimate.py has more of them."""
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip("the shared data sets are not here")
-    with path.open(encoding="utf-8") as file:
+    with outside_data(name).open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in itertools.islice(file, 0, 450, 15)]
     with FakeServer(realistic=True) as server:
         at(server.url, house)
