@@ -15,8 +15,9 @@ import pytest
 
 import ragstone
 from ragstone.config import ENGINE
-from ragstone.engine import Forecaster, Range, Route, Routes
+from ragstone.engine import Route, Routes
 from ragstone.engine.assumed import WRITTEN
+from ragstone.engine.forecast import Forecaster, Range
 from ragstone.engine.past import LEAST, Past, Spread, _line, _share
 from ragstone.engine.run import Job
 from ragstone.judges.base import Call, Reply, Usage, reply_to_json

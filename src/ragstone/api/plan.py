@@ -15,11 +15,10 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
-from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, survey
+from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, read_bank, survey
 from ragstone.types import NOTHING, Record
 
 
@@ -116,9 +115,12 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     """The judges by name, those that the caller brought among them, and who is asked which step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     limits = spec.engine.limits
-    for judge in judges.values():
-        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
-            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
+    if limits.cost is not None or limits.tokens is not None:
+        from ragstone.judges.openai import OpenAIBackend  # noqa: PLC0415 - not every run has an endpoint
+
+        for judge in judges.values():
+            if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply there can be
+                judge.backend.bounded = True
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
     if default.error is not None:
@@ -204,6 +206,15 @@ def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: 
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
     }  # fmt: skip
     return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
+
+
+def bank_of(spec: RunSpec, source: Any) -> Bank | None:
+    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
+    if spec.nuggets is None:
+        return None
+    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
+        raise ConfigError("standard input can be only one of the records and --nuggets")
+    return read_bank(spec.nuggets)
 
 
 def check_overrides(record: Record) -> None:
