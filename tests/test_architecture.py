@@ -278,6 +278,30 @@ def test_a_bare_import_is_light() -> None:
     assert loaded & set(HEAVY) == set()
 
 
+def test_a_run_of_the_embedded_judge_loads_what_it_needs() -> None:
+    """From the shell: no page, no estimate, no reader of replies, no client, no other command's work or options."""
+    code = """
+import sys
+from ragstone import __main__, cli
+sys.argv = ["ragstone", "run", "-", "--quiet", "--json", "--store", ":memory:"]
+named = __main__._named(cli.app, sys.argv[1:2])
+print(*(command.callback.__name__ for command in named.registered_commands), *named.registered_groups)
+print(len(__main__._named(cli.app, ["nuggets"]).registered_groups), __main__._named(cli.app, ["rum"]) is cli.app)
+try:
+    __main__.main()
+except SystemExit:
+    print(*sys.modules)
+"""
+    row = b'{"question": "What is the lid?", "response": "The lid is steel.", "contexts": ["The lid is steel."]}'
+    done = subprocess.run([sys.executable, "-c", code], input=row, capture_output=True, check=True)
+    named, other, *_, loaded = done.stdout.decode().splitlines()
+    assert (named, other) == ("run", "1 True")
+    idle = {"api.comparing", "api.nuggets", "api.estimating", "engine.forecast", "parsing", "report.html.build",
+            "report.estimate", "judges.openai", "judges.prompted"}  # fmt: skip
+    assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
+    assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
+
+
 def test_a_bare_import_opens_nothing() -> None:
     """No socket, no thread, no child, and nothing asked of the environment by name."""
     code = """
