@@ -297,7 +297,7 @@ except SystemExit:
     named, other, *_, loaded = done.stdout.decode().splitlines()
     assert (named, other) == ("run", "1 True")
     idle = {"api.comparing", "api.nuggets", "api.estimating", "engine.forecast", "parsing", "report.html.build",
-            "report.estimate", "judges.openai", "judges.prompted"}  # fmt: skip
+            "report.estimate", "judges.prompted"}  # fmt: skip
     assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
     assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
 

@@ -15,6 +15,7 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
+from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
@@ -115,12 +116,9 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     """The judges by name, those that the caller brought among them, and who is asked which step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     limits = spec.engine.limits
-    if limits.cost is not None or limits.tokens is not None:
-        from ragstone.judges.openai import OpenAIBackend  # noqa: PLC0415 - not every run has an endpoint
-
-        for judge in judges.values():
-            if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply there can be
-                judge.backend.bounded = True
+    for judge in judges.values():
+        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
+            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
     if default.error is not None:
