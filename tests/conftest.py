@@ -1,13 +1,21 @@
-"""What holds for all tests: nothing leaves this machine, and examples are drawn without a clock."""
+"""What holds for all tests: nothing leaves this machine, and examples are drawn without a clock.
+
+Data that are no part of the project may lie beside the checkout; tests that ask for them are marked and else skipped.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
+import pytest
 from hypothesis import settings
+
+OUTSIDE: Final = Path(__file__).parents[2] / "shared" / "data"
 
 
 class NetworkBlockedError(RuntimeError):
@@ -53,6 +61,26 @@ def _numeric(host: object) -> bool:
 
 
 sys.addaudithook(_guard)
+
+
+@pytest.fixture
+def outside_data() -> Callable[[str], Path]:
+    """The path of a file beside the checkout, by its name; skips the test that needs it where it is not there."""
+
+    def found(name: str) -> Path:
+        if not (OUTSIDE / name).exists():
+            pytest.skip(f"needs ../shared/data/{name}, which is no part of the project")
+        return OUTSIDE / name
+
+    return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need data from outside, so that they can be chosen."""
+    for item in items:
+        if "outside_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("outside_data")
+
 
 settings.register_profile("ragstone", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("ragstone")

@@ -258,12 +258,48 @@ def in_a_fresh_python(code: str) -> str:
     return done.stdout
 
 
+def test_one_place_of_the_tests_looks_beside_the_checkout() -> None:
+    """``conftest.py``, which skips what needs data from there; nothing else climbs above the root of the project."""
+    tests = Path(__file__).parent
+    climbing = [
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        for steps, more in re.findall(r"parents\[(\d)\](\.parent\b)?", path.read_text("utf-8"))
+        if int(steps) + bool(more) > len(path.relative_to(tests).parts)
+    ]
+    assert climbing == ["conftest.py"]
+
+
 def test_a_bare_import_is_light() -> None:
     """``import ragstone`` loads none of what it will need later."""
     code = "import sys; before = set(sys.modules); import ragstone; print(*sorted(set(sys.modules) - before))"
     loaded = {module.partition(".")[0] for module in in_a_fresh_python(code).split()}
     assert "ragstone" in loaded
     assert loaded & set(HEAVY) == set()
+
+
+def test_a_run_of_the_embedded_judge_loads_what_it_needs() -> None:
+    """From the shell: no page, no estimate, no reader of replies, no client, no other command's work or options."""
+    code = """
+import sys
+from ragstone import __main__, cli
+sys.argv = ["ragstone", "run", "-", "--quiet", "--json", "--store", ":memory:"]
+named = __main__._named(cli.app, sys.argv[1:2])
+print(*(command.callback.__name__ for command in named.registered_commands), *named.registered_groups)
+print(len(__main__._named(cli.app, ["nuggets"]).registered_groups), __main__._named(cli.app, ["rum"]) is cli.app)
+try:
+    __main__.main()
+except SystemExit:
+    print(*sys.modules)
+"""
+    row = b'{"question": "What is the lid?", "response": "The lid is steel.", "contexts": ["The lid is steel."]}'
+    done = subprocess.run([sys.executable, "-c", code], input=row, capture_output=True, check=True)
+    named, other, *_, loaded = done.stdout.decode().splitlines()
+    assert (named, other) == ("run", "1 True")
+    idle = {"api.comparing", "api.nuggets", "api.estimating", "engine.forecast", "parsing", "report.html.build",
+            "report.estimate", "judges.prompted"}  # fmt: skip
+    assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
+    assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
 
 
 def test_a_bare_import_opens_nothing() -> None:

@@ -87,7 +87,7 @@ def test_a_further_record_sends_its_own(server: FakeServer) -> None:
 def test_a_changed_prompt_sends_its_step(server: FakeServer, tmp_path: Path) -> None:
     """Claims and relevance come from the store; only the step whose prompt has changed is asked."""
     weigh(server)
-    text = (Path(prompts.__file__).parent / "support" / "default.v1.md").read_text(encoding="utf-8")
+    text = (Path(prompts.__file__).parent / "support" / "default.v2.md").read_text(encoding="utf-8")
     mine = tmp_path / "mine.md"
     mine.write_text(text.replace("=== system ===\n", "=== system ===\nLook closely.\n"), encoding="utf-8")
     own = [f"support={mine}"]
@@ -108,7 +108,7 @@ def test_a_changed_prompt_sends_its_step(server: FakeServer, tmp_path: Path) -> 
             2 * RECORDS,
         ),  # this server then says what is no claim: asked, and asked once more
         ("seed = 7", "m", ALL),
-        ("max_tokens = 99", "m", ALL),
+        ("max_tokens = 2048", "m", ALL),
     ],
     ids=["model", "temperature", "schema", "seed", "length"],
 )

@@ -150,7 +150,7 @@ class Rate(Question[Rated]):
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
     ``wording`` (from 1) chooses among independently worded forms of the same question. ``temperature`` is
-    wanted of judges that have one.
+    wanted of judges that have one. ``batch`` is the most units that one call is to ask about; 0 leaves it to the judge.
     """
 
     units: tuple[Unit, ...]
@@ -162,6 +162,7 @@ class Rate(Question[Rated]):
     skippable: bool = False
     wording: int = 1
     temperature: float | None = None
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

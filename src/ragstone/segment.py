@@ -30,28 +30,28 @@ LONGEST: Final = 16_384
 
 # Scripts that (nearly) name the language; Latin, Cyrillic, Arabic and Han are told apart further below.
 _SCRIPTS: Final = (
-    ("ja", re.compile("[\u3041-\u30fa]")),
-    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("ru", re.compile("[\u0400-\u052f]")),
-    ("ar", re.compile("[\u0600-\u06ff\u0750-\u077f]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("bn", re.compile("[\u0980-\u09ff]")),
-    ("pa", re.compile("[\u0a00-\u0a7f]")),
-    ("gu", re.compile("[\u0a80-\u0aff]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
-    ("te", re.compile("[\u0c00-\u0c7f]")),
-    ("kn", re.compile("[\u0c80-\u0cff]")),
-    ("ml", re.compile("[\u0d00-\u0d7f]")),
-    ("si", re.compile("[\u0d80-\u0dff]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("my", re.compile("[\u1000-\u109f]")),
-    ("ka", re.compile("[\u10a0-\u10ff]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("am", re.compile("[\u1200-\u137f]")),
-    ("km", re.compile("[\u1780-\u17ff]")),
+    ("ja", "[\u3041-\u30fa]"),
+    ("ko", "[\uac00-\ud7a3\u1100-\u11ff]"),
+    ("zh", "[\u3400-\u4dbf\u4e00-\u9fff]"),
+    ("ru", "[\u0400-\u052f]"),
+    ("ar", "[\u0600-\u06ff\u0750-\u077f]"),
+    ("he", "[\u0590-\u05ff]"),
+    ("el", "[\u0370-\u03ff]"),
+    ("hi", "[\u0900-\u097f]"),
+    ("bn", "[\u0980-\u09ff]"),
+    ("pa", "[\u0a00-\u0a7f]"),
+    ("gu", "[\u0a80-\u0aff]"),
+    ("ta", "[\u0b80-\u0bff]"),
+    ("te", "[\u0c00-\u0c7f]"),
+    ("kn", "[\u0c80-\u0cff]"),
+    ("ml", "[\u0d00-\u0d7f]"),
+    ("si", "[\u0d80-\u0dff]"),
+    ("th", "[\u0e00-\u0e7f]"),
+    ("my", "[\u1000-\u109f]"),
+    ("ka", "[\u10a0-\u10ff]"),
+    ("hy", "[\u0530-\u058f]"),
+    ("am", "[\u1200-\u137f]"),
+    ("km", "[\u1780-\u17ff]"),
 )
 _ASCII: Final = re.compile("[\x00-\x7f]+")
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
@@ -84,11 +84,10 @@ ENGLISH_TOO: Final = frozenset(
 )
 """Words of other languages that English has, too: they name no language alone."""
 
-_LANGUAGES_OF: Final = {
-    word: tuple(language for language, words in FUNCTION_WORDS.items() if word in words)
-    for words in FUNCTION_WORDS.values()
-    for word in words
-}
+_LANGUAGES_OF: Final[dict[str, list[str]]] = {}
+for _language, _listed in FUNCTION_WORDS.items():
+    for _word in _listed:
+        _LANGUAGES_OF.setdefault(_word, []).append(_language)
 
 _NEWLINE: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _MARKER: Final = re.compile(
@@ -137,7 +136,7 @@ def language_of(text: str) -> str:
     if head.isascii():
         return _latin_language(head)
     other = _ASCII.sub("", head)
-    counts = {language: len(pattern.findall(other)) for language, pattern in _SCRIPTS}
+    counts = {language: len(re.findall(script, other)) for language, script in _SCRIPTS}
     best = max(counts, key=lambda language: counts[language])
     if not counts[best]:  # accents and quotation marks only: no need to count the letters
         return _latin_language(head)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from ragstone.testing import FakeServer
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
 
-REALSUMM = Path(__file__).parents[3] / "shared" / "data" / "nuggets" / "realsumm.jsonl"
 WORKED = (
     ("vital", "support"), ("vital", "support"), ("vital", "partial_support"), ("vital", "not_support"),
     ("okay", "support"), ("okay", "not_support"),
@@ -332,14 +331,14 @@ def test_bad_input_of_score_is_one_line() -> None:
     assert ragstone("nuggets", "score", "a.jsonl", "--on-missing", "guess").code == 2
 
 
-@pytest.mark.skipif(not REALSUMM.exists(), reason="the shared data sets are not here")
-def test_the_labels_of_people_are_scored_as_they_stand() -> None:
+def test_the_labels_of_people_are_scored_as_they_stand(outside_data: Callable[[str], Path]) -> None:
     """25 systems on 40 topics: each mean is that of the topics' shares of support, counted here."""
     shares: dict[str, list[float]] = {}
-    for record in lines_of(REALSUMM):
+    realsumm = outside_data("nuggets/realsumm.jsonl")
+    for record in lines_of(realsumm):
         held = Counter(nugget["assignment"] for nugget in record["nuggets"])
         shares.setdefault(record["run_id"], []).append(held["support"] / held.total())
-    document = ragstone("nuggets", "score", str(REALSUMM), "--json").json
+    document = ragstone("nuggets", "score", str(realsumm), "--json").json
     assert len(shares) == 25
     assert means(document, "strict_all") == pytest.approx(
         {run: sum(values) / len(values) for run, values in shares.items()}

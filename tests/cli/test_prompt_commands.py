@@ -122,7 +122,7 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        (["assign"], "assign/default.v2.md"),
+        (["assign"], "assign/default.v3.md"),
         (["assign", "short_cot"], "assign/short_cot.v2.md"),
         (["assign=short_cot.ru"], "assign/short_cot.ru.v2.md"),
         (["assign=short_cot.v2"], "assign/short_cot.v2.md"),
@@ -249,7 +249,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
         (["assign", "--format", "yaml"], "the prompt 'default' of the step 'assign' takes no format 'yaml'"),
         (["assign", "legacy", "--format", "yml"], "--format 'yml'; expected object, json, "),
         (["assign", "--scale", "yes_no"], "the step 'assign' has no scale 'yes_no'; it has support3, support2"),
-        (["assign", "--units", "11"], "--units 11: the prompt 'default' asks about at most 10 in one call"),
+        (["assign", "--units", "21"], "--units 21: the prompt 'default' asks about at most 20 in one call"),
         (["claims", "--units", "2"], "--units is for steps that rate units; 'claims' does not"),
         (["trace", "--scale", "yes_no"], "--scale is for steps that rate units; 'trace' does not"),
         (["formats", "yaml"], "'formats' is no step; its text is part of other prompts"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from ragstone.types import Passage, Record, Verdict
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
 
-TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces" / "ragbench_validation.jsonl"
 HOSTILE = "\x1b[31mred\x9b2J \u202e[bold]markup[/]"
 CONTEXTS = ("The lid is steel. It weighs ninety grams.", "The kettle boils. Its cord is short.", " ")
 RESPONSE = "The lid is steel. It boils fast. Steel is a metal."
@@ -505,11 +504,11 @@ def test_any_labelling_of_any_text_can_be_drawn(
     assert not set(drawn) & set("\x1b\x07\x9b\x00\u202e")
 
 
-@pytest.mark.skipif(not TRACES.exists(), reason="the shared data sets are not here")
 @pytest.mark.parametrize("columns", [50, 80, 120])
-def test_records_of_ragbench_are_drawn_with_their_own_labels(columns: int) -> None:
+def test_records_of_ragbench_are_drawn_with_their_own_labels(columns: int, outside_data: Callable[[str], Path]) -> None:
     """Of every data set one, by the keys that it was labelled with: all of them are counted."""
-    rows = [json.loads(line) for line in TRACES.read_text(encoding="utf-8").splitlines()]
+    traces = outside_data("traces/ragbench_validation.jsonl")
+    rows = [json.loads(line) for line in traces.read_text(encoding="utf-8").splitlines()]
     chosen = {row["dataset"]: row for row in rows}
     labels: dict[str, Any] = {}
     records = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from ragstone.report.export import export_to
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Verdict
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 FACTS = (
     "The reservoir was finished in 1962 and holds eleven million cubic metres of water.",
     "Two turbines below the dam feed the town of Ashby.",
@@ -506,11 +505,9 @@ def test_budgets_hold(house: dict[str, Any]) -> None:
     assert summary["cascade"]["support"]["calls"]["made"] == 2
 
 
-def test_real_traces_go_through_it(house: dict[str, Any]) -> None:
+def test_real_traces_go_through_it(house: dict[str, Any], outside_data: Callable[[str], Path]) -> None:
     """With the embedded judge first: every unit is answered, and a looser rate leaves less to the next."""
-    path = SHARED / "traces" / "ragbench_validation.jsonl"
-    if not path.exists():
-        pytest.skip("the data is not part of the project")
+    path = outside_data("traces/ragbench_validation.jsonl")
     rows = [orjson.loads(line) for line in path.read_bytes().splitlines()[:30]]
     records = [
         {"id": row["id"], "question": row["question"], "contexts": row["documents"], "response": row["response"]}

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,6 @@ from ragstone.questions import (
 from ragstone.types import TRIVIAL, Level, Passage, Scale, Span, Unit, Verdict
 
 JUDGE = EmbeddedJudge()
-DATA = Path(__file__).parents[3] / "shared/data/support/dev.jsonl"
 CITY = (
     "Moscow is the capital of Russia. The city has 12,000,000 inhabitants.",
     "Paris lies on the Seine. It was not founded by Napoleon.",
@@ -416,11 +416,9 @@ def test_long_texts_are_weighed(claim: Any, context: Any) -> None:
     assert verdict.probability is not None
 
 
-def test_it_beats_the_word_overlap_floor_on_human_labels() -> None:
+def test_it_beats_the_word_overlap_floor_on_human_labels(outside_data: Callable[[str], Path]) -> None:
     """On a thousand rows of the development data: AUROC above that of shared content words."""
-    if not DATA.exists():
-        pytest.skip("the labelled data is not beside this checkout")
-    lines = DATA.read_text("utf-8").splitlines()
+    lines = outside_data("support/dev.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in random.Random(7).sample(lines, 1000)]
     labels = [row["label"] == "support" for row in rows]
     found = [chance(row["claim"], *row["context"]) for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from ragstone.segment import sentences
 from ragstone.types import Passage, Scale, Unit, Verdict
 
 JUDGE = EmbeddedJudge()
-REALSUMM = Path(__file__).parents[3] / "shared/data/nuggets/realsumm.jsonl"
 QUESTION = "How many people live in Moscow, the capital of Russia?"
 MOSCOW = (
     "Moscow is the capital of Russia. The city has 12 million inhabitants, which is more than in Paris.",
@@ -462,11 +461,10 @@ def test_an_answer_of_many_sentences_is_written() -> None:
     assert len(orjson.loads(reply_to(orjson.dumps(body)))["nuggets"]) == 2500
 
 
-def test_it_beats_the_word_overlap_floor_on_human_assignments() -> None:
+def test_it_beats_the_word_overlap_floor_on_human_assignments(outside_data: Callable[[str], Path]) -> None:
     """On a hundred responses with the nuggets that people judged: AUROC above that of shared words."""
-    if not REALSUMM.exists():
-        pytest.skip("the labelled data is not beside this checkout")
-    records = [json.loads(line) for line in REALSUMM.read_text("utf-8").splitlines()[::10]]
+    lines = outside_data("nuggets/realsumm.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines[::10]]
     labels: list[bool] = []
     found: list[float] = []
     floor: list[float] = []

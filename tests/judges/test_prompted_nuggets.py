@@ -111,11 +111,11 @@ def test_another_importance_is_asked_for_once_more_and_then_unjudged() -> None:
     assert "labels outside the scale" in answer.verdicts[0].failure
 
 
-def test_twenty_five_nuggets_are_three_calls() -> None:
+def test_twenty_five_nuggets_are_two_calls() -> None:
     _, calls = drive(assign(25), lambda call: json.dumps(
         {"verdicts": {str(n): {"label": "support"} for n in range(1, call.units + 1)}}
     ))  # fmt: skip
-    assert [call.units for call in calls[0]] == [10, 10, 5]
+    assert [call.units for call in calls[0]] == [20, 5]
 
 
 def test_an_assignment_keeps_the_words_of_the_response_that_hold_it() -> None:

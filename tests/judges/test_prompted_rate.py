@@ -35,15 +35,28 @@ CUT = Reply('{"verdicts": {"1": {"label": "yes"}, "2": {"la', finish="length")
 # ---- batches
 
 
-def test_twenty_three_units_are_asked_about_in_batches_of_ten_all_at_once() -> None:
-    _, rounds = drive(support(23), all_of("yes"))
-    assert [call.units for call in rounds[0]] == [10, 10, 3]
-    assert [numbers(call) for call in rounds[0]] == [[str(n) for n in range(1, k + 1)] for k in (10, 10, 3)]
+@pytest.mark.parametrize(
+    ("wanted", "room", "sizes"),
+    [
+        ({}, 4096, [20, 5]),
+        ({"reasons": True, "evidence": True}, 4096, [20, 5]),
+        ({"reasons": True, "evidence": True}, 1700, [10, 10, 5]),  # a reply has room for ten verdicts twice as long
+        ({}, 16, [1] * 25),
+        ({"batch": 25}, 16, [25]),
+        ({"batch": 10}, 4096, [10, 10, 5]),
+    ],
+)
+def test_units_are_asked_about_all_at_once_in_batches_as_wanted_else_as_replies_have_room(
+    wanted: dict[str, Any], room: int, sizes: list[int]
+) -> None:
+    _, rounds = drive(support(25, **wanted), all_of("yes"), by=judge(max_tokens=room))
+    assert [call.units for call in rounds[0]] == sizes
+    assert [numbers(call) for call in rounds[0]] == [[str(n) for n in range(1, size + 1)] for size in sizes]
     assert len(rounds) == 1
 
 
 def test_each_batch_shows_its_own_units_numbered_from_one() -> None:
-    _, (calls,) = drive(support(23), all_of("yes"))
+    _, (calls,) = drive(support(23, batch=10), all_of("yes"))
     for start, call in zip((0, 10, 20), calls, strict=True):
         shown = [line for line in said(call).splitlines() if line.startswith("Claim number")]
         assert shown == [f"Claim number {n}." for n in range(start + 1, min(start + 10, 23) + 1)]
@@ -53,7 +66,11 @@ def test_the_label_of_a_number_in_a_batch_goes_to_the_unit_of_that_number_there(
     def third(call: Any) -> str:
         return json.dumps({"verdicts": {n: {"label": "yes" if n == "3" else "no"} for n in numbers(call)}})
 
-    assert [n for n, label in enumerate(labels(rated(support(23), third)), 1) if label == "yes"] == [3, 13, 23]
+    assert [n for n, label in enumerate(labels(rated(support(23, batch=10), third)), 1) if label == "yes"] == [
+        3,
+        13,
+        23,
+    ]
 
 
 def test_no_units_are_no_calls_and_no_verdicts() -> None:
@@ -221,7 +238,7 @@ def test_there_is_one_repair_and_no_second() -> None:
 
 def test_only_the_batches_that_miss_something_are_asked_again() -> None:
     answer, rounds = drive(
-        support(23),
+        support(23, batch=10),
         lambda call: NOTHING if "Claim number 11." in said(call) else all_of("yes")(call),
         all_of("no"),
     )
@@ -266,7 +283,8 @@ def test_a_call_that_failed_is_not_repaired_and_its_reason_kept() -> None:
 
 
 def test_a_failed_batch_leaves_the_others_judged() -> None:
-    answer = rated(support(12), [all_of("yes")(drive(support(12), all_of("yes"))[1][0][0]), Failed("down")])
+    asked = support(12, batch=10)
+    answer = rated(asked, [all_of("yes")(drive(asked, all_of("yes"))[1][0][0]), Failed("down")])
     assert labels(answer) == ["yes"] * 10 + [None] * 2
 
 
@@ -307,7 +325,7 @@ def test_summaries_of_batches_are_put_one_after_the_other() -> None:
     def summed(call: Any) -> str:
         return json.dumps({"verdicts": dict.fromkeys(numbers(call), "yes"), "summary": f"{call.units} units"})
 
-    assert rated(support(12, reasons=True), summed).reason == "10 units 2 units"
+    assert rated(support(12, reasons=True, batch=10), summed).reason == "10 units 2 units"
 
 
 def test_a_quote_is_located_and_has_the_passages_own_words() -> None:
@@ -385,7 +403,7 @@ def test_a_judge_that_is_to_send_no_temperature_sends_none(wanted: float | None)
 
 def test_what_made_a_call_says_every_setting_that_is_not_the_usual() -> None:
     plain = judge().maker(support(1))
-    assert plain.startswith("support.default.v1#")
+    assert plain.startswith("support.default.v2#")
     assert plain.endswith(",t=0")
     assert judge(max_tokens=99).maker(support(1)) == f"{plain},max=99"
     one, same, other = (

@@ -159,7 +159,7 @@ def test_how_a_reply_is_read_changes_the_signature_and_not_the_call() -> None:
 def test_style_and_format_stand_in_the_maker() -> None:
     assert asking("short_cot", "yaml").maker(assign()).startswith("assign.short_cot.v2#")
     assert "/yaml#" in asking("short_cot", "yaml").maker(assign())
-    assert asking().maker(assign()).startswith("assign.default.v2#")
+    assert asking().maker(assign()).startswith("assign.default.v3#")
     makers = {asking("no_reasoning", fmt).maker(assign()) for fmt in LABEL_FORMATS}
     assert len(makers) == len(LABEL_FORMATS)
 
@@ -195,12 +195,12 @@ def test_a_schema_that_must_be_sent_and_cannot_be_is_refused_by_name() -> None:
 def test_a_style_is_for_the_steps_that_have_it_and_a_format_alone_takes_labels_alone() -> None:
     claims_asked = Rate("support", claims(1), YES_NO, passages=ANSWER)
     vital = Rate("importance", nuggets(1), IMPORTANCE, "What of Bern?")
-    assert asking("optimized").maker(claims_asked).startswith("support.default.v1#")
+    assert asking("optimized").maker(claims_asked).startswith("support.default.v2#")
     assert asking("optimized").maker(assign()).startswith("assign.optimized.v2#")
     assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v2#")
     assert asking("", "csv").maker(vital).startswith("importance.no_reasoning.v1#")
     assert asking("short_cot.ru").maker(assign()).startswith("assign.short_cot.ru.v2#")
-    assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v1#")
+    assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v2#")
 
 
 def test_a_format_that_a_chosen_style_does_not_take_is_refused_with_those_it_takes() -> None:

@@ -162,8 +162,8 @@ def test_the_reason_for_all_claims_is_kept() -> None:
 @BOTH
 def test_every_part_of_a_long_response_is_asked(name: str) -> None:
     """Parts of about ``part_tokens`` tokens hold all sentences, in order, none twice, and know what came before."""
-    about = record(LONG)
-    _, asked = weigh(metric(name), about, script([], "yes"))
+    assert len(written(weigh(metric(name), record(LONG), script([], "yes"))[1])) == 2
+    _, asked = weigh(metric(name, part_tokens=100), record(LONG), script([], "yes"))
     parts = written(asked)
     assert len(parts) > 5
     sentences = [unit for part in parts for unit in part.sentences]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from material import columns, record
 
 from ragstone import metrics
 from ragstone.errors import ConfigError
 from ragstone.metrics import blocks, catalogue, find, suites
-from ragstone.questions import TASKS
+from ragstone.questions import TASKS, Rate
 
 EVERY = pytest.mark.parametrize("name", sorted(catalogue()))
 
@@ -150,6 +151,18 @@ def test_a_mode_is_the_same_under_each_of_its_names(name: str, alias: str, mode:
     assert metric().with_parameters({"scoring_mode": alias}) == metric().with_parameters({"scoring_mode": mode})
 
 
+@pytest.mark.parametrize("name", ["claim_relevance", "groundedness", "grounding", "nugget_groundedness",
+                                  "nugget_recall", "nugget_relevance"])  # fmt: skip
+def test_the_batch_that_is_wanted_is_asked_for(name: str) -> None:
+    """With the last question, the one whose verdicts make the score; unless set, it is the judge's own."""
+    script = {"claims": ["A."], "nuggetize": ["A."], "importance": "vital", "support": "1", "relevance": "1",
+              "assign": "support"}  # fmt: skip
+    for wanted in (0, 25):
+        _, asked = columns(find(name)().with_parameters({"batch": wanted}), record(), script)
+        assert isinstance(asked[-1], Rate)
+        assert asked[-1].batch == wanted
+
+
 @CLAIMS
 def test_a_claim_metric_has_a_threshold(name: str) -> None:
     """0.6 by default; without one no claim could be accepted or rejected."""
@@ -161,7 +174,7 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_claims", -1), ("max_claims", 1.5), ("max_claims", True), ("max_claims", "9"), ("part_tokens", 9),
-     ("part_tokens", None), ("include_reasoning", 1), ("include_reasoning", "yes")],
+     ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
     assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: {value!r} is not usable; expected ")

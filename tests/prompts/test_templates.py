@@ -103,14 +103,14 @@ def test_every_step_has_the_templates_that_its_questions_are_asked_by(task: str)
         assert template.batch >= 1
 
 
-@pytest.mark.parametrize("task", ["support", "relevance", "importance", "assign"])
-def test_the_batches_are_ten_units_a_call(task: str) -> None:
-    assert prompts.load(task).batch == 10
+@pytest.mark.parametrize(("task", "batch"), [("support", 20), ("relevance", 10), ("importance", 10), ("assign", 20)])
+def test_so_many_units_are_asked_about_in_a_call(task: str, batch: int) -> None:
+    assert prompts.load(task).batch == batch
 
 
 def test_what_is_packaged_is_an_id_by_task_style_version_and_hash() -> None:
-    text = resources.files(prompts).joinpath("support/default.v1.md").read_text(encoding="utf-8")
-    assert prompts.parse(text, "support.default.v1").id == f"support.default.v1#{prompts.digest(text)[:6]}"
+    text = resources.files(prompts).joinpath("support/default.v2.md").read_text(encoding="utf-8")
+    assert prompts.parse(text, "support.default.v2").id == f"support.default.v2#{prompts.digest(text)[:6]}"
 
 
 @pytest.mark.parametrize(("task", "style"), [("nothing", "default"), ("support", "nothing"), ("support", "default.v1")])

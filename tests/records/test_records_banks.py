@@ -6,7 +6,7 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,6 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -314,11 +312,9 @@ def test_a_bank_is_a_value() -> None:
     assert Bank("b", {}, {}, "000000") != bank
 
 
-def test_the_nuggets_of_real_runs_are_one_bank() -> None:
+def test_the_nuggets_of_real_runs_are_one_bank(outside_data: Callable[[str], Path]) -> None:
     """25 systems on 40 topics: 40 lists of nuggets, which every row is given again."""
-    path = DATA / "nuggets" / "realsumm.jsonl"
-    if not path.exists():
-        pytest.skip("nuggets/realsumm.jsonl is not at hand")
+    path = outside_data("nuggets/realsumm.jsonl")
     bank = read_bank(path)
     assert len(bank.nuggets) == 40
     assert sum(map(len, bank.nuggets.values())) == 426

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import SetAside, Source, open_records, survey
 from ragstone.records.names import Names
 from ragstone.types import Citation, Nugget, Passage, Record, Span
-
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 def ids(source: Source) -> list[str]:
@@ -419,15 +417,14 @@ def test_importing_is_cheap() -> None:
         ("nuggets/realsumm.jsonl", 1000, {"response": 1000, "contexts": 1000, "nuggets": 1000}),
     ],
 )
-def test_real_traces_are_read(name: Any, count: Any, present: Any) -> None:
+def test_real_traces_are_read(name: Any, count: Any, present: Any, outside_data: Callable[[str], Path]) -> None:
     """Every record of the data at hand, with the fields that it has and all else in meta."""
-    if not (DATA / name).exists():
-        pytest.skip(f"{name} is not at hand")
-    with open_records(DATA / name) as source:
+    path = outside_data(name)
+    with open_records(path) as source:
         found = survey(source)
         assert (found.records, found.set_aside) == (count, 0)
         assert {field: number for field, number in found.present.items() if number} == present
-        line = orjson.loads((DATA / name).read_bytes().partition(b"\n")[0])
+        line = orjson.loads(path.read_bytes().partition(b"\n")[0])
         first = next(iter(source))
     assert isinstance(first, Record)
     assert first.response == line["response"]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.options import Options
-from ragstone.api.plan import Plan, Takeover, check_overrides, jobs_of, make_plan, opened, prices_of
-from ragstone.config import RunSpec, resolve
-from ragstone.engine import Forecaster, Job, Routes, Settings
+from ragstone.api.plan import Plan, Takeover, bank_of, check_overrides, jobs_of, make_plan, opened, prices_of
+from ragstone.config import resolve
+from ragstone.engine import Job, Routes, Settings
+from ragstone.engine.forecast import Forecaster
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
-from ragstone.records import Bank, Source, read_bank
+from ragstone.records import Source
 from ragstone.report.estimate import Estimate, JudgePrice
 from ragstone.store import Store
 from ragstone.types import NOTHING
-
-QUICKLY: Final = 200
-"""The most records for which a run estimates its cost unasked, if it costs anything: about a second."""
 
 
 def estimate(
@@ -46,22 +44,11 @@ def forecast(source: Any, options: Options) -> Estimate:
         with looked_at(spec.store) as store:
             name = options.name or records.name
             plan = settled(plan, store, name, [])
-            return _estimate(plan, records, store, earlier_run(store, plan, name, options.only_failed))
+            return estimate_of(plan, records, store, earlier_run(store, plan, name, options.only_failed))
 
 
-def before_run(
-    plan: Plan, source: Source, store: Store, options: Options, earlier: Takeover | None = None
-) -> Estimate | None:
-    """The estimate that a run is held against: where one is wanted, or nobody said and it is made quickly."""
-    if plan.spec.engine.cache == "offline":  # nothing is sent
-        return None
-    prices = prices_of(plan.spec, plan.judges)
-    costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())
-    wanted = options.estimate if options.estimate is not None else costs and plan.survey.total <= QUICKLY
-    return _estimate(plan, source, store, earlier) if wanted else None
-
-
-def _estimate(plan: Plan, source: Source, store: Store, earlier: Takeover | None = None) -> Estimate:
+def estimate_of(plan: Plan, source: Source, store: Store, earlier: Takeover | None = None) -> Estimate:
+    """What the plan would take of the source."""
     prices = prices_of(plan.spec, plan.judges)
     jobs = jobs_of(source, plan, earlier)
     return dry_run(source, jobs, plan.routes, store, prices, plan.spec.engine, plan.left_out)
@@ -97,12 +84,3 @@ def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:
     found = prices.prices(*at)
     price = tuple(float(part) for part in (found[0].input, found[0].output, found[0].cached)) if found else None
     return JudgePrice(judge.id, price, prices.source(*at), tiers=len(found) > 1)
-
-
-def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
-    if spec.nuggets is None:
-        return None
-    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError("standard input can be only one of the records and --nuggets")
-    return read_bank(spec.nuggets)

@@ -19,7 +19,7 @@ from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, survey
+from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, read_bank, survey
 from ragstone.types import NOTHING, Record
 
 
@@ -223,6 +223,15 @@ def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: 
         "cut": spec.cut,
     }  # fmt: skip
     return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
+
+
+def bank_of(spec: RunSpec, source: Any) -> Bank | None:
+    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
+    if spec.nuggets is None:
+        return None
+    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
+        raise ConfigError("standard input can be only one of the records and --nuggets")
+    return read_bank(spec.nuggets)
 
 
 def check_overrides(record: Record) -> None:

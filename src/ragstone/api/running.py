@@ -9,17 +9,25 @@ import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
 from ragstone import metrics
 from ragstone.api.earlier import earlier_run, settled
-from ragstone.api.estimating import bank_of, before_run
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
-from ragstone.api.pages import write_beside
-from ragstone.api.plan import Plan, check_overrides, jobs_of, judging_itself, make_plan, opened, prices_of
+from ragstone.api.plan import (
+    Plan,
+    Takeover,
+    bank_of,
+    check_overrides,
+    jobs_of,
+    judging_itself,
+    make_plan,
+    opened,
+    prices_of,
+)
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Routes, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
@@ -30,7 +38,6 @@ from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, offered, survey
 from ragstone.report.cascades import Cascades, warnings
 from ragstone.report.causes import Causes
-from ragstone.report.estimate import Estimate
 from ragstone.report.files import Folder
 from ragstone.report.quotes import Quotes
 from ragstone.report.run import Run, find_run
@@ -38,9 +45,14 @@ from ragstone.report.summarize import summarize
 from ragstone.store import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
+if TYPE_CHECKING:
+    from ragstone.report.estimate import Estimate
+
 R = TypeVar("R")
 GENERATORS: Final = 1000
 """The most different names of generators that are looked at."""
+QUICKLY: Final = 200
+"""The most records for which a run estimates its cost unasked, if it costs anything: about a second."""
 
 
 def evaluate(
@@ -148,7 +160,7 @@ async def _run(
     earlier = earlier_run(store, plan, name, options.only_failed)
     if earlier is not None:
         notes.append(earlier.told())
-    estimated = before_run(plan, source, store, options, earlier)
+    estimated = _estimated(plan, source, store, options, earlier)
     prices = prices_of(plan.spec, plan.judges)
     engine = Engine(plan.routes, store, prices, plan.spec.engine)
     if estimated is not None and estimated.total.dollars is not None:
@@ -300,7 +312,23 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
     }
     folder.finish(summary, {"run": run.id, "name": run.name, "status": run.status, **run.spec, **more})
     if report:
+        from ragstone.api.pages import write_beside  # noqa: PLC0415 - a run without a folder has no page
+
         write_beside(run, folder.path)
+
+
+def _estimated(plan: Plan, source: Source, store: Store, options: Options, earlier: Takeover | None) -> Estimate | None:
+    """The estimate that a run is held against: where one is wanted, or nobody said and it is made quickly."""
+    if plan.spec.engine.cache == "offline":  # nothing is sent
+        return None
+    prices = prices_of(plan.spec, plan.judges)
+    costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())
+    wanted = options.estimate if options.estimate is not None else costs and plan.survey.total <= QUICKLY
+    if not wanted:
+        return None
+    from ragstone.api.estimating import estimate_of  # noqa: PLC0415 - where nothing is paid nothing is estimated
+
+    return estimate_of(plan, source, store, earlier)
 
 
 def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:

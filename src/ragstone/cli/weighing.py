@@ -14,13 +14,11 @@ import typer
 from ragstone import api
 from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
-from ragstone.cli.estimating import tell
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
 from ragstone.errors import BudgetReached, OutputError
 from ragstone.report.cascades import silent
 from ragstone.report.run import Run
-from ragstone.report.terminal.comparison import comparison, widest_apart
 from ragstone.report.terminal.methods import comparable
 from ragstone.report.terminal.outcome import Place, answered_now, lead, outcome
 from ragstone.report.terminal.screen import Look, Page
@@ -68,11 +66,15 @@ def _show(finished: Run, wanted: Wanted) -> None:
 def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh by both triads and show them side by side; leave with 3 also where nothing can be compared."""
     if wanted.dry_run:
+        from ragstone.cli.estimating import tell  # noqa: PLC0415 - a run does not need it
+
         tell(
             ("compare-methods",), (file,), partial(api.forecast_methods, file), as_json=wanted.as_json,
             own=wanted.words, store=wanted.store, config=wanted.config, **options,
         )  # fmt: skip
         return
+    from ragstone.report.terminal.comparison import comparison, widest_apart  # noqa: PLC0415 - run shows another page
+
     try:
         finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
     except (BudgetReached, OutputError) as reached:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ragstone.engine.budget import Limits
 from ragstone.engine.document import Weighed, input_of, to_json
-from ragstone.engine.forecast import Forecast, Forecaster, Range, Sum
 from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.engine.run import Cache, Engine, Job, Settings
 from ragstone.engine.tally import Tally
@@ -12,15 +11,11 @@ from ragstone.engine.tally import Tally
 __all__ = [
     "Cache",
     "Engine",
-    "Forecast",
-    "Forecaster",
     "Job",
     "Limits",
-    "Range",
     "Route",
     "Routes",
     "Settings",
-    "Sum",
     "Tally",
     "Weighed",
     "input_of",

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, cast
 from ragstone.engine.past import DRIFT, WRITES, Kind, Past, Spread
 from ragstone.engine.route import Route
 from ragstone.judges.base import Call, Judge
+from ragstone.judges.schemas import REASON, verdict_tokens
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.tokens import measure, size_of
 from ragstone.types import Unit, Verdict
@@ -35,12 +36,8 @@ REPAIRS: Final = (0.0, 0.0, 0.05)
 """The share of calls whose reply cannot be read and that are made again."""
 LEFT: Final = (0.1, 0.7, 1.0)
 """The share of a cascade's units that is left to the last judge."""
-QUOTES: Final = 40
-WORDS: Final = 14
-REASON: Final = 33
-LABEL: Final = 10
 OVERALL: Final = 200
-"""Tokens of the quotes, the copied words, the reason and the label of one verdict; of the explanations of a whole."""
+"""Tokens of the explanations of a whole."""
 CLAIM: Final = 14
 NUGGET: Final = 10
 SENTENCE: Final = 60
@@ -167,10 +164,7 @@ class Assumptions:
         if isinstance(question, Trace):
             return OVERALL + 3 * len(question.sentences) + SENTENCE * len(question.response)
         assert isinstance(question, Rate)
-        each = LABEL + (REASON if question.reasons else 0)
-        if question.evidence:
-            each += WORDS if question.task == "assign" else QUOTES
-        return 5 + each * units + (REASON if question.reasons else 0)
+        return 5 + verdict_tokens(question) * units + (REASON if question.reasons else 0)
 
     def left(self, route: Route, task: Task) -> tuple[float, float, float]:
         """The share of a cascade's units that is left to its last judge, where the others cannot be asked."""

@@ -18,7 +18,7 @@ from ragstone import prompts
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Backend, Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.readings import Manner, Reading, read_rate, read_units
-from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, write_schema
+from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, verdict_tokens, write_schema
 from ragstone.judges.spec import Structured
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
@@ -159,12 +159,21 @@ class PromptedJudge:
 
     def _batches(self, question: Rate, template: Template, fmt: Format, repeat: int) -> list[_Batch]:
         batches: list[_Batch] = []
-        for start in range(0, len(question.units), template.batch):
-            units = question.units[start : start + template.batch]
+        most = self._most(question, template)
+        for start in range(0, len(question.units), most):
+            units = question.units[start : start + most]
             messages = template.render(rate_variables(question, units, fmt, template.language))
             schema = self._schema(question, template, fmt, range(1, len(units) + 1))
             batches.append(_Batch(units, self._call(question, messages, schema, repeat, len(units))))
         return batches
+
+    def _most(self, question: Rate, template: Template) -> int:
+        """The most units of one call: as many as the question wants, else as the prompt takes and a reply has room for.
+
+        Half of the room is kept, since some verdicts are twice as long as is usual.
+        """
+        room = self.settings.max_tokens // (2 * verdict_tokens(question))
+        return question.batch or max(1, min(template.batch, room))
 
     def _schema(
         self, question: Rate, template: Template, fmt: Format, numbers: Iterable[int]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.spec import STRUCTURED, Spec, Structured
-from ragstone.parsing import FORMATS, Format
 from ragstone.prompts.choice import Choice, check_named, check_style, parse_styles
 from ragstone.questions import TASKS
 
-_CHOICES: Final[tuple[str, ...]] = FORMATS[1:]
-
+if TYPE_CHECKING:
+    from ragstone.parsing import Format
 
 GIVEN: Final = "given"
 """The provider of a judge that the caller brought as an object."""
@@ -64,7 +63,11 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
             raise ConfigError(f"{at} '{value}'; expected {', '.join(known)}")
         return str(value)
 
-    fmt = cast("Format", one_of("format", _CHOICES)) if "format" in merged else None
+    fmt = None
+    if "format" in merged:
+        from ragstone.parsing import LABEL_FORMATS  # noqa: PLC0415 - its readers take a while to load
+
+        fmt = cast("Format", one_of("format", LABEL_FORMATS))
     structured = cast("Structured", one_of("structured", STRUCTURED))
     choice = Choice(
         str(merged.get("style", ("", ""))[1]), {task: str(merged[task][1]) for task in TASKS if task in merged}, fmt

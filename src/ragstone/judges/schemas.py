@@ -1,15 +1,27 @@
-"""The JSON schemas of answers, for endpoints that hold a model to them."""
+"""How answers look: their JSON schemas, for endpoints that hold a model to them, and how long they usually are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from ragstone.questions import Trace, key_of
+from ragstone.questions import Rate, Trace, key_of
 from ragstone.types import TRIVIAL, Scale
+
+QUOTES: Final = 40
+WORDS: Final = 14
+REASON: Final = 33
+LABEL: Final = 10
+"""Tokens of the quotes, the copied words, the reason and the label of one verdict, as is usual."""
+
+
+def verdict_tokens(question: Rate) -> int:
+    """Output tokens that the verdict on one unit usually takes."""
+    evidence = 0 if not question.evidence else WORDS if question.task == "assign" else QUOTES
+    return LABEL + evidence + (REASON if question.reasons else 0)
 
 
 @lru_cache(maxsize=512)

@@ -54,6 +54,8 @@ class Metric:
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()
     """Parameters that hold for a whole run and cannot be overridden by a record."""
+    least: ClassVar[Mapping[str, int]] = NOTHING
+    """Parameters that are whole numbers, with the least value of each."""
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     columns: ClassVar[tuple[str, ...]] = ()
@@ -81,6 +83,10 @@ class Metric:
         for switch in (f.name for f in fields(self) if isinstance(f.default, bool)):
             if not isinstance(getattr(self, switch), bool):
                 self.refuse(switch, getattr(self, switch), "true or false")
+        for name, least in self.least.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                self.refuse(name, value, f"a whole number from {least}")
         threshold = cast("object", self.threshold)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1

@@ -23,7 +23,10 @@ class ClaimRelevance(ClaimMetric):
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against the question."""
-        return Rate("relevance", claims, self.scale, question=record.question or "", reasons=self.include_reasoning)
+        return Rate(
+            "relevance", claims, self.scale,
+            question=record.question or "", reasons=self.include_reasoning, batch=self.batch,
+        )  # fmt: skip
 
 
 METRIC = ClaimRelevance

@@ -5,9 +5,10 @@ No metric imports another: what two of them share is a question, and this is whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, cast
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Rate, Write
@@ -40,15 +41,18 @@ class ClaimMetric(Metric):
     ``scoring_mode`` is ``binary_yes_no`` (0 or 1) or ``scale_1_5``, (raw - 1) / 4. A claim is ACCEPTED at or
     above ``threshold``, and so is the metric PASSED. ``include_reasoning`` asks for a reason per claim and
     one for all. ``max_claims`` (0: all) judges the first so many and says how many were left out.
-    ``part_tokens`` is the length of the parts that a long response is taken apart in.
+    ``part_tokens`` is the length of the parts that a long response is taken apart in. ``batch`` is the most claims
+    that one call rates; 0 leaves it to the judge.
     """
 
     threshold: float | None = 0.6
     scoring_mode: str = "binary_yes_no"
     include_reasoning: bool = False
     max_claims: int = 0
-    part_tokens: int = 100
+    part_tokens: int = 400
+    batch: int = 0
     calls: ClassVar[int] = 2
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
@@ -62,10 +66,6 @@ class ClaimMetric(Metric):
         object.__setattr__(self, "scoring_mode", "scale_1_5" if self.scale is LIKERT else "binary_yes_no")
         if self.threshold is None:
             self.refuse("threshold", None, "a number from 0 to 1")
-        for name, least in (("max_claims", 0), ("part_tokens", 10)):
-            value = cast("object", getattr(self, name))
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                self.refuse(name, value, f"a whole number from {least}")
 
     @property
     def scale(self) -> Scale:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -16,7 +18,8 @@ class Groundedness(Metric):
     """Mean over the response's sentences of a grade from 0 to 3, divided by 3.
 
     Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
-    ``reasons`` asks for one sentence of reason each. Source: the RAG triad (TruLens).
+    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates; 0 leaves it
+    to the judge. Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "groundedness"
@@ -27,6 +30,8 @@ class Groundedness(Metric):
     source: ClassVar[str] = "the RAG triad (TruLens)"
 
     reasons: bool = False
+    batch: int = 0
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Every sentence against all contexts."""
@@ -41,6 +46,7 @@ class Groundedness(Metric):
                 reasons=self.reasons,
                 evidence=True,
                 skippable=True,
+                batch=self.batch,
             )
         )
         trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]

@@ -42,6 +42,7 @@ class Grounding(ClaimMetric):
             passages=record.passages,
             reasons=self.include_reasoning,
             evidence=True,
+            batch=self.batch,
         )
 
 

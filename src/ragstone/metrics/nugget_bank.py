@@ -5,11 +5,12 @@ It offers no ``METRIC``: it says nothing of a response, and runs where a bank is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric
-from ragstone.metrics.nuggetset import check_bank_parameters, created_bank
+from ragstone.metrics.nuggetset import BANK, check_min_judgment, created_bank
 from ragstone.questions import Task
 from ragstone.types import Record, Score, Status
 
@@ -33,11 +34,12 @@ class NuggetBank(Metric):
     max_nuggets: int = 30
     keep: int = 20
     min_judgment: float = 2.0
+    least: ClassVar[Mapping[str, int]] = BANK
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(NuggetBank, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        check_bank_parameters(self)
+        check_min_judgment(self)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write and weigh."""

@@ -26,7 +26,7 @@ class NuggetGroundedness(NuggetMetric):
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
         """Each nugget against all contexts."""
-        return graded("support", record, nuggets, reasons=self.reasons)
+        return graded("support", record, nuggets, reasons=self.reasons, batch=self.batch)
 
 
 METRIC = NuggetGroundedness

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.nuggetset import (
+    BANK,
     NuggetSet,
-    check_bank_parameters,
+    check_min_judgment,
     created_bank,
     named,
     nuggets_of_record,
@@ -108,6 +109,7 @@ class NuggetRecall(Metric):
     is off: windows of ``window`` passages, at most ``max_nuggets``, of which the first ``keep`` (0: all) are kept,
     vital ones first; passages judged below ``min_judgment`` are left out. ``grades`` is 3 (support, partial support,
     none) or 2. ``evidence`` asks for the words of the response that hold a nugget, ``reasons`` for a reason each.
+    ``batch`` is the most nuggets that one call assigns; 0 leaves it to the judge.
     """
 
     name: ClassVar[str] = "nugget_recall"
@@ -138,11 +140,13 @@ class NuggetRecall(Metric):
     grades: int = 3
     evidence: bool = True
     reasons: bool = False
+    batch: int = 0
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BANK, "batch": 0})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(NuggetRecall, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        check_bank_parameters(self)
+        check_min_judgment(self)
         if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
             self.refuse("grades", self.grades, "3 or 2")
 
@@ -162,6 +166,7 @@ class NuggetRecall(Metric):
             Rate(
                 "assign", unnamed(nuggets.units), GRADES[self.grades], question=record.question or "",
                 passages=(Passage(RESPONSE, text, 1),), reasons=self.reasons, evidence=self.evidence,
+                batch=self.batch,
             )
         )  # fmt: skip
         return self._scores(record, nuggets, named(rated.verdicts, nuggets.units), rated.reason)

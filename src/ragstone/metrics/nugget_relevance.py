@@ -26,7 +26,7 @@ class NuggetRelevance(NuggetMetric):
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
         """Each nugget against the question."""
-        return graded("relevance", record, nuggets, reasons=self.reasons)
+        return graded("relevance", record, nuggets, reasons=self.reasons, batch=self.batch)
 
 
 METRIC = NuggetRelevance

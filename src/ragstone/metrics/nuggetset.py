@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -184,18 +185,19 @@ class NuggetMetric(Metric):
 
     The value is sum(w * s) / sum(w). ``weights`` are what a vital and what an okay nugget weighs; one whose
     importance stayed unjudged weighs 1 and is marked. ``max_nuggets`` is the longest list. ``reasons`` asks for one
-    sentence of reason each.
+    sentence of reason each. ``batch`` is the most nuggets that one call rates; 0 leaves it to the judge.
     """
 
     max_nuggets: int = 30
     weights: tuple[float, float] = (2.0, 1.0)
     reasons: bool = False
+    batch: int = 0
     calls: ClassVar[int] = 4
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1, "batch": 0})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(NuggetMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        whole_number(self, "max_nuggets", 1)
         weights: Any = self.weights
         if isinstance(weights, Mapping) and set(weights) == {"vital", "okay"}:
             weights = (weights["vital"], weights["okay"])
@@ -236,20 +238,22 @@ def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
 
 
-def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool) -> Rate:
+def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool, batch: int) -> Rate:
     """Nuggets on 0 to 3, against the contexts (support) or the question (relevance)."""
     support = task == "support"
     return Rate(
         task, nuggets, GRADE_0_3,
         question=record.question or "", passages=record.passages if support else (),
-        reasons=reasons, evidence=support,
+        reasons=reasons, evidence=support, batch=batch,
     )  # fmt: skip
 
 
-def check_bank_parameters(metric: Any) -> None:
-    """Refuse what cannot be meant of the parameters by which a bank is created."""
-    for name, least in (("window", 1), ("max_nuggets", 1), ("keep", 0)):
-        whole_number(metric, name, least)
+BANK: Final = MappingProxyType({"window": 1, "max_nuggets": 1, "keep": 0})
+"""The whole numbers among the parameters by which a bank is created, with the least value of each."""
+
+
+def check_min_judgment(metric: Any) -> None:
+    """Refuse what no judgment of a passage could reach or miss."""
     least_judgment = metric.min_judgment
     if (
         isinstance(least_judgment, bool)
@@ -257,10 +261,3 @@ def check_bank_parameters(metric: Any) -> None:
         or not math.isfinite(least_judgment)
     ):
         metric.refuse("min_judgment", least_judgment, "a number")
-
-
-def whole_number(metric: Metric, name: str, least: int) -> None:
-    """Refuse a parameter that is not a whole number from ``least`` on."""
-    value = getattr(metric, name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        metric.refuse(name, value, f"a whole number from {least}")

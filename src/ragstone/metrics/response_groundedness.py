@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -72,14 +73,12 @@ class ResponseGroundedness(Metric):
     two_prompts: bool = False
     judges: tuple[str, ...] = ()
     aggregate: str = "mean"
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"min_words": 1})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         # The zero-argument form of super() does not work in a dataclass with slots.
         super(ResponseGroundedness, self).__post_init__()
-        words = cast("object", self.min_words)
-        if isinstance(words, bool) or not isinstance(words, int) or words < 1:
-            self.refuse("min_words", words, "a whole number from 1")
         temperature = cast("object", self.temperature)
         if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
             self.refuse("temperature", temperature, "a number from 0 to 2")

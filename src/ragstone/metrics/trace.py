@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
@@ -68,16 +68,11 @@ class TraceMetric(Metric):
 
     normaliser: int = 20
     length: str = "sentences"
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"normaliser": 1})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         super(TraceMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        if (
-            isinstance(self.normaliser, bool)
-            or not isinstance(cast("object", self.normaliser), int)
-            or self.normaliser < 1
-        ):
-            self.refuse("normaliser", self.normaliser, "a whole number from 1")
         if self.length not in tuple(LENGTHS):
             self.refuse("length", self.length, ", ".join(LENGTHS))
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.errors import TemplateError
-from ragstone.parsing import Format
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import FORMS, Template
 from ragstone.questions import (
@@ -29,6 +28,9 @@ from ragstone.questions import (
     Write,
 )
 from ragstone.types import TRIVIAL, Level, Passage, Scale, Span, Unit
+
+if TYPE_CHECKING:
+    from ragstone.parsing import Format
 
 SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
     "support": (YES_NO, LIKERT, GRADE_0_3),

@@ -10,14 +10,15 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ragstone.errors import TemplateError
-from ragstone.parsing import Format
 from ragstone.prompts import Template, entries, is_path, load, read, stem, styles
-from ragstone.prompts.check import SCALES, problems
 from ragstone.questions import TASKS
 from ragstone.types import NOTHING
+
+if TYPE_CHECKING:
+    from ragstone.parsing import Format
 
 DEFAULT: Final = "default"
 LABELS_ALONE: Final = "no_reasoning"
@@ -51,6 +52,8 @@ class Choice:
         template, chosen = self._find(task, form)
         if self.format is None or self.format in template.formats:
             return template, self.format or template.formats[0]
+        from ragstone.prompts.check import SCALES  # noqa: PLC0415 - for a format that a prompt does not take
+
         if template.formats == ("object",) and (not chosen or task not in SCALES):
             return template, "object"  # a step that writes or traces has one form, which a format does not touch
         raise TemplateError(
@@ -84,6 +87,8 @@ def own(path: str, task: str) -> Template:
     template = read(path)
     if template.task != task:
         raise TemplateError(f"prompt {path}: it is for the step '{template.task}' and was given for '{task}'")
+    from ragstone.prompts.check import problems  # noqa: PLC0415 - for prompts of the user's own
+
     if wrong := problems(template):
         more = f" ({len(wrong) - 1} more: ragstone prompts check {path})" if len(wrong) > 1 else ""
         raise TemplateError(f"prompt {path}: {wrong[0]}{more}")

@@ -10,12 +10,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ragstone.parsing import Format
 from ragstone.prompts import shape
 from ragstone.questions import Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
+
+if TYPE_CHECKING:
+    from ragstone.parsing import Format
 
 
 def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ragstone.errors import TemplateError
-from ragstone.parsing import FORMATS, Format
 
 if TYPE_CHECKING:
     import jinja2
+
+    from ragstone.parsing import Format
 
 KEYS: Final = ("task", "style", "version", "language", "form", "batch", "formats", "gives", "source")
 """What a header may say."""
@@ -95,6 +96,8 @@ class Shape:
 
 def parse(text: str, name: str) -> Template:
     """A template from its text; TemplateError says what is wrong with it. ``name`` is for messages."""
+    from ragstone.parsing import FORMATS  # noqa: PLC0415 - its readers take a while to load, for LLM judges only
+
     header, parts = _read(text, name, ("system", "user"))
     task, style = header.get("task", ""), header.get("style", "")
     if not task or not _STYLE.fullmatch(style):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragstone.engine import Forecast, Limits, Range, Sum
+from ragstone.engine import Limits
+from ragstone.engine.forecast import Forecast, Range, Sum
 from ragstone.types import NOTHING
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.engine import Range, Sum
+from ragstone.engine.forecast import Range, Sum
 from ragstone.report.estimate import Estimate, price_said
 from ragstone.report.terminal.cascades import called
 from ragstone.report.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste

@@ -29,7 +29,6 @@ from ragstone.report.terminal.columns import (
     columns_of_run,
     folded,
 )
-from ragstone.report.terminal.estimate import held_said
 from ragstone.report.terminal.methods import comparable, methods_block
 from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import LEFT, Look, Page, facts, indented, kind_of, page, prose, section, to_paste
@@ -377,6 +376,8 @@ def facts_block(run: Run, summary: Mapping[str, Any], place: Place, following: S
         words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
         rows.append(("Taken over", prose(words, look, indent=left)))
     if summary.get("estimate"):
+        from ragstone.report.terminal.estimate import held_said  # noqa: PLC0415 - most runs were not estimated
+
         rows.append(("Estimated", prose(held_said(summary["estimate"], look), look, "quiet", left)))
     if "seconds" in summary:
         rows.append(("Time", Text(duration(summary["seconds"]).replace(NBSP, " "))))
