@@ -63,8 +63,8 @@ class Tally:
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
     ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in dollars, if there is one,
     ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former. ``expected`` is what the
-    run was estimated to cost. ``limit`` says what holds the run at the
-    moment it is asked, in a few words; empty when nothing does.
+    run was estimated to cost. ``waited`` are the seconds that attempts waited to be made again, all of them added up.
+    ``limit`` says what holds the run at the moment it is asked, in a few words; empty when nothing does.
     """
 
     records: int = 0
@@ -74,6 +74,7 @@ class Tally:
     replayed: int = 0
     shared: int = 0
     retried: int = 0
+    waited: float = 0.0
     failed: int = 0
     unseen: int = 0
     taken_over: int = 0
@@ -116,6 +117,12 @@ class Tally:
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
+    def retry(self, error: BackendError, pause: float) -> None:
+        """Count an attempt that is made again, for this error and after so many seconds."""
+        self.retried += 1
+        self.waited += pause
+        self.retry_causes[cause_of(error)] += 1
+
     def lose(self, dollars: float | None) -> None:
         """Count an attempt that no reply came to; it may have cost up to so much."""
         self.lost += 1
@@ -129,6 +136,7 @@ class Tally:
             "replayed": self.replayed,
             "shared": self.shared,
             "retried": self.retried,
+            "waited_seconds": round(self.waited, 1),
             "failed": self.failed,
             "unseen": self.unseen,
             "paid": self.paid.as_json(),
@@ -147,7 +155,8 @@ class Tally:
 
 
 def cause_of(error: BackendError) -> str:
-    """What attempts that were made again are counted under: the HTTP status, else the first words."""
+    """What attempts that were made again are counted under: the HTTP status, else what went wrong, without details."""
+    if error.status:
+        return f"HTTP {error.status}"
     text = str(error)
-    at = text.find("HTTP ")
-    return text[at : at + 8] if at >= 0 else text.partition(": ")[2].partition(" (")[0][:60] or text[:60]
+    return (text.partition(": ")[2] or text).partition(" (")[0].partition(": ")[0][:60]
