@@ -63,8 +63,8 @@ class Tally:
     endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
     ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in dollars, if there is one,
     ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former. ``expected`` is what the
-    run was estimated to cost. ``waited`` are the seconds that attempts waited to be made again, all of them added up.
-    ``limit`` says what holds the run at the moment it is asked, in a few words; empty when nothing does.
+    run was estimated to cost. ``limit`` says what holds the run at the
+    moment it is asked, in a few words; empty when nothing does.
     """
 
     records: int = 0
@@ -74,7 +74,6 @@ class Tally:
     replayed: int = 0
     shared: int = 0
     retried: int = 0
-    waited: float = 0.0
     failed: int = 0
     unseen: int = 0
     taken_over: int = 0
@@ -89,6 +88,8 @@ class Tally:
     expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
+    waited: float = 0.0
+    """Seconds that attempts waited to be made again, added up."""
     notes: Counter[str] = field(default_factory=Counter)
     limit: Callable[[], str] = str
 
@@ -136,7 +137,6 @@ class Tally:
             "replayed": self.replayed,
             "shared": self.shared,
             "retried": self.retried,
-            "waited_seconds": round(self.waited, 1),
             "failed": self.failed,
             "unseen": self.unseen,
             "paid": self.paid.as_json(),
@@ -150,6 +150,7 @@ class Tally:
                 for (judge, task), spent in sorted(self.by_step.items())
             ],
             "retry_causes": dict(sorted(self.retry_causes.items())),
+            "waited_seconds": round(self.waited, 1),
             "notes": dict(sorted(self.notes.items())),
         }
 
