@@ -124,13 +124,14 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
 
 
 def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls sent and retried with the cause, and the tokens."""
+    """Calls sent and retried, in one line why and what that cost, and the tokens."""
     del fake
     monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
     with FakeServer(rate_500=1.0) as server:
         rows = [row(n) for n in range(3)]
         came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
-    assert "3 sent, 3 retried (retried for HTTP 500 3)" in came.out
+    assert "3 sent, 3 retried\n" in came.out
+    assert "Retries     HTTP 500 (3)\n" in came.out
     assert "tokens in, " in came.out
 
 

@@ -78,41 +78,43 @@ def test_a_reply_that_is_kept_holds_its_place_until_it_is_on_disk() -> None:
     within(work)
 
 
-def test_what_one_is_asked_to_wait_all_wait() -> None:
+@pytest.mark.parametrize("wait", [4.0, 3600.0])
+def test_who_is_refused_waits_alone_while_others_are_taken(wait: float) -> None:
+    """However long it is asked to wait, and however many refusals come before the first answer."""
+
     async def work() -> None:
-        door = gate()
-        first, second = await door.enter(CALL), await door.enter(CALL)
-        wait = BackendError("HTTP 429", retryable=True, status=429, retry_after=4.0)
-        door.refused(first, CALL, wait, half)
-        waiting = asyncio.ensure_future(door.enter(CALL))
-        await asyncio.sleep(1)
-        assert door.limit() == "endpoint asked to wait 3 s"
-        door.answered(second, CALL, Reply(""))  # an answer to an older call does not end the pause
-        turn = await waiting
-        assert now() == pytest.approx(4.0)
-        assert turn.begun == pytest.approx(4.0)
-        assert door.limit() == ""
+        door = gate(64)
+        turns = [await door.enter(CALL) for _ in range(60)]
+        refused = BackendError("HTTP 429", retryable=True, status=429, retry_after=wait)
+        for turn in turns[::3]:
+            door.refused(turn, CALL, refused, half)
+        await door.enter(CALL)
+        assert (now(), door.limit()) == (0.0, "")
+        assert not door.breaker.dead(now())
 
     within(work)
 
 
-def test_more_patience_than_a_call_has_is_not_had() -> None:
-    """Asked to wait an hour, those that wait are told so at once, and so is who comes later."""
+def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> None:
+    """Answers to calls that were sent before do not end the pause; one call goes then, and its answer lets all in."""
 
     async def work() -> None:
-        door = gate(1)
-        turn = await door.enter(CALL)
-        waiting = asyncio.ensure_future(door.enter(CALL))
-        await asyncio.sleep(0)
-        hour = BackendError("HTTP 429", retryable=True, status=429, retry_after=3600.0)
-        door.refused(turn, CALL, hour, half)
-        for later in (waiting, door.enter(CALL)):
-            with pytest.raises(BackendError) as found:
-                await later
-            assert found.value is hour
-        assert now() == 0
-        await asyncio.sleep(3600)
-        door.abandoned(await door.enter(CALL))
+        door = gate(32)
+        before = await door.enter(CALL)
+        turns = [await door.enter(CALL) for _ in range(12)]
+        for turn in turns:
+            door.refused(turn, CALL, BackendError("HTTP 429", retryable=True, status=429, retry_after=4.0), half)
+        waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(9)]
+        await asyncio.sleep(1)
+        assert door.limit() == "every call refused, one call at a time, the next in 3 s"
+        door.answered(before, CALL, Reply(""))
+        turn = await waiting[0]
+        assert (turn.begun, door.was_quiet(0.0), door.was_quiet(2.0)) == pytest.approx((4.0, 4.0, 2.0))
+        await asyncio.sleep(1)
+        assert [one.done() for one in waiting] == [True, *[False] * 8]
+        door.answered(turn, CALL, Reply(""))
+        await asyncio.gather(*waiting)
+        assert (now(), door.limit()) == (5.0, "")
 
     within(work)
 
@@ -126,8 +128,8 @@ def test_places_fall_after_what_says_too_many_and_are_told(status: int) -> None:
             door.refused(turn, CALL, BackendError(f"HTTP {status}", retryable=True, status=status), half)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
         await asyncio.sleep(0)
-        assert not any(one.done() for one in waiting)
-        assert door.limit() == f"concurrency 44 of 64 after HTTP {status}"
+        assert [one.done() for one in waiting] == [True, False], "a place and a half of 64 are gone"
+        assert door.limit() == f"concurrency 62 of 64 after HTTP {status}"
         for turn in turns[3:]:
             door.answered(turn, CALL, Reply(""))
         for one in waiting:

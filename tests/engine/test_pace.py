@@ -178,19 +178,25 @@ def test_more_requests_than_one_for_a_call_are_counted() -> None:
 # ---- how many at a time
 
 
-def test_places_fall_once_for_all_that_were_sent_before() -> None:
-    width = Width(64)
-    era = width.era
-    for _ in range(5):
-        width.fall(era, 64, "HTTP 429")
-    assert int(width.now) == 44
-    width.fall(width.era, 40, "HTTP 429")
-    assert int(width.now) == 28
+@pytest.mark.parametrize(("refused", "least", "most"), [(0.05, 60, 64), (0.1, 55, 64), (0.2, 24, 44), (0.4, 8, 18)])
+def test_places_follow_the_share_of_refusals(refused: float, least: int, most: int) -> None:
+    """A few refusals cost nothing; where more are refused, fewer are sent, but never one at a time."""
+    width, chooser = Width(64), random.Random(1)
+    seen = []
+    for _ in range(4000):
+        if chooser.random() < refused:
+            width.fall("HTTP 429")
+        else:
+            width.grow()
+        seen.append(width.now)
+    assert least <= statistics.fmean(seen[1000:]) <= most
 
 
 def test_places_grow_back_to_the_most_and_not_beyond() -> None:
     width = Width(64)
-    width.fall(width.era, 64, "HTTP 503")
+    for _ in range(64):
+        width.fall("HTTP 503")
+    assert width.now == 32
     answers = 0
     while width.now < 64:
         width.grow()
@@ -209,7 +215,7 @@ def test_there_is_always_a_place_and_never_more_than_the_most(signs: list[bool],
             width.grow()
             assert before <= width.now <= before + 1
         else:
-            width.fall(width.era, most, "HTTP 429")
+            width.fall("HTTP 429")
         assert 1 <= width.now <= most
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.judges.base import Allowance, Left
-from ragstone.judges.limits import allowance, duration, retry_after
+from ragstone.judges.limits import LONGEST_WAIT, allowance, asked_to_wait, duration, retry_after
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,14 @@ def test_the_exact_wait_goes_before_the_rounded() -> None:
     assert retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
     assert retry_after({"retry-after-ms": "?", "Retry-After": "1"}) == 1.0
     assert retry_after({}) is None
+
+
+@pytest.mark.parametrize("given_text", ["1e308", "9" * 300, "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_wait_of_ages_is_one_of_a_day_and_said_in_few_words(given_text: str) -> None:
+    wait = retry_after({"Retry-After": given_text})
+    assert wait == LONGEST_WAIT
+    assert asked_to_wait(wait) == "the endpoint asks to wait a day or more"
+    assert [asked_to_wait(seconds) for seconds in (None, 0.0, 3600.0)] == ["", "", "the endpoint asks to wait 3600 s"]
 
 
 @given(st.dictionaries(st.sampled_from(["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",

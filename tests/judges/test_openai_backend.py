@@ -285,7 +285,7 @@ def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
         (409, True, False, ""),
         (413, False, False, ""),
         (422, False, False, ""),
-        (429, True, False, ""),
+        (429, True, False, "set --rpm"),
         (500, True, False, ""),
         (502, True, False, ""),
         (503, True, False, ""),

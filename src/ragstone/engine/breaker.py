@@ -1,8 +1,9 @@
 """Whether an endpoint is worth sending many calls to: one is sent alone until it answers, and again when it fails.
 
 Pure in time, as ``pace``. Promises: a refused key is heard from one call before others are sent; an endpoint that
-stops to answer is asked by one call at a time, with growing pauses; one that goes on not to answer is dead after
-``dead_after`` such tries, or when it has not answered anybody for as long as a call may take.
+stops to answer, or refuses every call, is asked by one call at a time, with growing pauses. One that goes on not to
+answer is dead after ``dead_after`` such tries, or when it has not answered anybody for as long as a call may take;
+one that refuses every call, only then. Failures of some calls while others are taken hold up nobody.
 """
 
 from __future__ import annotations
@@ -12,52 +13,98 @@ from typing import Final
 GRACE: Final = 0.5
 """Seconds after which a first call that was not refused lets others follow: keys are refused at once."""
 DOUBT: Final = 2
-"""So many times ``dead_after`` attempts in a row that fail, and calls go one at a time."""
+"""So many times ``dead_after`` attempts that fail, and none that is answered, and calls go one at a time."""
+NEARLY: Final = 0.8
+"""The share of attempts that is as good as all."""
 
 
 class Breaker:
-    """The trust in one endpoint. ``wary``: the first call goes alone."""
+    """The trust in one endpoint. ``wary``: the first call goes alone.
+
+    Attempts are numbered as they are sent. Failures come at once and answers late, so that many failures in a row say
+    nothing. What counts is those that were sent after the last one that was answered and before the last one that
+    failed: where nearly all of them failed, the endpoint answers nobody; those that still wait were taken.
+    """
 
     def __init__(self, dead_after: int, deadline: float, *, wary: bool) -> None:
         self.dead_after = dead_after
         self.deadline = deadline
         self.alone = wary
-        self.failures = 0
-        """Attempts in a row that brought no answer."""
         self.tries = 0
-        """Those among them that were made alone."""
-        self._since = 0.0
-        self._alone_since = 0.0
+        """Attempts that were made alone and brought no answer."""
+        self.refusals = 0
+        """Those among them that the endpoint refused because it has too many calls."""
+        self._sent = self._answered = self._last = self._alone_from = 0
+        self.refused = False
+        """Whether the last attempt that failed was one of them."""
+        self.again = 0.0
+        """When the pause ends, if there is one."""
+        self._failed: dict[int, float] = {}
 
-    def answered(self) -> None:
-        """The endpoint answered, if only with a refusal."""
-        self.alone = False
-        self.failures = self.tries = 0
+    @property
+    def failures(self) -> int:
+        """Attempts that brought no answer, of those that were sent after the last one that did."""
+        return len(self._failed)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether one call goes alone only because none was answered yet."""
+        return self.alone and self.tries == self.refusals and not self._silent
+
+    def send(self) -> int:
+        """An attempt is made; its number is for what becomes of it."""
+        self._sent += 1
+        return self._sent
+
+    def answered(self, number: int) -> None:
+        """The endpoint answered, if only that it will not do what this call wants."""
+        if number <= self._answered:
+            return
+        self._answered = number
+        if self._failed:
+            self._failed = {one: begun for one, begun in self._failed.items() if one > number}
+        if not self._silent:
+            self.alone = False
+            self.tries = self.refusals = 0
 
     def accepted(self) -> None:
         """The first call has not been refused for a while: others may follow."""
-        if not self.failures:
+        if self.unsure:
             self.alone = False
 
-    def failed(self, begun: float, now: float) -> bool:
-        """An attempt brought no answer. Returns whether a pause is in order before anybody's next."""
-        if not self.failures:
-            self._since = begun
-        self.failures += 1
-        if self.alone:
-            self.tries += begun >= self._alone_since  # others were on their way before
-        elif self.failures >= DOUBT * self.dead_after:
-            self.alone = True
-            self._alone_since = now
-        return self.alone
+    def failed(self, number: int, begun: float, *, refused: bool = False) -> bool:
+        """An attempt brought no answer. Returns whether a pause is in order before anybody's next.
+
+        ``refused``: the endpoint is there, and has too many calls.
+        """
+        if number > self._answered:
+            self._failed[number] = begun
+            self._last = max(self._last, number)
+            self.refused = refused
+            if self.alone and number > self._alone_from:  # else it was on its way before
+                self.tries += 1
+                self.refusals += refused
+            elif self._silent and not self.alone:
+                self.alone = True
+                self._alone_from = self._sent
+        return self.alone and not self.unsure
 
     def dead(self, now: float) -> bool:
         """Whether the endpoint is to be given up."""
-        if self.tries > self.dead_after:
+        if self.tries - self.refusals > self.dead_after:
             return True
-        return self.failures >= DOUBT * self.dead_after and now >= self._since + self.deadline
+        return self._silent and max(now, self.again) >= self._since + self.deadline
 
     @property
     def end(self) -> float | None:
-        """When a try that is made alone has to be over; None if that is not near."""
-        return self._since + self.deadline if self.alone and self.failures >= DOUBT * self.dead_after else None
+        """When a try that is made alone, and may bring no reply, has to be over; None if that is not near."""
+        return self._since + self.deadline if self.alone and self._silent and not self.refused else None
+
+    @property
+    def _silent(self) -> bool:
+        """Whether nobody is answered."""
+        return self.failures >= max(DOUBT * self.dead_after, NEARLY * (self._last - self._answered))
+
+    @property
+    def _since(self) -> float:
+        return next(iter(self._failed.values()))

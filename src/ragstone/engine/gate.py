@@ -1,8 +1,8 @@
 """The one place where a call waits for its turn at an endpoint, and where it is known what holds it.
 
 Every attempt of every call passes here, and a call that waits to be tried again has left. Promises: turns are given
-in the order of asking; who gives up waiting takes nobody's turn; what the endpoint says with one reply (wait, too
-many, not there) holds for all calls to it.
+in the order of asking; who gives up waiting takes nobody's turn; a call that is refused waits alone, and the others
+only where the endpoint answers nobody or says that nothing is left of its limits.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Repl
 
 TOO_MANY: Final = (429, 503, 529)
 """What endpoints answer when they have more calls than they can take."""
+REFUSED: Final = 429
+"""What an endpoint answers that is well and has too many calls: that is no failed try, and no sign of its death."""
 
 
 class Turn:
     """One attempt inside a gate."""
 
-    __slots__ = ("begun", "charge", "era", "variance")
+    __slots__ = ("begun", "charge", "number", "variance")
 
-    def __init__(self, begun: float, era: int, charge: Charge, variance: float) -> None:
+    def __init__(self, begun: float, number: int, charge: Charge, variance: float) -> None:
         self.begun = begun
-        self.era = era
+        self.number = number
         self.charge = charge
         self.variance = variance
 
 
 class Gate:
-    """Lets calls through to one endpoint: so many at a time, so many a minute, and none while it asks for quiet.
+    """Lets calls through to one endpoint: so many at a time, so many a minute, and none in a pause.
 
     ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply that is going
     to be kept holds its call's place until it is on disk: what a kill can lose is never more than the calls that
@@ -66,18 +68,12 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._held = ""
         self._variance = 0.0
-        self._reopens = 0.0
-        self._word: BackendError | None = None
 
     async def enter(self, call: Call) -> Turn:
         """Wait for a turn; give it back with one of ``answered``, ``refused``, ``abandoned`` and ``unsent``.
 
-        Raises the endpoint's own BackendError where it asked for more patience than a call has, and the word with
-        which a judge was dismissed.
+        Raises the word with which a judge was dismissed.
         """
-        if self._reopens and self._clock() < self._reopens:
-            assert self._word is not None
-            raise self._word
         if not self._waiting:
             turn = self._turn(call)
             if turn is not None:
@@ -98,7 +94,7 @@ class Gate:
         self._left(turn)
         self.unsaved += keep
         self.width.grow()
-        self.breaker.answered()
+        self.breaker.answered(turn.number)
         tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
@@ -121,18 +117,17 @@ class Gate:
         if isinstance(error.allowance, Allowance):
             self.pace.hear(now, turn.charge, error.allowance)
         if error.status in TOO_MANY:
-            self.width.fall(turn.era, self.in_flight + 1, f"HTTP {error.status}")
-        if error.retry_after is not None:
-            if error.retry_after > self.breaker.deadline:
-                self._shut(now + error.retry_after, error)
-            else:
-                self.pace.pause(now, error.retry_after)
+            self.width.fall(f"HTTP {error.status}")
         if error.fatal:
             pass  # nobody follows; whoever waits is told so when its turn comes
-        elif not error.retryable or error.status == 429:  # it is there, and knows what it wants
-            self.breaker.answered()
-        elif self.breaker.failed(turn.begun, now):
-            self.pace.pause(now, backoff(max(1, self.breaker.tries)))
+        elif not error.retryable:  # it is there, and knows what it wants
+            self.breaker.answered(turn.number)
+        elif self.breaker.failed(turn.number, turn.begun, refused=error.status == REFUSED):
+            pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
+            if not self.quiet():
+                self.width.halve()
+            self.pace.pause(now, pause)
+            self.breaker.again = now + pause
         if self._waiting:
             self._let_in()
 
@@ -154,18 +149,20 @@ class Gate:
                 place.set_exception(word)
 
     def quiet(self) -> float:
-        """Seconds for which nothing is sent, because the endpoint asked for that."""
+        """Seconds for which nothing is sent, because the endpoint answers nobody."""
         return self.pace.paused(self._clock())
+
+    def was_quiet(self, since: float) -> float:
+        """How many seconds since then nothing was sent for that reason."""
+        return self.pace.paused_since(since, self._clock())
 
     def limit(self) -> str:
         """What holds calls at this moment, in a few words for the user; empty when nothing does."""
         if not self.shown or not self._held:
             return ""
-        left = self.quiet()
-        if self.breaker.failures and self.breaker.alone:
-            return "no answer, one call at a time"
-        if left > 0:
-            return f"endpoint asked to wait {left:.0f} s" if left >= 1 else "endpoint asked to wait"
+        if self.breaker.alone and self.breaker.failures:
+            held = f"{'every call refused' if self.breaker.refused else 'no answer'}, one call at a time"
+            return f"{held}, the next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:
             return _a_minute(self.pace.requests.limit, "request")
         if self._held == "tpm" and self.pace.tokens is not None:
@@ -192,9 +189,9 @@ class Gate:
             return None
         self.in_flight += 1
         self._variance += variance
-        if self.breaker.alone and not self.breaker.failures:
+        if self.breaker.unsure:
             self._loop.call_later(GRACE, self._accepted)
-        return Turn(now, self.width.era, self.pace.send(now, tokens), variance)
+        return Turn(now, self.breaker.send(), self.pace.send(now, tokens), variance)
 
     def _left(self, turn: Turn) -> None:
         self.in_flight -= 1
@@ -217,15 +214,6 @@ class Gate:
     def _accepted(self) -> None:
         self.breaker.accepted()
         self._let_in()
-
-    def _shut(self, until: float, word: BackendError) -> None:
-        """The endpoint asked for more patience than a call has: it is sent nothing, and nobody waits for it."""
-        self._reopens, self._word = until, word
-        while self._waiting:
-            place, _ = self._waiting.popleft()
-            if not place.done():
-                place.set_exception(word)
-        self._held = ""
 
     def _look_again(self, at: float) -> None:
         if self._timer is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
+import itertools
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,11 @@ from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.ending import to_its_end
 from ragstone.engine.flight import Flight
-from ragstone.engine.gate import Gate, Gates, Turn
+from ragstone.engine.gate import REFUSED, Gate, Gates, Turn
+from ragstone.engine.pace import backoff as _backoff
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
-from ragstone.engine.tally import Tally, cause_of
+from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError
 from ragstone.judges.base import (
@@ -38,6 +39,7 @@ from ragstone.judges.base import (
     is_steady,
     reply_from_json,
 )
+from ragstone.judges.limits import asked_to_wait
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
@@ -57,8 +59,9 @@ Cache = Literal["use", "refresh", "off", "offline"]
 class Settings:
     """How the engine works; the configuration gives the values.
 
-    ``tries`` is the most attempts of one call, ``deadline`` the most seconds from its first attempt to the
-    end of its last, ``dead_after`` how many calls in a row must fail for an endpoint to be called dead.
+    ``tries`` is the most attempts of one call, without those that are refused with HTTP 429, ``deadline`` the most
+    seconds from its first attempt to the end of its last, without pauses of the whole endpoint, ``dead_after`` how many
+    calls in a row must fail for an endpoint to be called dead.
     ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input; so many are
     looked at behind one that a budget did not reach.
     ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
@@ -430,7 +433,8 @@ class Engine:
         backend = judge.backend
         gate = self._gate(backend)
         end: float | None = None
-        for attempt in range(1, self.settings.tries + 1):
+        tries = 0
+        for attempt in itertools.count(1):
             turn: Turn | None = None
             try:
                 await self._open(backend)
@@ -459,21 +463,17 @@ class Engine:
                 if turn is not None:
                     gate.refused(turn, call, trouble, _backoff)
                     turn = None
-                if id(backend) in self._down:
-                    return Failed(self._down[id(backend)])
-                if trouble.fatal:
-                    return self._lose(judge, trouble)
-                if len(self._flying) > 1 and gate.breaker.dead(self._loop.time()):  # else there is nothing to stop
-                    return self._lose(
-                        judge, self._lost(judge, trouble, f"{gate.breaker.failures} attempts in a row failed")
-                    )
-                pause = trouble.retry_after if trouble.retry_after is not None else _backoff(attempt)
-                last = attempt == self.settings.tries or self._closing or self._loop.time() + pause >= (end or 0.0)
-                if not trouble.retryable or last:
+                now = self._loop.time()
+                if gone := self._gone(judge, trouble, now):
+                    return gone
+                tries += trouble.status != REFUSED
+                pause = max(trouble.retry_after or 0.0, _backoff(attempt))
+                late = gate.breaker.dead(now) or now + max(0.0, pause - gate.quiet()) >= (end or 0.0)
+                if not trouble.retryable or late or tries == self.settings.tries or self._closing:
                     return self._give_up(judge, trouble, attempt)
-                self.tally.retried += 1
-                self.tally.retry_causes[cause_of(trouble)] += 1
+                self.tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
+                end = (end or 0.0) + gate.was_quiet(now)  # what everybody waits for is not the call's own time
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
@@ -484,7 +484,7 @@ class Engine:
             finally:
                 if turn is not None:
                     gate.abandoned(turn)
-        raise AssertionError("the last attempt always returns")
+        raise AssertionError("there is always another attempt, or an end")
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
         assert self._loop is not None
@@ -510,16 +510,27 @@ class Engine:
         finally:
             self._sending.discard(call.key)
 
+    def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
+        """What becomes of a call where its endpoint is of no use any more."""
+        if id(judge.backend) in self._down:
+            return Failed(self._down[id(judge.backend)])
+        if error.fatal:
+            return self._lose(judge, error)
+        breaker = self._gate(judge.backend).breaker
+        if len(self._flying) > 1 and breaker.dead(now):  # else there is nothing to stop
+            return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
+        return None
+
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         self.tally.failed += 1
-        if error.retryable:  # what is refused for good says nothing about the endpoint's health
+        if error.retryable and error.status != REFUSED:  # what is refused says nothing about the endpoint's health
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self.settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self.settings.tries} tries"
                 return self._lose(judge, self._lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
-        if error.retry_after is not None and error.retry_after > self.settings.deadline:
-            tried = f" (the endpoint asks to wait {error.retry_after:.0f} s)"
+        if (error.retry_after or 0.0) > self.settings.deadline:
+            tried = f" ({asked_to_wait(error.retry_after)})"
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
@@ -540,10 +551,8 @@ class Engine:
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
         """What ends the use of an endpoint that does not answer."""
-        goes_on = "what was done is kept; the same command goes on from there"
-        hint = error.hint or (goes_on if self.settings.cache != "off" else "")
-        if error.retry_after is not None:
-            hint = f"the endpoint asks to wait {error.retry_after:.0f} s" + (f"; {hint}" if hint else "")
+        goes_on = "what was done is kept; the same command goes on from there" if self.settings.cache != "off" else ""
+        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on)))
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
@@ -584,8 +593,3 @@ def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
-
-
-def _backoff(attempt: int) -> float:
-    """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
-    return min(20.0, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets

@@ -88,6 +88,8 @@ class Tally:
     expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
+    waited: float = 0.0
+    """Seconds that attempts waited to be made again, added up."""
     notes: Counter[str] = field(default_factory=Counter)
     limit: Callable[[], str] = str
 
@@ -116,6 +118,12 @@ class Tally:
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
+    def retry(self, error: BackendError, pause: float) -> None:
+        """Count an attempt that is made again, for this error and after so many seconds."""
+        self.retried += 1
+        self.waited += pause
+        self.retry_causes[cause_of(error)] += 1
+
     def lose(self, dollars: float | None) -> None:
         """Count an attempt that no reply came to; it may have cost up to so much."""
         self.lost += 1
@@ -142,12 +150,14 @@ class Tally:
                 for (judge, task), spent in sorted(self.by_step.items())
             ],
             "retry_causes": dict(sorted(self.retry_causes.items())),
+            "waited_seconds": round(self.waited, 1),
             "notes": dict(sorted(self.notes.items())),
         }
 
 
 def cause_of(error: BackendError) -> str:
-    """What attempts that were made again are counted under: the HTTP status, else the first words."""
+    """What attempts that were made again are counted under: the HTTP status, else what went wrong, without details."""
+    if error.status:
+        return f"HTTP {error.status}"
     text = str(error)
-    at = text.find("HTTP ")
-    return text[at : at + 8] if at >= 0 else text.partition(": ")[2].partition(" (")[0][:60] or text[:60]
+    return (text.partition(": ")[2] or text).partition(" (")[0].partition(": ")[0][:60]

@@ -22,6 +22,10 @@ _EPOCH: Final = 1_000_000_000.0
 """A plain number this large is a time of day in seconds since 1970, not a duration; 1,000 times it, milliseconds."""
 
 
+LONGEST_WAIT: Final = 86_400.0
+"""A day, in seconds: a longer wait is taken for one of a day, which nobody waits for either."""
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait before the next call: ``retry-after-ms``, or either form of Retry-After; None if not said."""
     given = ""
@@ -32,11 +36,18 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         except ValueError:
             continue
         if math.isfinite(seconds):
-            return max(0.0, seconds / unit)
+            return min(max(0.0, seconds / unit), LONGEST_WAIT)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(given).timestamp() - time.time())
+        return min(max(0.0, email.utils.parsedate_to_datetime(given).timestamp() - time.time()), LONGEST_WAIT)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def asked_to_wait(seconds: float | None) -> str:
+    """What is said of such a wait, if there is one."""
+    if not seconds:
+        return ""
+    return f"the endpoint asks to wait {'a day or more' if seconds >= LONGEST_WAIT else f'{math.ceil(seconds)} s'}"
 
 
 def allowance(headers: Mapping[str, str]) -> Allowance | None:

@@ -33,6 +33,8 @@ OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_
 """Parameters of a request that it can do without."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 """The parameters that limit the length of a reply."""
+MINUTE: Final = 60.0
+"""Seconds that a limit by the minute may ask to wait; a longer wait is of another limit."""
 _TEXTS: Final = ("text", "output_text")
 _MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
 """What a 403 says when it is about one text and not about the key."""
@@ -272,6 +274,7 @@ class OpenAIBackend:
         hint = ""
         fatal = too_long = False
         retryable = status in RETRYABLE
+        wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
             fatal, hint = (
                 True,
@@ -288,12 +291,14 @@ class OpenAIBackend:
             hint = "the record is too long for this model; use one with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
+        elif status == 429 and (wait or 0.0) <= MINUTE:
+            hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
         return BackendError(
             f"{self.judge}: HTTP {status}: {said or 'no message'}",
             judge=self.judge,
             retryable=retryable,
             fatal=fatal,
-            retry_after=retry_after(headers) if retryable else None,
+            retry_after=wait if retryable else None,
             hint=hint,
             too_long=too_long,
             status=status,

@@ -445,6 +445,8 @@ def judge_rows(
 def bill_rows(bill: Mapping[str, Any], look: Look, left: int = 12) -> list[tuple[str, RenderableType]]:
     """The calls and what they cost, to stand ``left`` columns from the margin."""
     rows: list[tuple[str, RenderableType]] = [("Calls", prose(calls_said(bill), look, indent=left))]
+    if bill["retried"]:
+        rows.append(("Retries", prose(retries_said(bill), look, indent=left)))
     rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
     return [*rows, ("Cost", prose(cost_said(bill), look, indent=left))]
 
@@ -494,8 +496,20 @@ def calls_said(bill: Mapping[str, Any]) -> str:
     parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
-    causes = ", ".join(f"{flat(cause)} {number(count)}" for cause, count in bill["retry_causes"].items())
-    return ", ".join(parts) + (f" (retried for {causes})" if causes else "")
+    return ", ".join(parts)
+
+
+def retries_said(bill: Mapping[str, Any]) -> str:
+    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and what that cost."""
+    causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
+    parts = [", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)]
+    if waited := bill.get("waited_seconds"):  # a bill of an older version has none
+        parts.append(f"{duration(waited / bill['retried'])} wait each")
+    if unusable := bill["unusable"]["calls"]:
+        parts.append(
+            f"{plural(unusable, 'unusable reply', 'unusable replies')}: {dollars(bill['unusable']['dollars'])}"
+        )
+    return "; ".join(parts)
 
 
 def _notes(bill: Mapping[str, Any]) -> list[str]:

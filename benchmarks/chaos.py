@@ -1,0 +1,104 @@
+"""How much longer a run takes at an endpoint that refuses, fails and cuts replies off, and whether a label is lost.
+
+    python benchmarks/chaos.py                       # 300 and 1,500 records, three rounds
+    python benchmarks/chaos.py --records 300 --rounds 1
+
+Each round evaluates generated records by ``grounding``, about two calls a record, twice at the same endpoint: clean,
+then with faults. *mild*: 5 % of first attempts get HTTP 429 with a Retry-After of one second, 5 % HTTP 500, 3 % a
+reply that is cut off, 2 % one in a code fence. *severe*: 20, 20, 10 and 2 %. Replies take 20 to 100 ms. The ratio of
+the two times of one round is what to read: the machine is the same for both. A record is *scored*, *named* (it says
+why it has no score) or *silent*, of which there must be none. *other labels* counts records whose labels are not those
+of the clean run, though each reply was read at the first asking; there must be none of these either.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from engine import records
+from ragstone import Run, evaluate
+from ragstone.testing import FakeServer
+
+LATENCY = (0.02, 0.1)
+FAULTS: dict[str, dict[str, Any]] = {
+    "mild": {"rate_429": 0.05, "rate_500": 0.05, "rate_truncated": 0.03},
+    "severe": {"rate_429": 0.2, "rate_500": 0.2, "rate_truncated": 0.1},
+}
+ASKED = {"mild": {300: 2.0, 1500: 1.5}, "severe": {300: 4.0, 1500: 4.0}}
+"""The most times that a run may take of its clean time."""
+
+
+def timed(given: list[dict[str, Any]], server: FakeServer, folder: Path) -> tuple[Run, float]:
+    """Evaluate the records with a store of their own; the run and its seconds."""
+    begun = time.perf_counter()
+    run = evaluate(given, ["grounding"], f"vllm:m@{server.url}", store=folder / "store.db", out=folder, report=False)
+    return run, time.perf_counter() - begun
+
+
+def labels(result: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The verdicts of a record by unit."""
+    return [(verdict["unit"], verdict["label"]) for score in result["scores"] for verdict in score["verdicts"]]
+
+
+def asked_once(result: dict[str, Any]) -> bool:
+    """Whether each reply of a record was read at the first asking."""
+    return not any(call.get("reading", {}).get("repair") for call in result["calls"])
+
+
+def compared(clean: Run, chaos: Run) -> dict[str, int]:
+    """What became of the records under faults, and whose labels are others."""
+    wanted = {result["id"]: labels(result) for result in clean.results()}
+    found = dict.fromkeys(("scored", "named", "silent", "other"), 0)
+    for result in chaos.results():
+        before = wanted.pop(result["id"])
+        for score in result["scores"]:
+            found["scored" if score["value"] is not None else "named" if score["reason"] else "silent"] += 1
+        found["other"] += asked_once(result) and labels(result) != before
+    found["silent"] += len(wanted)
+    return found
+
+
+def measured(count: int, name: str) -> dict[str, Any]:
+    """One round: clean, then with faults, at the same endpoint."""
+    given = list(records(count, seed=2))
+    with tempfile.TemporaryDirectory() as folder, FakeServer(process=True, keep=0, latency=LATENCY) as server:
+        times = {}
+        runs = {}
+        for weather, faults in (("warm", {}), ("clean", {}), ("chaos", {**FAULTS[name], "rate_fenced": 0.02})):
+            server.configure(**faults, retry_after=1.0)
+            server.reset()
+            (Path(folder) / weather).mkdir()
+            some = given[:10] if weather == "warm" else given
+            runs[weather], times[weather] = timed(some, server, Path(folder) / weather)
+        bill = runs["chaos"].summary()["bill"]
+        return {**times, **compared(runs["clean"], runs["chaos"]), "retried": bill["retried"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--records", type=int, nargs="+", default=[300, 1500])
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    print("records  faults   clean s  chaos s  ratio  asked  retried  scored  named  silent  other labels")
+    for name in arguments.faults:
+        for count in arguments.records:
+            rounds = [measured(count, name) for _ in range(arguments.rounds)]
+            one = sorted(rounds, key=lambda found: found["chaos"] / found["clean"])[len(rounds) // 2]
+            asked = ASKED[name].get(count)
+            print(
+                f"{count:7}  {name:7} {one['clean']:8.2f} {one['chaos']:8.2f} {one['chaos'] / one['clean']:6.2f} "
+                f"{asked or '-':>6} {statistics.median(found['retried'] for found in rounds):8.0f} {one['scored']:7} "
+                f"{one['named']:6} {max(found['silent'] for found in rounds):7} "
+                f"{max(found['other'] for found in rounds):13}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
