@@ -324,18 +324,23 @@ class Engine:
         # Who always answers the same is asked once, however often the others are.
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
         answered: list[tuple[Call, Reply | Failed]] = []
+        paid: set[bytes] = set()
         try:
             calls = next(dialogue)
             while True:
                 if len(calls) == 1:
-                    replies = [await self._call(judge, calls[0])]
+                    replies = [await self._call(judge, calls[0], paid)]
                 else:
-                    replies = await _all([self._call(judge, call) for call in calls])
+                    replies = await _all([self._call(judge, call, paid) for call in calls])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             answer: Answer = stop.value
             told = {readout.key: readout for readout in answer.readouts}
+            for call, reply in answered:
+                read = told.get(call.key.hex())
+                if read and not read.read and isinstance(reply, Reply) and call.key in paid:
+                    self.tally.unusable.add(reply.usage, self.budget.cost(judge, reply.usage))
             return _Answered(answer, tuple([self._note(judge, call, reply, told) for call, reply in answered]))
 
     def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout]) -> CallNote:
@@ -347,7 +352,8 @@ class Engine:
 
     # ---- one call
 
-    async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
+    async def _call(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
+        """Its reply; the key of a call that is paid for now is added to ``paid``."""
         assert self._loop is not None
         flight = self._flying.get(call.key)
         if flight is not None:
@@ -361,10 +367,10 @@ class Engine:
             self.tally.unseen += 1
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
         flight = self._flying[call.key] = Flight()
-        flight.task = self._loop.create_task(self._pay(judge, call, flight))
+        flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)
 
-    async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
+    async def _pay(self, judge: Judge, call: Call, flight: Flight, paid: set[bytes]) -> None:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
@@ -373,6 +379,7 @@ class Engine:
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 dollars = self.budget.cost(judge, outcome.usage)
                 self.tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
+                paid.add(call.key)
                 if self.settings.cache != "off":
                     self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return
@@ -448,7 +455,7 @@ class Engine:
                     end = begun + self.settings.deadline if end is None else end + begun - queued
                     place.send()
                     reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
-                    place.settle(reply.usage)
+                    place.settle(reply.usage, reply.requests)
             except BudgetReached:
                 raise
             except (BackendError, TimeoutError) as error:
