@@ -170,6 +170,16 @@ def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
         assert process.returncode == 0, arguments
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_fault(weighed: Path, closed: str) -> None:
+    """Whoever closes standard output wants to read nothing."""
+    script = f'"$@" {closed}'
+    arguments = [*COMMAND, "show", "--store", str(weighed)]
+    done = subprocess.run(["/bin/sh", "-c", script, "sh", *arguments], capture_output=True, check=False, env=ALONE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_message_is_broken_between_words_on_a_terminal_and_not_at_all_elsewhere() -> None:
     """So that a figure is not cut in two, and a log has one line for each message."""
     came = ragstone("show", columns=60)

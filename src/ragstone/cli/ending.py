@@ -92,12 +92,14 @@ def say_unseen(count: int) -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """While this lasts an interrupt changes nothing: the command ends already."""
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, lambda *_: None)
+    interrupts = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.default_int_handler]
+    for number in interrupts:
+        signal.signal(number, lambda *_: None)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in interrupts:
+            signal.signal(number, signal.default_int_handler)
 
 
 def say_fault() -> None:
