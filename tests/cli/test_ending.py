@@ -300,6 +300,26 @@ def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
     assert "\x1b[?25h" in text.rsplit("\x1b[?25l", 1)[1]  # the cursor is shown again
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_that_is_closed_ends_a_run_in_order() -> None:
+    """With the code of an interrupt and all replies kept, though nothing can be said any more."""
+    import pty
+
+    write("a.jsonl", *(row(n) for n in range(40)))
+    with FakeServer(latency=0.1) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
+        process, terminal = pty.fork()
+        if not process:
+            os.execve(sys.executable, command, ALONE)
+        while server.count < 20:
+            time.sleep(0.01)
+        os.close(terminal)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+        assert server.seen == {200: server.count}
+        assert ragstone("cache", "info", "--json").json["calls"] == server.count
+    assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted"]
+
+
 def test_the_example_runs_from_the_command_line() -> None:
     """As the README says it."""
     done = subprocess.run([*COMMAND, "run", str(TRACES)], capture_output=True, text=True, check=False, env=ALONE)

@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import typer
@@ -54,8 +54,10 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
         except OSError as error:
-            say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
-            raise typer.Exit(USAGE) from error
+            with suppress(OSError):
+                say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
+            # What an interrupt had to say found no terminal: it was closed, which is why the interrupt came.
+            raise typer.Exit(INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else USAGE) from error
         else:
             return result
 
