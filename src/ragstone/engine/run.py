@@ -16,10 +16,11 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from ragstone.engine.awaiting import all_of, to_its_end
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.cascading import in_cascade
+from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
-from ragstone.engine.ending import to_its_end
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import Gate, Gates, Turn
 from ragstone.engine.repeats import repeated
@@ -109,6 +110,7 @@ class Engine:
         limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
         self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._gates: Gates | None = None
+        self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
@@ -128,6 +130,8 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         patient = True
         writer = asyncio.create_task(self._writer.write())
+        if self.settings.cache in ("use", "refresh") and not all(map(is_inside, self.routes.backends())):
+            self._claims.open()
         try:
             async with contextlib.aclosing(self._in_order(iter(jobs), self.routes.abreast())) as results:
                 async for weighed in results:
@@ -149,6 +153,7 @@ class Engine:
         writer.cancel()
         await asyncio.gather(writer, return_exceptions=True)
         await self._writer.write_group()
+        self._claims.close()
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
@@ -233,7 +238,7 @@ class Engine:
         return weighed
 
     async def _record(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed:
-        rounds = await _all([self._round(record, metrics, number) for number in range(self.settings.repeat)])
+        rounds = await all_of([self._round(record, metrics, number) for number in range(self.settings.repeat)])
         return result_document(record, position, repeated(rounds))
 
     async def _round(
@@ -244,7 +249,7 @@ class Engine:
         try:
             # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
             shared = asked if len(metrics) > 1 else None
-            results = await _all([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
+            results = await all_of([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
         finally:
             for task in asked.values():
                 task.cancel()
@@ -292,7 +297,7 @@ class Engine:
     ) -> list[_Answered]:
         """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
         if asked is None:
-            return await _all([self._answer(question, repeat) for question in questions])
+            return await all_of([self._answer(question, repeat) for question in questions])
         tasks = []
         for question in questions:  # hashing a question is not free: once to look, once to enter
             task = asked.get(question)
@@ -312,7 +317,7 @@ class Engine:
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
         assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"
-        members = await _all([self._consult(judge, question, repeat) for judge in route.judges])
+        members = await all_of([self._consult(judge, question, repeat) for judge in route.judges])
         answers = []
         for judge, member in zip(route.judges, members, strict=True):
             assert isinstance(member.answer, Rated)
@@ -331,24 +336,25 @@ class Engine:
                 if len(calls) == 1:
                     replies = [await self._call(judge, calls[0], paid)]
                 else:
-                    replies = await _all([self._call(judge, call, paid) for call in calls])
+                    replies = await all_of([self._call(judge, call, paid) for call in calls])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             answer: Answer = stop.value
             told = {readout.key: readout for readout in answer.readouts}
-            for call, reply in answered:
-                read = told.get(call.key.hex())
-                if read and not read.read and isinstance(reply, Reply) and call.key in paid:
-                    self.tally.unusable.add(reply.usage, self.budget.cost(judge, reply.usage))
-            return _Answered(answer, tuple([self._note(judge, call, reply, told) for call, reply in answered]))
+            return _Answered(answer, tuple([self._note(judge, call, reply, told, paid) for call, reply in answered]))
 
-    def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout]) -> CallNote:
+    def _note(
+        self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout], paid: set[bytes]
+    ) -> CallNote:
         key = call.key.hex()
         who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
             return CallNote(*who, _NO_USAGE, "failed", 0.0, reply.reason, told.get(key))
-        return CallNote(*who, reply.usage, reply.finish, self.budget.cost(judge, reply.usage), "", told.get(key))
+        dollars, read = self.budget.cost(judge, reply.usage), told.get(key)
+        if call.key in paid and read and not read.read:
+            self.tally.unusable.add(reply.usage, dollars)
+        return CallNote(*who, reply.usage, reply.finish, dollars, "", read)
 
     # ---- one call
 
@@ -374,7 +380,14 @@ class Engine:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
-            outcome = await self._send(judge, call, flight)
+            try:
+                outcome = await self._send(judge, call, flight)
+            except Elsewhere:
+                if (kept := await self._claims.elsewhere(call.key, self.settings.deadline)) is not None:
+                    self.tally.replayed += 1
+                    self._land(call, flight, reply_from_json(kept))
+                    return
+                outcome = await self._send(judge, call, flight)
             if isinstance(outcome, Reply):
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 dollars = self.budget.cost(judge, outcome.usage)
@@ -395,6 +408,7 @@ class Engine:
 
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
+        self._claims.leave(call.key)
         if flight.holds is not None:
             flight.holds.kept()
         flight.land(outcome)
@@ -450,13 +464,14 @@ class Engine:
                     turn = await gate.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
+                    self._claims.claim(call.key)
                     # Waiting for a turn, and for money that others may not need, is not the call's own time.
                     begun = self._loop.time()
                     end = begun + self.settings.deadline if end is None else end + begun - queued
                     place.send()
                     reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
                     place.settle(reply.usage, reply.requests)
-            except BudgetReached:
+            except (BudgetReached, Elsewhere):
                 raise
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
@@ -569,20 +584,6 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
-
-
-async def _all(coroutines: Sequence[Any]) -> list[Any]:
-    """Await all of them at once; alone needs no task, and if one fails the others are cancelled."""
-    if len(coroutines) == 1:
-        return [await coroutines[0]]
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
 
 
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
