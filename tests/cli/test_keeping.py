@@ -372,11 +372,11 @@ def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:
     """What was answered before the endpoint refused the key was paid: the screen has it with the records."""
 
     def answer(_: object) -> Scripted | None:
-        return Scripted("the key was withdrawn", status=401) if server.count >= 6 else None
+        return Scripted("the key was withdrawn", status=401) if refusing.count >= 6 else None
 
     write("a.jsonl", *(row(n) for n in range(9)))
-    with FakeServer(answer=answer) as server:
-        came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "--concurrency", "1", "-q")
+    with FakeServer(answer=answer) as refusing:
+        came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{refusing.url}", "--concurrency", "1", "-q")
     assert came.code == 3
     assert re.search(r"Calls +7 sent\n +Cost +.* tokens in", came.out)
     assert "HTTP 401" in came.err

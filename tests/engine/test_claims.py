@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
@@ -173,3 +174,20 @@ def test_who_does_not_move_on_is_not_waited_for_without_end(store: Store) -> Non
     other.claim(b"a" * 16)
     other.close()
     one.close()
+
+
+def test_where_nothing_can_be_locked_all_is_granted(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    """As on some network drives, or where the system has no more locks."""
+    one = claims(store)
+    monkeypatch.setattr("fcntl.fcntl", refuse)
+    monkeypatch.setattr("fcntl.lockf", refuse)
+    other = claims(store)
+    for who in (one, other, one):
+        who.claim(b"a" * 16)
+        who.leave(b"a" * 16)
+    one.close()
+    other.close()
+
+
+def refuse(*_: object) -> None:
+    raise OSError(errno.ENOLCK, "no locks available")

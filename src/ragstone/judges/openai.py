@@ -30,7 +30,7 @@ RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505}
 """Statuses after which the same request may succeed; what a server does not implement it will not have later."""
 LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
-SECRET: Final = 12
+SECRET_LENGTH: Final = 12
 """Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
 """Parameters of a request that it can do without."""
@@ -257,7 +257,7 @@ class OpenAIBackend:
             raise BackendError(message, judge=self.judge, retryable=True, **_charged(data))
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
         reasoning = thought if isinstance(thought, str) else ""
-        if len(self._key) >= SECRET:  # a reply is kept
+        if len(self._key) >= SECRET_LENGTH:  # a reply is kept
             content, reasoning = self._without_key(content), self._without_key(reasoning)
         notes = tuple(
             f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"

@@ -182,12 +182,15 @@ def standard_input() -> Iterator[bytes]:
 
 
 def pipe(path: Path) -> Iterator[bytes]:
-    """The bytes of a named pipe; RecordError where nobody writes to it for `WRITER_WAIT` seconds."""
+    """The bytes of a pipe; RecordError where it has a name and nobody writes to it for `WRITER_WAIT` seconds."""
     end = time.monotonic() + WRITER_WAIT
+    named = path.resolve().exists()  # else nobody can begin to write who does not yet
     try:
         # Opened as it is, or opening would wait for a writer, however long it takes.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as handle:
-            while (chunk := handle.read(CHUNK)) == b"":  # no writer yet; None is one that has written nothing yet
+            while (
+                chunk := handle.read(CHUNK)
+            ) == b"" and named:  # no writer yet; of one that has not written it is None
                 if time.monotonic() > end:
                     raise RecordError(
                         str(path), f"a pipe that nobody wrote to for {WRITER_WAIT:g} s", "start its writer"
