@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import socket
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -125,6 +127,23 @@ def test_tries_are_limited() -> None:
     assert "HTTP 500: sorry (tried 3 times)" in outcome.reasons[0]
     assert (outcome.tally.retried, outcome.tally.failed, outcome.tally.sent) == (2, 1, 0)
     assert outcome.error is None
+
+
+def test_an_error_is_let_go_of_with_the_reply_that_it_holds() -> None:
+    """Not when the collector comes by: with many calls at a time their replies would be in memory together."""
+    errors: list[weakref.ref[BackendError]] = []
+
+    def script(_: object) -> None:
+        error = BackendError("judge: a reply that is too long", lost=True)
+        errors.append(weakref.ref(error))
+        raise error
+
+    gc.disable()
+    try:
+        weigh(records(5), WHOLE, ScriptedJudge(script))
+        assert [error() for error in errors] == [None] * 5
+    finally:
+        gc.enable()
 
 
 def test_what_another_try_will_not_mend_is_tried_once() -> None:

@@ -588,7 +588,7 @@ def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ..
 
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
     if isinstance(error, BackendError):
-        return error
+        return error.with_traceback(None)  # it holds the reply, and who keeps the error, in a circle
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )
