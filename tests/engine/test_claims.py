@@ -17,6 +17,7 @@ import pytest
 from stage import metrics, prompted, records, weigh
 
 from ragstone.engine.claims import Claims, Elsewhere
+from ragstone.judges.base import Failed, Reply, reply_to_json
 from ragstone.store import CallRow, Store
 from ragstone.testing import FakeServer
 
@@ -63,9 +64,17 @@ def claims(store: Store) -> Claims:
     return claims
 
 
-def keep(store: Store, key: bytes, reply: bytes) -> None:
+async def sent(by: Claims, key: bytes, patience: float = 9.0) -> tuple[Reply | Failed, bool]:
+    async def send() -> Reply:
+        by.claim(key)
+        return Reply("sent")
+
+    return await by.once(key, send, patience)
+
+
+def keep(store: Store, key: bytes, text: str) -> None:
     store.begin()
-    store.insert([CallRow(key, "j", "support", "m", b"{}", reply)], [])
+    store.insert([CallRow(key, "j", "support", "m", b"{}", reply_to_json(Reply(text)))], [])
     store.commit()
 
 
@@ -148,20 +157,18 @@ def test_a_call_is_had_by_one_until_it_leaves(store: Store) -> None:
 def test_a_reply_that_another_stored_meanwhile_is_not_paid_again(store: Store) -> None:
     """Also where the claim is free again, and where it was waited for."""
     one, other = claims(store), claims(store)
-    keep(store, b"a" * 16, b"{}")
-    with pytest.raises(Elsewhere):
-        one.claim(b"a" * 16)
-    assert asyncio.run(one.elsewhere(b"a" * 16, 9.0)) == b"{}"
+    keep(store, b"a" * 16, "first")
+    assert asyncio.run(sent(one, b"a" * 16)) == (Reply("first"), True)
     other.claim(b"b" * 16)
 
-    async def waited() -> bytes | None:
-        waiting = asyncio.create_task(one.elsewhere(b"b" * 16, 9.0))
+    async def waited() -> tuple[Reply | Failed, bool]:
+        waiting = asyncio.create_task(sent(one, b"b" * 16))
         await asyncio.sleep(0.05)
-        keep(store, b"b" * 16, b"[]")
+        keep(store, b"b" * 16, "second")
         other.leave(b"b" * 16)
         return await waiting
 
-    assert asyncio.run(waited()) == b"[]"
+    assert asyncio.run(waited()) == (Reply("second"), True)
     one.close()
     other.close()
 
@@ -170,8 +177,7 @@ def test_who_does_not_move_on_is_not_waited_for_without_end(store: Store) -> Non
     """A process that was stopped has its calls for as long as a call may take."""
     one, other = claims(store), claims(store)
     one.claim(b"a" * 16)
-    assert asyncio.run(other.elsewhere(b"a" * 16, 0.05)) is None
-    other.claim(b"a" * 16)
+    assert asyncio.run(sent(other, b"a" * 16, 0.05)) == (Reply("sent"), False)
     other.close()
     one.close()
 

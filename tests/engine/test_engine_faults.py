@@ -133,7 +133,7 @@ def test_an_error_is_let_go_of_with_the_reply_that_it_holds() -> None:
     """Not when the collector comes by: with many calls at a time their replies would be in memory together."""
     errors: list[weakref.ref[BackendError]] = []
 
-    def script(_: object) -> None:
+    def script(_: Question[Any]) -> Any:
         error = BackendError("judge: a reply that is too long", lost=True)
         errors.append(weakref.ref(error))
         raise error

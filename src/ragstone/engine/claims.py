@@ -15,8 +15,10 @@ import os
 import struct
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
+from ragstone.judges.base import Failed, Reply, reply_from_json
 from ragstone.store import Store
 
 try:
@@ -82,18 +84,25 @@ class Claims:
             self._ours.remove(key)
             self._locked(fcntl.F_UNLCK, _place(key))
 
-    async def elsewhere(self, key: bytes, patience: float) -> bytes | None:
-        """The reply that another got; None where it lets go of the call without one, or takes more seconds than that.
+    async def once(
+        self, key: bytes, send: Callable[[], Awaitable[Reply | Failed]], patience: float
+    ) -> tuple[Reply | Failed, bool]:
+        """What came of sending a call, once for all; True where another got the reply.
 
-        Then the call is claimed here.
+        Where another has the call and lets go of it without a reply, or has it for over ``patience`` seconds, it is
+        sent here.
         """
-        pause = _SOONEST
-        while key not in self._ours and patience > 0 and not self._locked(fcntl.F_WRLCK, _place(key)):
-            await asyncio.sleep(pause)
-            patience -= pause
-            pause = min(_LATEST, 1.5 * pause)
+        try:
+            return await send(), False
+        except Elsewhere:
+            pause = _SOONEST
+            while key not in self._ours and patience > 0 and not self._locked(fcntl.F_WRLCK, _place(key)):
+                await asyncio.sleep(pause)
+                patience -= pause
+                pause = min(_LATEST, 1.5 * pause)
         self._ours.add(key)
-        return self._stored(key)
+        stored = self._stored(key)
+        return (await send(), False) if stored is None else (reply_from_json(stored), True)
 
     def _joined(self) -> bool:
         """Whether another has used the store since this one began; the length is had in a fifth of fstat's time."""

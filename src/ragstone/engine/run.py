@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from ragstone.engine.awaiting import all_of, to_its_end
@@ -50,6 +51,7 @@ _NO_USAGE = Usage(0, 0)
 _KEY: Final = (401, 402, 403)
 """What is refused because of the key or its account, to every judge that has it."""
 
+_Told = Mapping[str, Readout]
 Cache = Literal["use", "refresh", "off", "offline"]
 """What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
 
@@ -344,9 +346,7 @@ class Engine:
             told = {readout.key: readout for readout in answer.readouts}
             return _Answered(answer, tuple([self._note(judge, call, reply, told, paid) for call, reply in answered]))
 
-    def _note(
-        self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout], paid: set[bytes]
-    ) -> CallNote:
+    def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: _Told, paid: set[bytes]) -> CallNote:
         key = call.key.hex()
         who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
@@ -380,15 +380,11 @@ class Engine:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
-            try:
-                outcome = await self._send(judge, call, flight)
-            except Elsewhere:
-                if (kept := await self._claims.elsewhere(call.key, self.settings.deadline)) is not None:
-                    self.tally.replayed += 1
-                    self._land(call, flight, reply_from_json(kept))
-                    return
-                outcome = await self._send(judge, call, flight)
-            if isinstance(outcome, Reply):
+            sending = partial(self._send, judge, call, flight)
+            outcome, elsewhere = await self._claims.once(call.key, sending, self.settings.deadline)
+            if elsewhere:
+                self.tally.replayed += 1
+            elif isinstance(outcome, Reply):
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 dollars = self.budget.cost(judge, outcome.usage)
                 self.tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
