@@ -96,7 +96,7 @@ def test_a_refresh_that_was_broken_off_goes_on(server: FakeServer) -> None:
     with pytest.raises(BackendError):
         weigh(judge_of(server), rows(20), refresh=True, concurrency=2)
     with Store(STORE) as store:
-        (spent,) = [run.summary["bill"]["sent"] for run in store.runs() if run.status == "stopped" and run.summary]
+        (spent,) = [run.summary["bill"]["answered"] for run in store.runs() if run.status == "stopped" and run.summary]
     assert 0 < spent < 20
     server.configure(dead_after=None)
     assert bill(weigh(judge_of(server), rows(20), refresh=True))["sent"] == 20 - spent

@@ -264,6 +264,10 @@ def test_only_the_judges_that_are_used_are_built() -> None:
     ("text", "message"),
     [
         ("[judges.a]\nmodel = 'm'", "judges.a: say where it is, with base_url or provider"),
+        (
+            "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nextra_body = { api_key = 'x' }",
+            "judges.a.extra_body.api_key: looks like a key, and requests are stored",
+        ),
         ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
         ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is no address"),
     ],

@@ -342,43 +342,6 @@ def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.M
     assert run.summary()["metrics"][WHOLE]["scored"] == 300
 
 
-# ---- two processes
-
-
-SCRIPT = """
-import sys
-from ragstone import api
-url, out = sys.argv[1:]
-rows = [
-    {"id": f"r{n}", "question": "What?", "response": f"It is number {n}. It boils.", "contexts": ["A kettle."]}
-    for n in range(60)
-]
-api.evaluate(rows, ["grounding", "claim_relevance"], f"vllm:any@{url}", store="s.db", out=out, concurrency=8, name=out)
-"""
-
-
-def test_two_processes_share_a_store() -> None:
-    """Begun at the same moment on the same input, of a judge that answers otherwise every time: both end well, with
-    what the store holds, and no call is paid more than twice."""
-    with FakeServer(latency=0.02, vary=True) as server:
-        both = [
-            subprocess.Popen([sys.executable, "-c", SCRIPT, server.url, out], stderr=subprocess.PIPE, env=ALONE)
-            for out in ("one", "two")
-        ]
-        told = [process.communicate(timeout=120)[1].decode() for process in both]
-        assert [process.returncode for process in both] == [0, 0], told
-        bodies = [repr(request) for request in server.requests]
-        assert max(map(bodies.count, set(bodies))) <= 2
-        alone = subprocess.run([sys.executable, "-c", SCRIPT, server.url, "three"], env=ALONE, check=True)
-        assert alone.returncode == 0
-        assert len(server.requests) == len(bodies)
-    results = {Path(out, "results.jsonl").read_bytes() for out in ("one", "two", "three")}
-    assert len(results) == 1
-    with Store(PATH) as store:
-        assert [run.status for run in store.runs()] == ["done"] * 3
-        assert len(store.call_keys()) == len(set(bodies)) >= 180
-
-
 # ---- old
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import copy
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from typer import Typer
 
+ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that end a command as Ctrl-C does: of a scheduler, of a terminal that is closed."""
+
 
 def main() -> None:
     """Run the command line; leaves with its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this, who wants to read nothing
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the whole process
     with _silently_interrupted():
         from typer.main import get_command  # noqa: PLC0415 - takes a moment, in which an interrupt is no traceback
 
@@ -24,10 +31,12 @@ def main() -> None:
 
         command = get_command(_named(app, sys.argv[1:2]))
     try:
-        command(prog_name="ragstone")
+        with _ended_as_by_interrupt():
+            command(prog_name="ragstone")
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:  # whoever is impatient shall not make the end noisy, or another code of it
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for number in (signal.SIGINT, *ENDING):
+                signal.signal(number, signal.SIG_IGN)
         raise
     except Exception:  # noqa: BLE001 - the edge: Python's own code for a crash, 1, means a failed check here
         say_fault()
@@ -43,6 +52,20 @@ def _named(app: Typer, word: list[str]) -> Typer:
     alone = copy.copy(app)
     alone.registered_commands, alone.registered_groups = commands, groups
     return alone
+
+
+@contextmanager
+def _ended_as_by_interrupt() -> Iterator[None]:
+    """While this lasts the system's wish that the process ends is an interrupt; where it is ignored, it stays so."""
+    ours = threading.current_thread() is threading.main_thread()
+    ending = [number for number in ENDING if ours and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

@@ -400,6 +400,7 @@ def _spec(name: str, file: FileTable) -> Spec:
     if table.base_url:
         judge_spec.check_address(table.base_url, f"judges.{name}.base_url")
     extra = dict(table.extra_body)
+    judge_spec.check_extra(extra, f"judges.{name}.extra_body")
     if table.seed is not None:
         extra["seed"] = table.seed
     return _priced(

@@ -112,12 +112,12 @@ class Store:
 
     # ---- calls
 
-    def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
+    def reply(self, key: bytes, *, since: float = 0.0, latest: bool = False) -> bytes | None:
         """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC).
 
-        Once groups were begun, what another process stores is found from the next one on.
+        Once groups were begun, what another process stores is found from the next one on; at once with ``latest``.
         """
-        if self._alone and self._sifted().lacks(key):
+        if self._alone and not latest and self._sifted().lacks(key):
             return None
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])

@@ -159,6 +159,16 @@ def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
         assert process.returncode == 0, arguments
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_fault(weighed: Path, closed: str) -> None:
+    """Whoever closes standard output wants to read nothing."""
+    script = f'"$@" {closed}'
+    arguments = [*COMMAND, "show", "--store", str(weighed)]
+    done = subprocess.run(["/bin/sh", "-c", script, "sh", *arguments], capture_output=True, check=False, env=ALONE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_message_is_broken_between_words_on_a_terminal_and_not_at_all_elsewhere() -> None:
     """So that a figure is not cut in two, and a log has one line for each message."""
     came = ragstone("show", columns=60)
@@ -277,6 +287,26 @@ def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
     assert " of 12" in text
     assert "calls" in text
     assert "\x1b[?25h" in text.rsplit("\x1b[?25l", 1)[1]  # the cursor is shown again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_that_is_closed_ends_a_run_in_order() -> None:
+    """With the code of an interrupt and all replies kept, though nothing can be said any more."""
+    import pty
+
+    write("a.jsonl", *(row(n) for n in range(40)))
+    with FakeServer(latency=0.1) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
+        process, terminal = pty.fork()
+        if not process:
+            os.execve(sys.executable, command, ALONE)
+        while server.count < 20:
+            time.sleep(0.01)
+        os.close(terminal)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+        assert server.seen == {200: server.count}
+        assert ragstone("cache", "info", "--json").json["calls"] == server.count
+    assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted"]
 
 
 def test_the_example_runs_from_the_command_line() -> None:

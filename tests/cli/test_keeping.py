@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from terminal import WIDTHS, ragstone, row, write
 from ragstone import api
 from ragstone.cli import caching
 from ragstone.errors import ConfigError
+from ragstone.judges import openai
 from ragstone.testing import FakeServer, Scripted
 
 pytest_plugins = ["terminal_fixtures"]
@@ -268,36 +270,66 @@ def test_calls_of_a_run_that_did_not_end_count_as_used() -> None:
 # ---- interrupts
 
 
-def interrupted(server: FakeServer, times: int, *options: str, after: int = 60) -> tuple[int, str, str]:
+def interrupted(
+    server: FakeServer, times: int, *options: str, after: int = 60, by: int = signal.SIGINT, source: str = "a.jsonl"
+) -> tuple[int, str, str]:
     """A real process that is interrupted when it has had so many answers: exit code, output, errors."""
     write("a.jsonl", *(row(n) for n in range(80)))
-    command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
-    with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ALONE
-    ) as process:
+    command = [*COMMAND, "run", source, "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
+    surroundings = {**ALONE, "TMPDIR": str(Path.cwd())}
+    with (
+        Path("a.jsonl").open("rb") as given,
+        subprocess.Popen(
+            [*command, *options],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=surroundings,
+        ) as process,
+    ):
         while server.count < after:
             time.sleep(0.005)
             assert process.poll() is None
         for _ in range(times):
-            process.send_signal(signal.SIGINT)
+            process.send_signal(by)
             time.sleep(0.02)
         out, told = process.communicate(timeout=60)
     return process.returncode, out, told
 
 
-def test_an_interrupt_ends_with_a_summary() -> None:
-    """What was in flight came back and is kept; the screen and the store tell what there is."""
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_with_a_summary(by: int) -> None:
+    """What was in flight came back and is kept; the screen and the store tell what there is; no copy of the input is
+    left. So it is with Ctrl-C, with a scheduler's signal, and where the terminal is closed."""
     with FakeServer(latency=0.1) as server:
-        code, out, told = interrupted(server, 1)
+        code, out, told = interrupted(server, 1, by=by, source="-")
         assert server.seen == {200: server.count}
     assert code == 130
     assert "Traceback" not in told
+    assert "records are kept as run 1, and every reply is kept; the same command goes on" in told
+    assert not list(Path().glob("ragstone-*"))
     assert "interrupted" in out.splitlines()[1]
     assert "supported by its contexts" in " ".join(out.split())
     (kept,) = ragstone("runs", "--json").json
     assert kept["status"] == "interrupted"
     assert 0 < kept["records"] < 80
     assert ragstone("cache", "info", "--json").json["calls"] == server.count
+
+
+def test_an_interrupt_while_the_input_is_read_ends_at_once() -> None:
+    """Nothing more comes from standard input, and one signal is enough; what was copied of it is deleted."""
+    command = [*COMMAND, "run", "-", "-q"]
+    surroundings = {**ALONE, "TMPDIR": str(Path.cwd())}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings) as process:
+        while not list(Path().glob("ragstone-*")):
+            time.sleep(0.01)
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert b"interrupted before the first call; nothing was sent" in process.stderr.read()
+    assert process.returncode == 130
+    assert not list(Path().glob("ragstone-*"))
 
 
 def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
@@ -333,6 +365,32 @@ def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
     assert came.code == 4
     assert "note: no record was done; the replies that came are kept" in came.err
+    assert re.search(r"Calls +2 sent\s+Cost +.* tokens in", came.err)
+
+
+def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:
+    """What was answered before the endpoint refused the key was paid: the screen has it with the records."""
+
+    def answer(_: object) -> Scripted | None:
+        return Scripted("the key was withdrawn", status=401) if refusing.count >= 6 else None
+
+    write("a.jsonl", *(row(n) for n in range(9)))
+    with FakeServer(answer=answer) as refusing:
+        came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{refusing.url}", "--concurrency", "1", "-q")
+    assert came.code == 3
+    assert re.search(r"Calls +7 sent\n +Cost +.* tokens in", came.out)
+    assert "HTTP 401" in came.err
+
+
+def test_replies_that_are_too_long_are_on_the_bill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They came, and may be charged for: nothing says that no call was needed."""
+    monkeypatch.setattr(openai, "LONGEST", 1000)
+    write("a.jsonl", *(row(n) for n in range(3)))
+    with FakeServer(answer=lambda _: "x" * 2000) as server:
+        came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "-q")
+    assert re.search(
+        r"Calls +3 sent, 3 failed\n +Cost +3 attempts without a whole reply may have been charged", came.out
+    )
 
 
 def test_an_interrupt_as_a_document() -> None:

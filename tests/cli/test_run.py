@@ -130,7 +130,7 @@ def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPat
     with FakeServer(rate_500=1.0) as server:
         rows = [row(n) for n in range(3)]
         came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
-    assert "3 sent, 3 retried\n" in came.out
+    assert "6 sent, 3 retried\n" in came.out
     assert "Retries     HTTP 500 (3)\n" in came.out
     assert "tokens in, " in came.out
 

@@ -354,9 +354,9 @@ def test_a_limit_on_calls_tells_those_that_brought_no_answer(seed: int) -> None:
     """Answered, of no use and without a reply are together what the limit allows; the first is what the bill has."""
     came = spend(Limits(calls=30), MeteredBackend(random.Random(seed), 0.6), records(50))
     tally = came.tally
-    told = f"{tally.sent} answered, {tally.unusable.calls} with a reply of no use, {tally.lost} without a reply"
+    told = f"{tally.answered} answered, {tally.unusable.calls} with a reply of no use, {tally.lost} without a reply"
     assert str(came.error) == f"--max-calls 30 is reached: {told}"
-    assert tally.sent + tally.unusable.calls + tally.lost == 30
+    assert tally.answered + tally.unusable.calls + tally.lost == 30 == tally.sent
 
 
 def test_a_limit_on_calls_that_were_all_answered_says_no_more() -> None:
@@ -371,8 +371,8 @@ def test_attempts_that_were_charged_in_vain_are_in_the_bill() -> None:
     bill = came.tally.as_json()
     assert came.error is None
     assert bill["unusable"]["calls"] > 0
-    assert bill["paid"]["calls"] == bill["sent"] + bill["unusable"]["calls"]
-    assert backend.calls == bill["paid"]["calls"] + bill["lost"]["attempts"]
+    assert bill["paid"]["calls"] == bill["answered"] + bill["unusable"]["calls"]
+    assert backend.calls == bill["paid"]["calls"] + bill["lost"]["attempts"] == bill["sent"]
     assert sum(step["dollars"] for step in bill["by_step"]) == pytest.approx(bill["paid"]["dollars"])
 
 

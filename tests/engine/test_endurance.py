@@ -89,7 +89,7 @@ def test_an_endpoint_that_dies_half_way_ends_the_run_and_the_next_goes_on(how: s
             assert lost <= 64 + 6
         assert "attempts in a row failed" in str(first.error)
         assert set(first.statuses) <= {"scored"}
-        assert len(store.call_keys()) == first.tally.sent == 50
+        assert len(store.call_keys()) == first.tally.answered == 50
         with FakeServer(port=int(server.url.rpartition(":")[2].removesuffix("/v1"))) as again:
             second = weigh(records(200), WHOLE, prompted(again), store=store, settings=REAL)
             assert again.count == 150

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import socket
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -70,7 +72,7 @@ def test_a_server_error_is_tried_again() -> None:
         outcome = weigh(records(5), WHOLE, prompted(server))
         assert server.seen == {500: 5, 200: 5}
     assert outcome.statuses == ["scored"] * 5
-    assert (outcome.tally.retried, outcome.tally.sent, outcome.tally.failed) == (5, 5, 0)
+    assert (outcome.tally.retried, outcome.tally.sent, outcome.tally.failed) == (5, 10, 0)
     assert dict(outcome.tally.retry_causes) == {"HTTP 500": 5}
 
 
@@ -122,6 +124,23 @@ def test_tries_are_limited() -> None:
     assert "HTTP 500: sorry (tried 3 times)" in outcome.reasons[0]
     assert (outcome.tally.retried, outcome.tally.failed, outcome.tally.sent) == (2, 1, 0)
     assert outcome.error is None
+
+
+def test_an_error_is_let_go_of_with_the_reply_that_it_holds() -> None:
+    """Not when the collector comes by: with many calls at a time their replies would be in memory together."""
+    errors: list[weakref.ref[BackendError]] = []
+
+    def script(_: Question[Any]) -> Any:
+        error = BackendError("judge: a reply that is too long", lost=True)
+        errors.append(weakref.ref(error))
+        raise error
+
+    gc.disable()
+    try:
+        weigh(records(5), WHOLE, ScriptedJudge(script))
+        assert [error() for error in errors] == [None] * 5
+    finally:
+        gc.enable()
 
 
 def test_what_another_try_will_not_mend_is_tried_once() -> None:
@@ -250,7 +269,7 @@ def test_what_was_answered_is_on_the_bill_though_the_run_stopped() -> None:
     with Store(":memory:") as store:
         outcome = weigh(records(5), WHOLE, ScriptedJudge(script, concurrency=1), store=store)
         assert outcome.error is not None
-        assert outcome.tally.sent == outcome.tally.paid.calls == len(store.call_keys()) == 2
+        assert outcome.tally.answered == outcome.tally.paid.calls == len(store.call_keys()) == 2
 
 
 def test_no_record_is_judged_by_an_error_after_the_run_has_stopped() -> None:
@@ -324,15 +343,18 @@ def test_every_member_failing_is_judge_failed() -> None:
 
 @pytest.mark.parametrize("fault", ["rate_garbage", "rate_truncated"])
 def test_replies_that_cannot_be_read_are_asked_about_again(fault: str) -> None:
-    """A second asking mends them; both replies are paid and stored, and the second run pays nothing."""
+    """A second asking mends them; both replies are paid and stored, those in vain are counted, and the second run pays
+    nothing."""
     with FakeServer(**{fault: 1.0}) as server, Store(":memory:") as store:  # type: ignore[arg-type]
         outcome = weigh(records(3), WHOLE, prompted(server), store=store)
         paid = server.count
         assert set(outcome.statuses) <= {"scored", "judge_failed"}
         assert outcome.tally.sent == paid == 6
+        assert outcome.tally.unusable.calls == 6 - outcome.statuses.count("scored") >= 3
         again = weigh(records(3), WHOLE, prompted(server), store=store)
         assert server.count == paid
         assert again.documents == outcome.documents
+        assert again.tally.unusable.calls == 0
 
 
 def test_a_refused_parameter_is_left_out_with_a_note() -> None:
@@ -340,6 +362,7 @@ def test_a_refused_parameter_is_left_out_with_a_note() -> None:
     with FakeServer(refuse_parameters=["temperature"]) as server:
         outcome = weigh(records(3), WHOLE, prompted(server))
         assert server.count == 3
+        assert outcome.tally.sent == sum(server.seen.values()) > 3
     assert outcome.statuses == ["scored"] * 3
     assert any("temperature is not taken by the endpoint" in note for note in outcome.tally.notes)
 
@@ -348,7 +371,8 @@ def test_many_faults_at_once_lose_nothing() -> None:
     """A mean endpoint: every record is judged in the end, and each answer is paid once."""
     with FakeServer(rate_429=0.2, rate_500=0.2, rate_reset=0.1, retry_after=0.02, latency=(0.0, 0.01)) as server:
         outcome = weigh(records(60), CLAIMS, prompted(server))
-        assert server.count == len(server.unique) == outcome.tally.sent
+        assert server.count == len(server.unique) == outcome.tally.answered
+        assert outcome.tally.sent == sum(server.seen.values())
     assert outcome.ids == [f"r{n}" for n in range(1, 61)]
     assert set(outcome.statuses) == {"scored"} | (set(outcome.statuses) & {"empty"})
     assert outcome.tally.failed == 0

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.catalogue import build
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.prompted import PromptedJudge
-from ragstone.judges.spec import PRESETS, Spec, parse
+from ragstone.judges.spec import PRESETS, Spec, check_extra, parse
 from ragstone.prompts.choice import Choice
 
 
@@ -107,6 +108,36 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_saying_the
     assert "judge 'vllm:m'" in str(error.value)
     assert "word@" not in str(error.value)
     assert "=word" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"api_key": "word"},
+        {"token": "word"},
+        {"user": {"accessToken": "word"}},
+        {"auths": [{"secret_id": "word"}]},
+        {"metadata": "Bearer word-word-word"},
+        {"any": ["sk-word-word-word"]},
+    ],
+)
+def test_a_key_in_a_request_is_refused_without_saying_it(extra: Any) -> None:
+    """Requests are stored and exported."""
+    with pytest.raises(
+        ConfigError, match=r"^judges\.j\.extra_body\.[\w.]+: looks like a key, .* api_key_env$"
+    ) as error:
+        check_extra(extra, "judges.j.extra_body")
+    assert "word" not in str(error.value)
+
+
+def test_what_only_sounds_like_a_key_is_taken() -> None:
+    check_extra(
+        {
+            "prompt_cache_key": "run-1", "max_tokens": 9, "eos_token": "<|end_of_text|>", "stop_token_ids": [1],
+            "provider": {"order": ["a"]}, "token": "", "user": "skip", "tokenizer": "x",
+        },
+        "",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["vllm:@http://someone:word@host/v1", "vlm:m@http://someone:word@host/v1"])

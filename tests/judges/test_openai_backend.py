@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 import time
+import tracemalloc
+import zlib
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from email.utils import formatdate
 from typing import Any
 
@@ -169,6 +172,45 @@ def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPa
         assert ask(server).text == "x"
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few bytes that stand for many megabytes take the memory of the longest reply that is taken, and no more."""
+    monkeypatch.setattr(openai, "LONGEST", 1_000_000)
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+    said = b'{"choices": [{"message": {"content": "x"}}]}'
+    bodies = [pack(said), pack(said + b" " * 64_000_000)]
+
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"}]}")
+        head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + bodies.pop(0))
+        with suppress(ConnectionError):
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+
+    async def main() -> tuple[Reply, str, int]:
+        async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+            mine = backend(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+            await mine.open()
+            whole = await mine.send(call())
+            tracemalloc.start()
+            try:
+                with pytest.raises(BackendError) as found:
+                    await mine.send(call())
+                return whole, str(found.value), tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+                await mine.close()
+
+    whole, said_of_it, peak = asyncio.run(main())
+    assert whole.text == "x"
+    assert said_of_it == "mine: a reply of more than 1000000 bytes"
+    assert peak < 3 * openai.LONGEST
+
+
 # ---- the key
 
 
@@ -245,6 +287,17 @@ def test_a_key_that_the_endpoint_says_back_is_shown_nowhere(answer: Scripted, ke
     shown = f"{found} {found.hint} {found.__cause__!r}"
     assert SECRET not in shown
     assert SECRET[:12] not in shown
+
+
+def test_a_key_that_a_good_reply_says_back_is_not_in_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply is stored and exported. A key that is a word, as local servers take any, is left in it."""
+    with FakeServer(
+        script=[Scripted(f"so says {SECRET.upper()}", reasoning=f"Bearer {SECRET}"), "none so far"]
+    ) as server:
+        found = ask(server, key_variable=key)
+        assert (found.text, found.reasoning) == ("so says [key]", "Bearer [key]")
+        monkeypatch.setenv(key, "none")
+        assert ask(server, key_variable=key).text == "none so far"
 
 
 @pytest.mark.parametrize("said", [str, str.lower])

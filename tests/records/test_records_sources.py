@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records.limits import CHUNK
 from ragstone.records.names import Names
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
@@ -255,6 +256,33 @@ def test_a_named_pipe_is_read_like_standard_input(tmp_path: Path) -> None:
     with open_records(path) as source:
         assert ids(source) == ids(source) == ["a"]
     writer.join()
+
+
+def test_a_named_pipe_without_a_writer_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.records.bytestream.WRITER_WAIT", 0.1)
+    path = tmp_path / "pipe.jsonl"
+    os.mkfifo(path)
+    with pytest.raises(RecordError, match=r"pipe\.jsonl: a pipe that nobody wrote to for 0\.1 s; start its writer"):
+        open_records(path)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("a.jsonl", b""), ("a.jsonl", b'{"id":"a"}\n'), ("a.json", b"["), ("a.csv", b"id,x\na,1\n"), ("a", b"")],
+)
+def test_white_space_is_not_read_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, start: bytes, packed: str
+) -> None:
+    """Packed it is a small file."""
+    monkeypatch.setattr("ragstone.records.bytestream.MAX_BLANK_BYTES", 1000)
+    data = start + b"\n" * (2 * CHUNK)
+    path = tmp_path / (name + packed)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(RecordError, match="more than 1,000 bytes of white space; expected a record"):
+        ids(open_records(path))
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:

@@ -1,8 +1,9 @@
 """An event loop of one's own, what Ctrl-C does to the work in it, and how often memory is looked through meanwhile.
 
 The first interrupt lets the work end in order, the second stops it at once and still in order; neither breaks into
-the middle of a write. An interrupt that finds the loop busy with something else (reading a large input) breaks into
-that when it comes a second time, and so does one that comes again and again.
+the middle of a write. Until the work waits for the first time, which is while it reads its input, an interrupt breaks
+into it at once. One that finds the loop busy later does so when it comes a second time, and so does one that comes
+again and again.
 """
 
 from __future__ import annotations
@@ -77,12 +78,19 @@ _SELDOM: Final = _Seldom()
 
 @contextmanager
 def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> Iterator[None]:
-    """Have interrupts call ``end`` in the loop; where somebody else handles them already, leave that as it is."""
+    """Have interrupts call ``end`` in the loop; where somebody else handles them already, leave that as it is.
+
+    Interrupts are all signals that raise KeyboardInterrupt: Ctrl-C, and what the command line adds to it.
+    """
     ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
+    known = signal.valid_signals() if ours else ()
+    theirs = [number for number in known if signal.getsignal(number) is signal.default_int_handler]
     come = heard = 0
+    begun = False
+
+    def begin() -> None:
+        nonlocal begun
+        begun = True
 
     def hear() -> None:
         nonlocal heard
@@ -92,13 +100,16 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
     def interrupted(_number: int, _frame: object) -> None:
         nonlocal come
         come += 1
-        if (come > 1 and not heard) or come > PATIENT:
+        if not begun or (come > 1 and not heard) or come > PATIENT:
             raise KeyboardInterrupt
         if come <= ORDERLY:
             loop.call_soon_threadsafe(hear)
 
-    signal.signal(signal.SIGINT, interrupted)
+    loop.call_soon(begin)
+    for number in theirs:
+        signal.signal(number, interrupted)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in theirs:
+            signal.signal(number, signal.default_int_handler)

@@ -199,9 +199,8 @@ async def _run(
         status = "done"
     except RagstoneError as error:
         status = "stopped"
-        folder = None if isinstance(error, OutputError) else folder  # what ended the run would end its summary, too
         if engine.tally.anything and not getattr(error, "damaged", False):
-            if isinstance(error, (BudgetReached, OutputError)):
+            if isinstance(error, BudgetReached):
                 error.run = number
             error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))
         raise

@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
 import typer
@@ -79,8 +79,10 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
         except OSError as error:
-            say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
-            raise typer.Exit(USAGE) from error
+            with suppress(OSError):
+                say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
+            # What an interrupt had to say found no terminal: it was closed, which is why the interrupt came.
+            raise typer.Exit(INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else USAGE) from error
         else:
             return result
 
@@ -117,12 +119,14 @@ def say_unseen(count: int) -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """While this lasts an interrupt changes nothing: the command ends already."""
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, lambda *_: None)
+    interrupts = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.default_int_handler]
+    for number in interrupts:
+        signal.signal(number, lambda *_: None)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in interrupts:
+            signal.signal(number, signal.default_int_handler)
 
 
 def say_fault() -> None:

@@ -18,7 +18,7 @@ from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
 from ragstone.config import assignments
-from ragstone.errors import InputError
+from ragstone.errors import InputError, RagstoneError
 from ragstone.records import FORMS
 from ragstone.report.assignments import UNASSIGNED
 from ragstone.report.export import SCORES, form_of, write_board, write_board_to
@@ -77,7 +77,11 @@ def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
                 created = api.create_nuggets(file, started, written, form=form)
         except KeyboardInterrupt:
             drawn.say_interrupted(written.kept)
+            weighing.show_bill(drawn.progress)
             raise typer.Exit(INTERRUPTED) from None
+        except RagstoneError:
+            weighing.show_bill(drawn.progress)
+            raise
     told = _told(created, wanted.out)
     if wanted.as_json:
         show_json(told)
@@ -139,7 +143,7 @@ def assign(files: tuple[str, ...], wanted: Wanted, *, bank: str | None, **option
         counting = _Counting(written)
         finished = weighing.weighed(
             lambda started: api.assign_nuggets(files, started, counting),
-            ", ".join(files), of_run, lambda: written.kept, nuggets=bank, **options,
+            ", ".join(files), of_run, page=None, kept=lambda: written.kept, nuggets=bank, **options,
         )  # fmt: skip
     with closing(finished.store):
         assigned = counting.assigned()

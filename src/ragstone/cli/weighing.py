@@ -16,12 +16,12 @@ from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
-from ragstone.errors import BudgetReached, OutputError
+from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.report.cascades import silent
 from ragstone.report.run import Run
 from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, answered_now, lead, outcome
-from ragstone.report.terminal.screen import Look, Page
+from ragstone.report.terminal.outcome import Place, answered_now, bill_rows, lead, outcome
+from ragstone.report.terminal.screen import Look, Page, facts, indented
 from ragstone.report.terminal.text import flat
 
 
@@ -46,11 +46,7 @@ class Wanted:
 
 def run(file: str, wanted: Wanted, **options: Any) -> None:
     """Weigh, show progress, show the result; leave with 3 when nothing could be scored or no call was answered."""
-    try:
-        finished = weighed(partial(api.run, file), file, wanted, **options)
-    except (BudgetReached, OutputError) as reached:
-        _show_partial(reached, wanted, outcome)
-        raise
+    finished = weighed(partial(api.run, file), file, wanted, **options)
     with closing(finished.store):
         _show(finished, wanted)
         leave(finished)
@@ -75,11 +71,7 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
         return
     from ragstone.report.terminal.comparison import comparison, widest_apart  # noqa: PLC0415 - run shows another page
 
-    try:
-        finished = weighed(partial(api.compare_methods, file), file, wanted, **options)
-    except (BudgetReached, OutputError) as reached:
-        _show_partial(reached, wanted, comparison)
-        raise
+    finished = weighed(partial(api.compare_methods, file), file, wanted, comparison, **options)
     with closing(finished.store):
         if wanted.as_json:
             show_json({**finished.summary(), "widest": [gap.as_json() for gap in widest_apart(finished)]})
@@ -90,30 +82,18 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
             raise typer.Exit(UNJUDGED)
 
 
-def _show_partial(
-    reached: BudgetReached | OutputError, wanted: Wanted, page: Callable[[Run, Look, Place], Page]
-) -> None:
-    """What was done before a budget was reached or a file failed, as a whole run is shown; nothing if there is nothing.
-
-    The message comes after it: a run that was paid for is not lost for its report.
-    """
-    if not reached.run:
-        return
-    done = api.open_run(reached.run, resolve(Flags(store=wanted.store, config=wanted.config)).store)
-    place = place_of(done, wanted)
-    if isinstance(reached, OutputError):
-        place = replace(place, failed=reached.path)
-    with closing(done.store):
-        if wanted.as_json:
-            show_json(done.summary())
-        elif len(done):
-            show(lambda look: page(done, look, place))
-
-
 def weighed(
-    work: Callable[[api.Options], Run], source: str, wanted: Wanted, kept: Callable[[], str] = str, **options: Any
+    work: Callable[[api.Options], Run],
+    source: str,
+    wanted: Wanted,
+    page: Callable[[Run, Look, Place], Page] | None = outcome,
+    kept: Callable[[], str] = str,
+    **options: Any,
 ) -> Run:
-    """Do the work while it is drawn; an interrupt says what is kept (``kept`` where lines are), and leaves with 130."""
+    """Do the work while it is drawn; what ends it early shows on ``page`` what there is, or its bill alone.
+
+    An interrupt says what is kept (``kept`` where lines are), and leaves with 130.
+    """
     drawn = Drawn(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(
         out=wanted.out, cases=wanted.cases, report=wanted.report, store=wanted.store, config=wanted.config,
@@ -125,18 +105,46 @@ def weighed(
     except KeyboardInterrupt:
         with undisturbed():
             drawn.say_interrupted(kept())
-            if drawn.progress is not None and drawn.progress.tally.records and not kept():
-                _show_interrupted(drawn.progress.run, wanted)
+            if not kept():
+                _show_partial(drawn.progress, wanted, page)
         raise typer.Exit(INTERRUPTED) from None
+    except RagstoneError as error:
+        # The message comes after it: a run that was paid for is not lost for its report.
+        if not isinstance(error, StoreError):
+            _show_partial(drawn.progress, wanted, page, failed=error.path if isinstance(error, OutputError) else "")
+        raise
 
 
-def _show_interrupted(number: int, wanted: Wanted) -> None:
-    """What came of a run until it was interrupted; a second interrupt leaves no summary to show."""
-    store = resolve(Flags(store=wanted.store, config=wanted.config)).store
-    with closing(api.open_run(number, store).store) as opened:
-        row = opened.run(number)
-        if row is not None and row.summary is not None:
-            _show(Run(opened, row), wanted)
+def _show_partial(
+    progress: api.Progress | None,
+    wanted: Wanted,
+    page: Callable[[Run, Look, Place], Page] | None,
+    failed: str = "",
+) -> None:
+    """What was done until a run ended early, as a whole run is shown; of one that did no record, its bill.
+
+    Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
+    """
+    if progress is None or not progress.tally.anything:
+        return
+    done = api.open_run(progress.run, resolve(Flags(store=wanted.store, config=wanted.config)).store)
+    with closing(done.store):
+        row = done.store.run(progress.run)
+        if row is None or row.summary is None:
+            return
+        if wanted.as_json:
+            show_json(done.summary())
+        elif page and len(done):
+            show(lambda look: page(done, look, replace(place_of(done, wanted), failed=failed)))
+        else:
+            show_bill(progress)
+
+
+def show_bill(progress: api.Progress | None) -> None:
+    """What was sent and what it cost, on standard error, of work that ended before there was a result to show."""
+    if progress is not None and progress.tally.anything:
+        bill = progress.tally.as_json()
+        show(lambda look: indented(facts(bill_rows(bill, look))), stderr=True)
 
 
 def place_of(finished: Run, wanted: Wanted) -> Place:

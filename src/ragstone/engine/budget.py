@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BudgetReached, ConfigError
-from ragstone.judges.base import Call, Judge, Usage
+from ragstone.judges.base import Call, Judge, Usage, is_inside
 from ragstone.prices import PriceBook
 from ragstone.tokens import at_most, reply_limit
 
@@ -210,6 +210,11 @@ class Budget:
         dollars = self._price(judge, usage.input, usage.output, usage.cached or 0)
         return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
+    def count(self, judge: Judge, requests: int = 1) -> None:
+        """So many requests went out to a judge at an endpoint."""
+        if not is_inside(judge.backend):
+            self._tally.sent += requests
+
     def lose(self, reserved: Amount) -> Amount:
         """An attempt that no reply came to: all that was reserved for it may have been charged."""
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
@@ -301,8 +306,9 @@ class Place:
         """The attempt is on its way: from here on it may cost."""
         self._sent = True
 
-    def settle(self, usage: Usage) -> None:
-        """The attempt was answered, and took so much."""
+    def settle(self, usage: Usage, requests: int = 1) -> None:
+        """The attempt was answered after so many requests, and took so much."""
+        self._budget.count(self._judge, requests)
         if self._reserved is not None:
             self._taken = self._budget.taken(self._judge, usage, self._reserved)
 
@@ -312,7 +318,10 @@ class Place:
         if isinstance(error, BackendError) and not error.lost:
             if error.spent is not None:
                 self.settle(Usage(*error.spent))
+            elif error.status:
+                self._budget.count(self._judge)
         elif error is not None and self._sent and self._taken is None:
+            self._budget.count(self._judge)
             if self._reserved is None:
                 if not self._judge.backend.free:
                     self._budget.lose(Amount())

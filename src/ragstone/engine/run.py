@@ -14,12 +14,14 @@ import itertools
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
+from ragstone.engine.awaiting import all_of, to_its_end
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.cascading import in_cascade
+from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
-from ragstone.engine.ending import to_its_end
 from ragstone.engine.flight import Flight
 from ragstone.engine.gate import REFUSED, Gate, Gates, Turn
 from ragstone.engine.pace import backoff as _backoff
@@ -51,6 +53,7 @@ _NO_USAGE = Usage(0, 0)
 _KEY: Final = (401, 402, 403)
 """What is refused because of the key or its account, to every judge that has it."""
 
+_Told = Mapping[str, Readout]
 Cache = Literal["use", "refresh", "off", "offline"]
 """What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
 
@@ -112,6 +115,7 @@ class Engine:
         limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
         self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._gates: Gates | None = None
+        self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
@@ -131,6 +135,8 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         patient = True
         writer = asyncio.create_task(self._writer.write())
+        if self.settings.cache in ("use", "refresh") and not all(map(is_inside, self.routes.backends())):
+            self._claims.open()
         try:
             async with contextlib.aclosing(self._in_order(iter(jobs), self.routes.abreast())) as results:
                 async for weighed in results:
@@ -152,6 +158,7 @@ class Engine:
         writer.cancel()
         await asyncio.gather(writer, return_exceptions=True)
         await self._writer.write_group()
+        self._claims.close()
 
     async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
         tasks: set[asyncio.Task[None]] = set()
@@ -236,7 +243,7 @@ class Engine:
         return weighed
 
     async def _record(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed:
-        rounds = await _all([self._round(record, metrics, number) for number in range(self.settings.repeat)])
+        rounds = await all_of([self._round(record, metrics, number) for number in range(self.settings.repeat)])
         return result_document(record, position, repeated(rounds))
 
     async def _round(
@@ -247,7 +254,7 @@ class Engine:
         try:
             # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
             shared = asked if len(metrics) > 1 else None
-            results = await _all([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
+            results = await all_of([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
         finally:
             for task in asked.values():
                 task.cancel()
@@ -295,7 +302,7 @@ class Engine:
     ) -> list[_Answered]:
         """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
         if asked is None:
-            return await _all([self._answer(question, repeat) for question in questions])
+            return await all_of([self._answer(question, repeat) for question in questions])
         tasks = []
         for question in questions:  # hashing a question is not free: once to look, once to enter
             task = asked.get(question)
@@ -315,7 +322,7 @@ class Engine:
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
         assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"
-        members = await _all([self._consult(judge, question, repeat) for judge in route.judges])
+        members = await all_of([self._consult(judge, question, repeat) for judge in route.judges])
         answers = []
         for judge, member in zip(route.judges, members, strict=True):
             assert isinstance(member.answer, Rated)
@@ -327,30 +334,35 @@ class Engine:
         # Who always answers the same is asked once, however often the others are.
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
         answered: list[tuple[Call, Reply | Failed]] = []
+        paid: set[bytes] = set()
         try:
             calls = next(dialogue)
             while True:
                 if len(calls) == 1:
-                    replies = [await self._call(judge, calls[0])]
+                    replies = [await self._call(judge, calls[0], paid)]
                 else:
-                    replies = await _all([self._call(judge, call) for call in calls])
+                    replies = await all_of([self._call(judge, call, paid) for call in calls])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:
             answer: Answer = stop.value
             told = {readout.key: readout for readout in answer.readouts}
-            return _Answered(answer, tuple([self._note(judge, call, reply, told) for call, reply in answered]))
+            return _Answered(answer, tuple([self._note(judge, call, reply, told, paid) for call, reply in answered]))
 
-    def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: Mapping[str, Readout]) -> CallNote:
+    def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: _Told, paid: set[bytes]) -> CallNote:
         key = call.key.hex()
         who = key, call.judge, call.task, call.maker
         if isinstance(reply, Failed):
             return CallNote(*who, _NO_USAGE, "failed", 0.0, reply.reason, told.get(key))
-        return CallNote(*who, reply.usage, reply.finish, self.budget.cost(judge, reply.usage), "", told.get(key))
+        dollars, read = self.budget.cost(judge, reply.usage), told.get(key)
+        if call.key in paid and read and not read.read:
+            self.tally.unusable.add(reply.usage, dollars)
+        return CallNote(*who, reply.usage, reply.finish, dollars, "", read)
 
     # ---- one call
 
-    async def _call(self, judge: Judge, call: Call) -> Reply | Failed:
+    async def _call(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
+        """Its reply; the key of a call that is paid for now is added to ``paid``."""
         assert self._loop is not None
         flight = self._flying.get(call.key)
         if flight is not None:
@@ -364,18 +376,22 @@ class Engine:
             self.tally.unseen += 1
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
         flight = self._flying[call.key] = Flight()
-        flight.task = self._loop.create_task(self._pay(judge, call, flight))
+        flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)
 
-    async def _pay(self, judge: Judge, call: Call, flight: Flight) -> None:
+    async def _pay(self, judge: Judge, call: Call, flight: Flight, paid: set[bytes]) -> None:
         """Send a call and tell those who wait, once its reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
-            outcome = await self._send(judge, call, flight)
-            if isinstance(outcome, Reply):
+            sending = partial(self._send, judge, call, flight)
+            outcome, elsewhere = await self._claims.once(call.key, sending, self.settings.deadline)
+            if elsewhere:
+                self.tally.replayed += 1
+            elif isinstance(outcome, Reply):
                 usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
                 dollars = self.budget.cost(judge, outcome.usage)
                 self.tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
+                paid.add(call.key)
                 if self.settings.cache != "off":
                     self._writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return
@@ -391,6 +407,7 @@ class Engine:
 
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
+        self._claims.leave(call.key)
         if flight.holds is not None:
             flight.holds.kept()
         flight.land(outcome)
@@ -447,13 +464,14 @@ class Engine:
                     turn = await gate.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
+                    self._claims.claim(call.key)
                     # Waiting for a turn, and for money that others may not need, is not the call's own time.
                     begun = self._loop.time()
                     end = begun + self.settings.deadline if end is None else end + begun - queued
                     place.send()
                     reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
-                    place.settle(reply.usage)
-            except BudgetReached:
+                    place.settle(reply.usage, reply.requests)
+            except (BudgetReached, Elsewhere):
                 raise
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self.settings.deadline)
@@ -573,23 +591,9 @@ def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ..
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
 
 
-async def _all(coroutines: Sequence[Any]) -> list[Any]:
-    """Await all of them at once; alone needs no task, and if one fails the others are cancelled."""
-    if len(coroutines) == 1:
-        return [await coroutines[0]]
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-
-
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
     if isinstance(error, BackendError):
-        return error
+        return error.with_traceback(None)  # it holds the reply, and who keeps the error, in a circle
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )

@@ -55,21 +55,22 @@ class Tally:
     """The counts of one run.
 
     Of ``records`` that are done ``kept`` are in the results: one that is done waits for those before it.
-    ``sent`` calls were answered in this run by whoever they were sent to, ``here`` by a judge that sends nothing, as
-    the embedded one; ``replayed`` came from the store; ``unseen`` were in no store and were not sent, because the run
-    is offline. ``taken_over`` records have the result of an earlier run.
+    ``sent`` requests went out to endpoints, whatever came of them; ``replied`` calls were answered by them, ``here`` by
+    a judge that sends nothing, as the embedded one; ``replayed`` came from the store; ``unseen`` were in no store and
+    were not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
 
-    ``paid`` is all that was charged for; ``unusable`` is the part of it that brought no answer: attempts that the
-    endpoint counted and that had to be made again. ``lost`` attempts went out and no reply came: up to
-    ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in dollars, if there is one,
-    ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former. ``expected`` is what the
-    run was estimated to cost. ``limit`` says what holds the run at the
-    moment it is asked, in a few words; empty when nothing does.
+    ``paid`` is all that was charged for; ``unusable`` is the part of it that brought nothing: attempts that the
+    endpoint counted and that had to be made again, and replies of which nothing could be read. ``lost`` attempts went
+    out and no whole reply came: up to ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in
+    dollars, if there is one, ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former.
+    ``expected`` is what the run was estimated to cost. ``limit`` says what holds the run at the moment it is asked, in
+    a few words; empty when nothing does.
     """
 
     records: int = 0
     kept: int = 0
     sent: int = 0
+    replied: int = 0
     here: Counter[str] = field(default_factory=Counter)
     replayed: int = 0
     shared: int = 0
@@ -96,17 +97,17 @@ class Tally:
     @property
     def answered(self) -> int:
         """Calls that were answered in this run, by whomever."""
-        return self.sent + self.here.total()
+        return self.replied + self.here.total()
 
     @property
     def anything(self) -> bool:
-        """Whether the run has anything to show for itself: a record, or a call that need not be made again."""
-        return bool(self.records or self.answered or self.replayed)
+        """Whether the run has anything to show for itself: a record, a reply, or an attempt that may be charged for."""
+        return bool(self.records or self.paid.calls or self.replayed or self.lost)
 
     def pay(self, judge: str, task: str, usage: Usage, dollars: float | None, *, sent: bool = True) -> None:
         """Count a call that was answered now; ``sent`` says whether it went to anybody."""
         if sent:
-            self.sent += 1
+            self.replied += 1
         else:
             self.here[judge] += 1
         self.paid.add(usage, dollars)
@@ -133,6 +134,7 @@ class Tally:
         """The bill of this run: what was sent now, what came from the store, by judge and step."""
         return {
             "sent": self.sent,
+            "answered": self.answered,
             "here": dict(sorted(self.here.items())),
             "replayed": self.replayed,
             "shared": self.shared,

@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import os
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,8 @@ RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505}
 """Statuses after which the same request may succeed; what a server does not implement it will not have later."""
 LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
+SECRET_LENGTH: Final = 12
+"""Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
 """Parameters of a request that it can do without."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -96,7 +99,7 @@ class OpenAIBackend:
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
         import yarl  # noqa: PLC0415 - part of aiohttp
 
-        headers = {"Content-Type": "application/json", **self._headers}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip", **self._headers}
         if self.key_variable:
             key = os.environ.get(self.key_variable, "").strip()
             if not key:
@@ -121,7 +124,7 @@ class OpenAIBackend:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             timeout=aiohttp.ClientTimeout(total=self.timeout),
             headers=headers,
-            auto_decompress=True,
+            auto_decompress=False,
         )
 
     async def close(self) -> None:
@@ -161,8 +164,11 @@ class OpenAIBackend:
             async with self._session.post(self._address, data=body, allow_redirects=False) as response:
                 begun = True
                 data = bytearray()
+                packing = response.headers.get("Content-Encoding")
+                # Unpacked here, as far as it may be long: a small packed piece may be a thousand times its size.
+                unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
                 while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
-                    data += chunk
+                    data += unpacking.decompress(chunk, LONGEST + 1 - len(data)) if unpacking else chunk
                     if len(data) > LONGEST:
                         raise BackendError(
                             f"{self.judge}: a reply of more than {LONGEST} bytes", judge=self.judge, lost=True
@@ -172,7 +178,7 @@ class OpenAIBackend:
             raise BackendError(
                 f"{self.judge}: no reply within {self.timeout:g} s", judge=self.judge, retryable=True, lost=True
             ) from error
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, zlib.error) as error:
             raise self._broken_off(error, begun=begun) from error
 
     def _broken_off(self, error: Exception, *, begun: bool) -> BackendError:
@@ -181,7 +187,7 @@ class OpenAIBackend:
 
         never = isinstance(error, aiohttp.ClientConnectorError)
         hint = "the server was reached; its log, or that of a proxy before it, may say why"
-        if begun and isinstance(error.__cause__, aiohttp.http_exceptions.ContentEncodingError):
+        if isinstance(error, zlib.error):
             said = "a reply that cannot be unpacked"
         elif begun:
             said = "the connection was closed in the middle of the reply"
@@ -251,7 +257,10 @@ class OpenAIBackend:
             said = self._without_key(str(choice.get("error") or content or "no message"))[:200]
             message = f"{self.judge}: the endpoint failed: {said}"
             raise BackendError(message, judge=self.judge, retryable=True, **_charged(data))
-        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        thought = message.get("reasoning_content") or message.get("reasoning") or ""
+        reasoning = thought if isinstance(thought, str) else ""
+        if len(self._key) >= SECRET_LENGTH:  # a reply is kept
+            content, reasoning = self._without_key(content), self._without_key(reasoning)
         notes = tuple(
             f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
             for name, instead in self._refused.items()
@@ -259,7 +268,7 @@ class OpenAIBackend:
         return Reply(
             text=content,
             finish=str(choice.get("finish_reason") or "stop"),
-            reasoning=reasoning if isinstance(reasoning, str) else "",
+            reasoning=reasoning,
             usage=_usage(answer.get("usage")),
             notes=notes,
             requests=requests,
@@ -307,7 +316,9 @@ class OpenAIBackend:
 
     def _without_key(self, text: str) -> str:
         """The text as it may be shown: some endpoints say the key back, and not always in its own letters."""
-        return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE) if self._key else text
+        if not self._key or self._key.lower() not in text.lower():
+            return text
+        return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE)
 
 
 def _text(content: object) -> str:

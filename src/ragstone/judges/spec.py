@@ -113,6 +113,27 @@ def check_address(base_url: str, where: str) -> None:
         raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
 
 
+_SECRET_NAME: Final = re.compile(
+    r"(.*(api|access|secret|private|auth|bearer|session|hf)[_-]?)?(key|token)|.*(secret|passw|credential|authoriz).*",
+    re.IGNORECASE,
+)
+_SECRET_VALUE: Final = re.compile(r"(Bearer |Basic |sk-|hf_|gsk_|xai-|AIza)\S{8}")
+
+
+def check_extra(extra: Mapping[str, Any], where: str) -> None:
+    """ConfigError for a field of a request that holds a key: requests are stored and exported."""
+    for name, value in extra.items():
+        parts = value if isinstance(value, list) else [value]
+        for part in parts:
+            if isinstance(part, Mapping):
+                check_extra(part, f"{where}.{name}")
+            elif isinstance(part, str) and part and (_SECRET_NAME.fullmatch(name) or _SECRET_VALUE.match(part)):
+                raise ConfigError(
+                    f"{where}.{name}: looks like a key, and requests are stored; "
+                    "put it in a variable and name that in api_key_env"
+                )
+
+
 _ADDRESS: Final = re.compile(
     r".*:/"  # http:/x, htp://x
     r"|\["  # [::1]:8000

@@ -21,7 +21,7 @@ from ragstone.parsing.reasoning import TAG, strip_reasoning
 LONGEST: Final = 400_000
 """The most characters of a reply that is read; a judge's answer is never near it."""
 RESTARTS: Final = 16
-"""How often reading starts anew after a brace that is never closed; keeps the time linear in the text."""
+"""How often reading starts anew after a brace that is never closed."""
 MENDABLE: Final = 6_000
 """Characters of an object that json_repair is given: on some texts its time is quadratic."""
 MENDINGS: Final = 2
@@ -95,10 +95,13 @@ def _objects(text: str) -> Iterator[tuple[range, bool]]:
     A brace in prose that never closes must not swallow what follows, so reading starts again behind it.
     """
     restarts = 0
+    ends: dict[int, int] = {}
     opening = _OPENING.search(text)
     while opening and restarts <= RESTARTS:
         start = opening.start()
-        end = _closing(text, start)
+        if start not in ends:
+            _close(text, start, ends)
+        end = ends[start] or None
         if end is None:
             restarts += 1
             yield range(start, len(text)), False
@@ -107,8 +110,9 @@ def _objects(text: str) -> Iterator[tuple[range, bool]]:
         opening = _OPENING.search(text, end or start + 1)
 
 
-def _closing(text: str, start: int) -> int | None:
-    depth = 0
+def _close(text: str, start: int, ends: dict[int, int]) -> None:
+    """Note where the object that begins at ``start`` ends, and those that begin in it; 0 for one that never does."""
+    begun: list[int] = []
     quoted = False
     for mark in _MARK.finditer(text, start):
         char = mark[0]
@@ -117,12 +121,12 @@ def _closing(text: str, start: int) -> int | None:
         elif quoted or char[0] == "\\":
             continue
         elif char == "{":
-            depth += 1
+            begun.append(mark.start())
         else:
-            depth -= 1
-            if depth == 0:
-                return mark.end()
-    return None
+            ends[begun.pop()] = mark.end()
+            if not begun:
+                return
+    ends.update(dict.fromkeys(begun, 0))
 
 
 def _loaded(text: str) -> Any:

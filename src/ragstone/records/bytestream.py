@@ -10,6 +10,7 @@ import io
 import os
 import stat
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from ragstone.errors import RecordError
-from ragstone.records.limits import CHUNK, MAX_SPOOL_BYTES
+from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES, WRITER_WAIT
 
 MOST_NAMES: Final = 10_000
 """Names in a folder that are looked through for one like it."""
@@ -40,6 +41,7 @@ class Stream:
         self._handle = handle
         self._damages = damages
         self._started = False
+        self._blank = 0
 
     def readline(self, limit: int) -> bytes:
         """The next line with its end, or its first ``limit`` bytes; empty at the end of the file."""
@@ -74,6 +76,7 @@ class Stream:
         if not self._started:
             self._started = True
             data = self._without_mark(data)
+        self._blank = _blank(self._blank, data, self._place)
         return data
 
     @property
@@ -196,18 +199,41 @@ def standard_input() -> Iterator[bytes]:
 
 
 def pipe(path: Path) -> Iterator[bytes]:
-    """The bytes of a named pipe."""
+    """The bytes of a pipe; RecordError where it has a name and nobody writes to it for `WRITER_WAIT` seconds."""
+    end = time.monotonic() + WRITER_WAIT
+    named = path.resolve().exists()  # else nobody can begin to write who does not yet
     try:
-        with path.open("rb") as handle:
+        # Opened as it is, or opening would wait for a writer, however long it takes.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as handle:
+            while (
+                chunk := handle.read(CHUNK)
+            ) == b"" and named:  # no writer yet; of one that has not written it is None
+                if time.monotonic() > end:
+                    raise RecordError(
+                        str(path), f"a pipe that nobody wrote to for {WRITER_WAIT:g} s", "start its writer"
+                    )
+                time.sleep(0.05)
+            os.set_blocking(handle.fileno(), True)
+            if chunk:
+                yield chunk
             while chunk := handle.read(CHUNK):
                 yield chunk
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
 
 
+def _blank(so_far: int, data: bytes, where: str) -> int:
+    """How many bytes of white space stand at the end of what was read; RecordError where they are too many."""
+    count = so_far + len(data) if data.isspace() else 0
+    if count > MAX_BLANK_BYTES:
+        raise RecordError(where, f"more than {MAX_BLANK_BYTES:,} bytes of white space", "expected a record")
+    return count
+
+
 def _bounded(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    written = 0
+    written = blank = 0
     for chunk in chunks:
+        blank = _blank(blank, chunk, name)
         written += len(chunk)
         if written > MAX_SPOOL_BYTES:
             raise RecordError(name, f"more than {MAX_SPOOL_BYTES:,} bytes", "give a file, not a stream")

@@ -16,5 +16,11 @@ MAX_DEPTH: Final = 100
 MAX_SPOOL_BYTES: Final = 16 * 2**30
 """What may be written to a temporary file: standard input, a compressed Parquet file, an iterator. 16 GiB."""
 
+MAX_BLANK_BYTES: Final = 2**20
+"""White space in a row, as of blank lines. 1 MiB."""
+
+WRITER_WAIT: Final = 30.0
+"""Seconds that a named pipe may be without a writer before its first byte."""
+
 CHUNK: Final = 2**18
 """Bytes read at a time. 256 KiB."""

@@ -14,7 +14,7 @@ from typing import IO, Any, Final, Self
 
 import orjson
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, OutputError
 from ragstone.report.lock import locked
 from ragstone.report.unwritable import OTHER_FOLDER, closed_folder, unwritable
 
@@ -57,7 +57,7 @@ class Folder:
         self._lock: int | None = None
         self._own = ""
         self._file: IO[bytes] | None = None
-        self._torn = False
+        self._trouble: OutputError | None = None
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
@@ -96,17 +96,13 @@ class Folder:
         coming = self._coming(self._target)
         try:
             self._file.close()
-            if error is None:
-                coming.replace(self._target)
-            elif not self._torn and coming.stat().st_size:
-                coming.replace(self._partial)
+            if self._trouble is None and (error is None or coming.stat().st_size):
+                coming.replace(self._target if error is None else self._partial)
         except OSError as trouble:
-            self._torn = True
-            if error is None:
-                raise closed_folder(self.path, trouble) from trouble
+            self._trouble = self._trouble or closed_folder(self.path, trouble)
         finally:
             # A file that may end in half a line is worth less than the room that it takes.
-            if self._torn or not holds_anything(coming):
+            if self._trouble or not holds_anything(coming):
                 with contextlib.suppress(OSError):
                     coming.unlink(missing_ok=True)
 
@@ -115,22 +111,28 @@ class Folder:
         return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result; OutputError where it cannot be, and then no partial file is left."""
+        """Write one record's result; after one that could not be no more are, which ``finish`` tells."""
         assert self._file is not None
+        if self._trouble is not None:
+            return
         try:
             self._file.write(document + b"\n")
+            if self._cases is not None:
+                pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
+                self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
         except OSError as error:
-            self._torn = True
-            raise closed_folder(self.path, error) from error
-        if self._cases is not None:
-            pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
-            self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+            self._trouble = closed_folder(self.path, error)
+        except OutputError as error:
+            self._trouble = error
 
     def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
         """Write summary.json and run.json, which names the file that holds this run's results.
 
+        OutputError where they cannot be written, or the results could not; then no file of this run's results is left.
         A run that ended early leaves ``results.jsonl`` as an earlier one made it.
         """
+        if self._trouble is not None:
+            raise self._trouble
         results = self._target if details.get("status") == "done" else self._partial
         for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
             self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")

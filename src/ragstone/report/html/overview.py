@@ -17,9 +17,9 @@ from ragstone.report.run import Run, unit_text
 from ragstone.report.terminal.cascades import answered, saved, sureness
 from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.estimate import held_said
-from ragstone.report.terminal.outcome import answered_now, judged_by, judges_of, lead, quotes_said, ranked_by
+from ragstone.report.terminal.outcome import answered_now, cost_said, judged_by, judges_of, lead, quotes_said, ranked_by
 from ragstone.report.terminal.screen import Look
-from ragstone.report.terminal.text import dollars, duration, number, percent, plural, tokens
+from ragstone.report.terminal.text import duration, number, percent, plural
 from ragstone.report.vocabulary import by_signature, words_as_json
 from ragstone.report.wording import in_words, part_said
 from ragstone.store import ScoreRow
@@ -157,10 +157,8 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> l
         facts.append(Fact("Input", part))
     bill = summary.get("bill")
     if bill:
-        paid = bill["paid"]
-        used = paid["input_tokens"] or paid["output_tokens"]
-        told = f"{tokens(paid['input_tokens'])} tokens in, {tokens(paid['output_tokens'])} out" if used else ""
-        facts.append(Fact("Cost", dollars(paid["dollars"]) if answered_now(bill) else "nothing", told))
+        cost, _, told = cost_said(bill).partition("; ")
+        facts.append(Fact("Cost", cost, told))
         if summary.get("estimate"):
             facts.append(Fact("Estimated", held_said(summary["estimate"], Look())))
         replies = answered_now(bill) + bill["replayed"]

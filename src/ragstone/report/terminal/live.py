@@ -58,7 +58,7 @@ class Watch:
         if tally.paid.input_tokens or tally.paid.output_tokens:
             most = "" if tally.most_tokens is None else f" of at most {tokens(tally.most_tokens)} tokens"
             parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out{most}")
-        if tally.sent and tally.paid.dollars != 0:
+        if tally.replied and tally.paid.dollars != 0:
             parts.append(dollars(tally.paid.dollars) + self._of())
         return parts
 

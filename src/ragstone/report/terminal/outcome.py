@@ -57,6 +57,7 @@ MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
+_COUNTS: Final = ("replayed", "retried", "failed")
 """How a judge that sends nothing is called where its name alone says little."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
@@ -486,14 +487,15 @@ def _route(route: Mapping[str, Any]) -> str:
 
 def answered_now(bill: Mapping[str, Any]) -> int:
     """How many calls of a bill were answered in its run; that of an older version has all of them as sent."""
-    return int(bill["sent"] + sum(bill.get("here", {}).values()))
+    return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
 
 
 def calls_said(bill: Mapping[str, Any]) -> str:
     """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
     here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
     parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
-    parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
+    counts = {"unusable": bill.get("unusable", {}).get("calls"), **{what: bill[what] for what in _COUNTS}}
+    parts += [f"{number(count)} {what}" for what, count in counts.items() if count]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
     return ", ".join(parts)
@@ -521,12 +523,14 @@ def _notes(bill: Mapping[str, Any]) -> list[str]:
 
 def cost_said(bill: Mapping[str, Any]) -> str:
     """``$0.0012; 1.2k tokens in, 300 out``: what they cost, or why nothing."""
-    paid = bill["paid"]
-    if not answered_now(bill):
+    paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
+    if not paid["calls"] and not lost:
         if bill.get("unseen"):
             return "nothing: offline"
+        if bill["sent"]:
+            return "nothing: no call was answered"
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
-    parts = [dollars(paid["dollars"])]
+    parts = [dollars(paid["dollars"])] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:
         cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
         parts.append(
@@ -537,8 +541,9 @@ def cost_said(bill: Mapping[str, Any]) -> str:
         )
     if paid["unmetered_calls"] and paid["dollars"] != 0:
         parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
-    if lost := bill.get("lost", {}).get("attempts"):
-        parts.append(f"{plural(lost, 'attempt')} without a reply may have been charged too")
+    if lost:
+        also = " too" if parts else ""
+        parts.append(f"{plural(lost, 'attempt')} without a whole reply may have been charged{also}")
     return "; ".join(parts)
 
 

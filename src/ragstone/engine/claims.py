@@ -1,0 +1,138 @@
+"""One flight across processes: who sends a call holds a lock that stands for it until its reply is on disk.
+
+Promises: of those that share a store one at a time sends a call; what a process holds is free the moment it ends,
+however it ends; who is alone looks for nobody's replies; one that does not move on is waited for no longer than a call
+may take. Where the system has no such locks (Windows) each process sends its own calls.
+
+A lock is of one byte of a file beside the store, at a place that the call's key says. The file is as long as engines
+came while others were there, so that its length tells whether anybody has come since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from ragstone.judges.base import Failed, Reply, reply_from_json
+from ragstone.store import Store
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+_PRESENT: Final = 0
+"""The byte that every engine holds a shared lock on."""
+_CALLS: Final = 1 << 32
+"""Where the bytes of calls begin."""
+_SOONEST: Final = 0.02
+_LATEST: Final = 0.5
+"""Seconds between two looks at a call that another process has: at first, and at most."""
+
+
+class Elsewhere(Exception):  # noqa: N818 - no error
+    """Another process has the call under way, or has just stored its reply."""
+
+
+class Claims:
+    """The calls that this engine sends, of a store that others may use."""
+
+    def __init__(self, store: Store, *, since: float) -> None:
+        """Replies that were stored before ``since`` (seconds, UTC) are as if they were not."""
+        self._store = store
+        self._since = since
+        self._file: int | None = None
+        self._alone = 0
+        self._ours: set[bytes] = set()
+
+    def open(self) -> None:
+        """Begin to claim calls; until then, and where it cannot be done, all that is asked for is granted."""
+        if self._store.path == ":memory:" or fcntl is None:
+            return
+        try:
+            self._file = os.open(
+                f"{self._store.path}-claims", os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+            )
+            if self._locked(fcntl.F_WRLCK, _PRESENT) and self._file is not None:
+                os.ftruncate(self._file, 0)
+                self._alone = 1
+            while not self._locked(fcntl.F_RDLCK, _PRESENT):  # another is about to begin
+                time.sleep(0.001)
+            if self._file is not None:
+                os.write(self._file, b"\0")
+        except OSError:
+            self.close()
+
+    def claim(self, key: bytes) -> None:
+        """Have the right to send a call until ``leave``; raises Elsewhere where another has it, or has the reply."""
+        if self._file is None or key in self._ours:
+            return
+        if not self._locked(fcntl.F_WRLCK, _place(key)):
+            raise Elsewhere
+        self._ours.add(key)
+        if self._joined() and self._stored(key) is not None:
+            raise Elsewhere
+
+    def leave(self, key: bytes) -> None:
+        """Let go of a call, if it was claimed here."""
+        if key in self._ours:
+            self._ours.remove(key)
+            self._locked(fcntl.F_UNLCK, _place(key))
+
+    async def once(
+        self, key: bytes, send: Callable[[], Awaitable[Reply | Failed]], patience: float
+    ) -> tuple[Reply | Failed, bool]:
+        """What came of sending a call, once for all; True where another got the reply.
+
+        Where another has the call and lets go of it without a reply, or has it for over ``patience`` seconds, it is
+        sent here.
+        """
+        try:
+            return await send(), False
+        except Elsewhere:
+            pause = _SOONEST
+            while key not in self._ours and patience > 0 and not self._locked(fcntl.F_WRLCK, _place(key)):
+                await asyncio.sleep(pause)
+                patience -= pause
+                pause = min(_LATEST, 1.5 * pause)
+        self._ours.add(key)
+        stored = self._stored(key)
+        return (await send(), False) if stored is None else (reply_from_json(stored), True)
+
+    def _joined(self) -> bool:
+        """Whether another has used the store since this one began; the length is had in a fifth of fstat's time."""
+        return self._file is not None and os.lseek(self._file, 0, os.SEEK_END) != self._alone
+
+    def _stored(self, key: bytes) -> bytes | None:
+        return self._store.reply(key, since=self._since, latest=True)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _locked(self, kind: int, place: int) -> bool:
+        """Lock a byte or let go of it; False where another has it. Where nothing can be locked all is granted."""
+        if self._file is None:
+            return True
+        try:
+            if sys.platform == "linux":  # as lockf, and between two engines of one process, too
+                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, struct.pack("hhqqq", kind, os.SEEK_SET, place, 1, 0))
+            else:
+                held = {fcntl.F_WRLCK: fcntl.LOCK_EX, fcntl.F_RDLCK: fcntl.LOCK_SH, fcntl.F_UNLCK: fcntl.LOCK_UN}
+                fcntl.lockf(self._file, held[kind] | fcntl.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:  # as on some network drives
+            self.close()
+        return True
+
+
+def _place(key: bytes) -> int:
+    return _CALLS + (int.from_bytes(key[:8], "big") >> 2)
