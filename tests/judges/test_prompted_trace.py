@@ -76,7 +76,7 @@ def test_the_schema_requires_an_entry_for_each_response_sentence() -> None:
     schema = body(calls[0][0])["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["sentences"]["required"] == ["resp_s0", "resp_s1"]
     assert schema["required"][0] == "relevance_explanation"
-    assert calls[0][0].maker.startswith("trace.default.v1#")
+    assert calls[0][0].maker.startswith("trace.default.v2#")
 
 
 @pytest.mark.parametrize("written", ["doc_0_s0.", " doc_0_s0...", "[doc_0_s0]", "`DOC_0_S0`", '"doc_0_s0",'])

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ragstone.errors import TemplateError
-from ragstone.parsing import FORMATS, Format
+from ragstone.parsing import FORMATS, Format, Wording
 
 if TYPE_CHECKING:
     import jinja2
@@ -56,6 +56,7 @@ class Template:
     form: str
     origin: str
     text: str
+    wording: Wording
     system: jinja2.Template
     user: jinja2.Template
 
@@ -125,6 +126,7 @@ def parse(text: str, name: str) -> Template:
         form=header.get("form", ""),
         origin=name,
         text=text,
+        wording=Wording.of("".join(parts.values())),
         system=system,
         user=user,
     )
