@@ -125,6 +125,22 @@ def test_passages_come_in_many_shapes() -> None:
     assert record_of({"id": "a", "contexts": "[1] one"}).contexts == (Passage("1", "[1] one", 1),)
 
 
+def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
+    """Labels name them by their places; white space is not what tells them apart."""
+    text = "Steel is hard.\nIt  rusts."
+    for own in (["Steel is hard.", "It rusts."], ["Steel is hard. ", "", "It\nrusts."], ["It rusts."]):
+        record = record_of({"id": "a", "contexts": [{"id": "p", "text": text, "sentences": own}]})
+        assert record.meta["context_details"] == {"p": {"sentences": own}}
+        assert record.notes == ()
+    for own in (["It rusts.", "Steel is hard."], ["Steel is soft."], ["Steel is hard.", "Steel is hard."]):
+        with pytest.raises(RecordError, match=rf"sentence {len(own)} of passage 2 is not in its text"):
+            record_of({"id": "a", "contexts": ["x", {"text": text, "sentences": own}]})
+    for other in (7, [["0a", "It rusts."]], [], None):
+        record = record_of({"id": "a", "contexts": [{"text": text, "sentences": other}]})
+        said = ("contexts: 'sentences' that are no list of texts, not used",)
+        assert record.notes == (said if other else ())
+
+
 def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:
     """The later of two equal ids gets a number, and a rank never takes the id of another passage."""
     contexts = [{"text": "x"}, {"id": "1", "text": "y"}, {"id": "d", "text": "z"}, {"id": "d", "text": "z"}]
