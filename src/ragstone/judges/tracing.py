@@ -26,6 +26,17 @@ PROMPT_TOKENS: Final = 1000
 """What the instructions take."""
 NOTHING_NAMED: Final = "said to be fully supported, with nothing named that supports it"
 
+ENTRIES: Final = "sentence_support_information"
+SEED: Final[Mapping[str, str]] = {
+    "all_relevant_sentence_keys": "relevant",
+    "all_utilized_sentence_keys": "utilized",
+    ENTRIES: "sentences",
+    "overall_supported_explanation": "support_explanation",
+    "response_sentence_key": "key",
+    "supporting_sentence_keys": "support",
+}
+"""RAGBench's names of the fields (arXiv 2407.11005), and ours."""
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -93,7 +104,8 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
         found.problem = "the reply was cut off at its length limit"
         return found
     try:
-        answer = read_object(reply.text, "sentences", texts_of(part))
+        name = ENTRIES if ENTRIES in reply.text and '"sentences"' not in reply.text else "sentences"
+        answer = _ours(read_object(reply.text, name, texts_of(part)))
     except ParseError as error:
         found.problem = str(error)
         return found
@@ -128,21 +140,25 @@ def _problem(found: Labelling, asked: Sequence[str]) -> str:
 
 def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """Entries by the key of their response sentence; one that is given twice with two labels is given to nobody."""
-    pairs: list[tuple[object, object]] = []
+    pairs: list[tuple[object, Mapping[str, Any]]] = []
     if isinstance(given, dict):
-        pairs = list(given.items())
+        pairs = [(key, _ours(entry)) for key, entry in given.items() if isinstance(entry, dict)]
     elif isinstance(given, list):
-        pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in given if isinstance(entry, dict)]
+        listed = [_ours(entry) for entry in given if isinstance(entry, dict)]
+        pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in listed]
     found: dict[str, Mapping[str, Any]] = {}
     contested: set[str] = set()
     for key, entry in pairs:
         name = _key(key)
-        if not isinstance(entry, dict):
-            continue
         if name in found and found[name].get("fully_supported") != entry.get("fully_supported"):
             contested.add(name)
         found.setdefault(name, entry)
     return [(key, entry) for key, entry in found.items() if key not in contested]
+
+
+def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The object under our names of its fields, too; where it has both, ours count."""
+    return {**{SEED[name]: value for name, value in answer.items() if name in SEED}, **answer}
 
 
 def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], wording: Wording) -> Label | None:
