@@ -11,11 +11,13 @@ from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone.judges.base import Call, Reply
 from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.readings import read_units
 from ragstone.judges.replay import ReplayBackend
 from ragstone.parsing import LABEL_FORMATS
+from ragstone.prompts import parse
 from ragstone.prompts.choice import Choice
 from ragstone.questions import GRADE_0_3, LIKERT, YES_NO, Question, Rate, Rated, Traced, Write, Written
-from ragstone.types import Passage
+from ragstone.types import Passage, Unit
 
 ASKED: dict[str, tuple[Question[Any], Choice]] = {
     **{
@@ -154,6 +156,19 @@ def test_what_a_passage_holds_is_a_quote_however_it_looks() -> None:
         answer, rounds = answered(question, Choice("default"), orjson.dumps({"verdicts": {"1": entry}}).decode())
         assert (answer.verdicts[0].label, rounds) == ("yes", 1)
         assert answer.verdicts[0].evidence[0].verbatim
+
+
+def test_an_answer_over_the_lines_of_the_form_is_one() -> None:
+    """A prompt may show its form over several lines, and a model fill it in as it is."""
+    shown = '{\n  "claims": [\n    {\n      "claim": "<text>"\n    }\n  ]\n}'
+    wording = parse(
+        f"---\ntask: claims\nstyle: own\n---\n=== system ===\nSay:\n{shown}\n=== user ===\nx\n", "own"
+    ).wording
+    case = CASES["claims-first_part"]
+    assert isinstance(case, Write)
+    units = read_units(case, Reply(shown.replace("<text>", "It rains.")), wording)
+    assert [unit.text for unit in units if isinstance(unit, Unit)] == ["It rains."]
+    assert read_units(case, Reply(shown), wording) == "words of the prompt in place of a claim: '<text>'"
 
 
 def test_a_claim_of_the_text_is_one_though_the_prompt_says_it_too() -> None:

@@ -69,7 +69,8 @@ def test_gold_passages_of_deepeval_are_no_evidence() -> None:
     assert (record.question, record.response, record.reference) == ("q", "r", "e")
     assert (record.contexts, record.meta) == ((Passage("1", "found", 1),), {"reference_contexts": ["gold"]})
     assert record.notes == (GOLD,)
-    for nothing in ({"retrieval_context": None}, {"retrieval_context": []}, {}):
+    absent: list[dict[str, Any]] = [{"retrieval_context": None}, {"retrieval_context": []}, {}]
+    for nothing in absent:
         record = record_of({**row, **nothing})
         assert not record.contexts
         assert (record.meta["reference_contexts"], record.notes) == (["gold"], (GOLD,))
@@ -79,6 +80,8 @@ def test_gold_passages_of_deepeval_are_no_evidence() -> None:
     assert own.meta == {"reference_contexts": ["better"], "context": ["gold"]}, "nothing is lost"
     asked = record_of(row, fields=Fields({"contexts": "context"}))
     assert (asked.contexts, asked.notes) == ((Passage("1", "gold", 1),), ()), "who says so means it"
+    elsewhere = record_of({**row, "docs": ["found"]}, fields=Fields({"contexts": "docs"}))
+    assert (elsewhere.meta, elsewhere.notes) == ({"context": ["gold"]}, ())
     assert record_of({"id": "a", "context": ["x"]}).contexts == (Passage("1", "x", 1),)
     assert record_of({"id": "a", "actual_output": "r", "context": None}).notes == ()
 

@@ -18,7 +18,7 @@ _CODE: Final = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _FORM: Final = re.compile(rf"^.*(?:{_PLACE}|\{{\")", re.MULTILINE)
 """The first line of a prompt that shows the form of its answer."""
 _WORD: Final = re.compile(r"\w+")
-UNFILLED: Final = "\u2039"
+UNFILLED: Final = "\u2991"
 """What a placeholder begins with where it cannot be taken for XML."""
 FEWEST: Final = 3
 """Words from which on a text is the prompt's; fewer may be anybody's."""
@@ -28,7 +28,8 @@ FEWEST: Final = 3
 class Wording:
     """The words of a prompt template: its placeholders, what it says from the first of them on, all of it, its lines.
 
-    What stands before is rules and the meanings of labels: a reason may well be put in those words.
+    Lines are those of prose. What stands before the first placeholder is rules and the meanings of labels: a reason
+    may well be put in those words.
     """
 
     places: frozenset[str] = frozenset()
@@ -42,10 +43,10 @@ class Wording:
         text = _CODE.sub(" ", template)
         form = _FORM.search(text)
         return cls(
-            frozenset(_words(place) for place in _PLACES.findall(text)),
+            frozenset(_words(place) for place in _PLACES.findall(text) if _WORD.search(place)),
             _words(text[form.start() :]) if form else "",
             _words(text),
-            frozenset(line for line in map(str.strip, text.splitlines()) if line[:1] not in ("", "{", "[", "<")),
+            frozenset(line for line in map(str.strip, text.splitlines()) if line[:1].isalpha()),
         )
 
     def shows(self, text: str) -> bool:
@@ -73,7 +74,7 @@ def is_placeholder(text: object) -> bool:
 
 def without_placeholders(text: str) -> str:
     """The text with the brackets of what was not filled in made such that no reader takes them for XML."""
-    return _UNFILLED.sub(f"{UNFILLED}\\1\u203a", text) if "<" in text else text
+    return _UNFILLED.sub(f"{UNFILLED}\\1\u2992", text) if "<" in text else text
 
 
 def _words(text: str) -> str:

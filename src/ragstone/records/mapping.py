@@ -107,7 +107,8 @@ class Mapper:
     def _reading(self, where: str, row: Row) -> _Reading:
         lifted = trec.lifted(row, self._mapped_fields, self._roots)
         reading = _Reading(where, lifted.row, self._names, self._mapped(row), lifted.names)
-        if row.get(GOLD) and GOLD not in self._roots and not row.keys().isdisjoint(GOLD_BESIDE):
+        said = "contexts" in self._mapped_fields or GOLD in self._roots
+        if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             reading.set_gold_aside()
         return reading
 
