@@ -3,15 +3,17 @@
     python benchmarks/trace_gold.py RAGBENCH.jsonl
 
 Takes rows of RAGBench (arXiv 2407.11005): ``documents_sentences``, ``response_sentences``, the relevant and utilized
-keys, and the scores that were published with them. Each row becomes a record with RAGBench's division in sentences
-and a line of labels; ``human:FILE`` answers from those, and the ``_share`` columns, completeness and adherence are
-held against the stored scores, to 1e-6. Every row that differs is explained by kind.
+keys, and the scores that were published with them. Each row becomes a record with RAGBench's documents, its division of
+them in sentences, and a line of labels; ``human:FILE`` answers from those, and the ``_share`` columns, completeness (1
+where nothing is relevant, as there) and adherence are compared with the stored scores, to 1e-6. Every row that differs
+is explained by kind; one with known keys that is not explained ends the program with 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -21,6 +23,7 @@ from typing import Any
 from ragstone import evaluate
 
 CLOSE = 1e-6
+UNEXPLAINED = "not explained"
 COLUMNS = {
     "relevance": "trace.relevance_share",
     "utilization": "trace.utilization_share",
@@ -40,14 +43,16 @@ def keys_of(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as a record that brings its own division in sentences."""
+    """The row as a record that brings its own division in sentences, which has not the documents' white space."""
     labels = row["labels"]
     contexts = [[text for _, text in document] for document in labels["documents_sentences"]]
+    documents = zip(row["documents"], contexts, strict=True)
     return {
         "id": row["id"],
         "question": row["question"] or "-",
-        "contexts": [{"text": "\n".join(texts), "sentences": texts} for texts in contexts],
+        "contexts": [{"text": document, "sentences": texts} for document, texts in documents],
         "response": [{"text": text, "citations": []} for _, text in labels["response_sentences"]],
+        "trace": {"on_empty": "one"},
     }
 
 
@@ -62,17 +67,15 @@ def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def cause(row: Mapping[str, Any], name: str, ours: float | None) -> str:
+def cause(row: Mapping[str, Any], name: str) -> str:
     """Why a score differs from the stored one."""
     labels = row["labels"]
     relevant, used = labels["all_relevant_sentence_keys"], labels["all_utilized_sentence_keys"]
-    if not relevant and ours is None:
-        return "no sentence is relevant: completeness is absent here, 1 there"
     if len(set(relevant)) < len(relevant) or (name == "utilization" and len(set(used)) < len(used)):
         return "a key is listed twice, and counted twice there"
     if set(relevant) - set(keys_of(row)) or set(used) - set(keys_of(row)):
         return "a key that no sentence has, dropped here"
-    return "not explained"
+    return UNEXPLAINED
 
 
 def main() -> None:
@@ -96,7 +99,7 @@ def main() -> None:
             if ours is not None and abs(ours - theirs) <= CLOSE:
                 same[name] += 1
             else:
-                causes[name, cause(row, name, ours)] += 1
+                causes[name, cause(row, name)] += 1
                 differing.add(row["id"])
     print(f"{len(rows) - len(differing)} of {len(rows)} rows agree in all four scores to {CLOSE:g}\n")
     for name in COLUMNS:
@@ -105,6 +108,7 @@ def main() -> None:
     for (name, why), count in causes.most_common():
         print(f"  {count:>3}  {name}: {why}")
     print(f"\n  {dropped} rows hold keys that no sentence has")
+    sys.exit(any(why == UNEXPLAINED for _, why in causes))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from ragstone import __version__, prompts
 from ragstone.engine import Route, Routes, signature_of
 from ragstone.judges.catalogue import build
+from ragstone.judges.embedded import EmbeddedJudge, judge
 from ragstone.judges.spec import parse
 from ragstone.metrics import catalogue, find
-from ragstone.signature import signature
+from ragstone.questions import YES_NO, Rate
+from ragstone.signature import signature, text_libraries, version_of
 from ragstone.testing import ScriptedJudge
 
+END = f"|text:{text_libraries()}|v:{__version__}"
 PLAIN = Routes(Route((build(parse("openai:gpt-x")),)), {})
 
 
@@ -22,9 +26,33 @@ def of(name: str, routes: Routes = PLAIN, **parameters: Any) -> str:
 
 
 def test_the_parts_stand_in_order() -> None:
-    """Metric, changed parameters by name, steps as they are asked, version."""
+    """Metric, changed parameters by name, steps as they are asked, what divides texts, version."""
     made = signature("m", {"b": 2, "a": 1}, [("claims", "x"), ("support", "y")])
-    assert made == f"m|a:1|b:2|claims:x|support:y|v:{__version__}"
+    assert made == f"m|a:1|b:2|claims:x|support:y{END}"
+
+
+@pytest.mark.parametrize("library", ["sentencex", "snowballstemmer"])
+def test_another_version_of_what_divides_texts_is_another_signature(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sentencex 1.0.20 and 1.0.32 find other sentences; a store must not answer for one with the other's replies."""
+    question = Rate("support", (), YES_NO)
+    made, maker = of("grounding"), EmbeddedJudge().maker(question)
+    known = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.9" if name == library else known(name))
+    for cached in (text_libraries, judge._divided_by):
+        cached.cache_clear()
+    try:
+        assert f"{library}-0.9" in of("grounding")
+        assert of("grounding") != made
+        assert EmbeddedJudge().maker(question) != maker
+    finally:
+        text_libraries.cache_clear()
+        judge._divided_by.cache_clear()
+
+
+def test_a_library_without_its_metadata_is_unknown() -> None:
+    assert version_of("no-such-library") == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +60,7 @@ def test_the_parts_stand_in_order() -> None:
     [(True, "yes"), (False, "no"), (0.5, "0.5"), ("a|b", "a/b"), (("a", "b"), "a,b"), ([1, True], "1,yes"), (3, "3")],
 )
 def test_values_are_shown_for_people(value: Any, shown: str) -> None:
-    assert signature("m", {"p": value}, []) == f"m|p:{shown}|v:{__version__}"
+    assert signature("m", {"p": value}, []) == f"m|p:{shown}{END}"
 
 
 def test_equal_numbers_are_shown_alike() -> None:
@@ -48,7 +76,7 @@ def test_close_numbers_are_told_apart() -> None:
 def test_each_metric_names_its_steps_with_judge_and_prompt(name: str) -> None:
     made = of(name)
     assert made.startswith(f"{name}|")
-    assert made.endswith(f"|v:{__version__}")
+    assert made.endswith(END)
     for task in find(name).asks:
         # A bank is written from passages, the nuggets of a response from the response.
         style = "default" if task != "nuggetize" else "passages" if name == "nugget_recall" else "answer"

@@ -212,6 +212,30 @@ def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
     return tuple(found)
 
 
+def division(given: object) -> tuple[str, ...]:
+    """The sentences that a text came with; none where what is given is no list of texts, or all of it is blank."""
+    texts = given if isinstance(given, list) and all(isinstance(item, str) for item in given) else []
+    return tuple(text or " " for text in texts) if any(map(str.strip, texts)) else ()
+
+
+def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
+    """Where the sentences that a text came with stand in it, in their order, whatever white space is between words.
+
+    None for one that is blank or not there.
+    """
+    places = [at for at, char in enumerate(text) if not char.isspace()]
+    solid = "".join(text.split())
+    found: list[Span | None] = []
+    at = 0
+    for sentence in given:
+        wanted = "".join(sentence.split())
+        start = solid.find(wanted, at) if wanted else -1
+        if start >= 0:
+            at = start + len(wanted)
+        found.append(Span(places[start], places[at - 1] + 1) if start >= 0 else None)
+    return tuple(found)
+
+
 def words_in(text: str) -> int:
     """How many words a text has: what blanks part, and each ideograph, since between those there are no blanks."""
     if text.isascii() or not _CJK.search(text):

@@ -1,22 +1,42 @@
 """The string that says how a score was made; two scores whose strings differ are not comparable.
 
-After sacrebleu (Post 2018, arXiv 1804.08771): ``metric|parameter:value|…|step:judge+prompt#hash|v:version``.
-Only parameters that change the number are in it, and only where they differ from the metric's defaults.
+After sacrebleu (Post 2018, arXiv 1804.08771):
+``metric|parameter:value|…|step:judge+prompt#hash|text:libraries|v:version``. Only parameters that change the number
+are in it, and only where they differ from the metric's defaults. ``text`` names the libraries that divide texts into
+sentences and words into stems: two versions of them divide differently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from importlib import metadata
+from typing import Any, Final
 
 from ragstone import __version__
+
+TEXT_LIBRARIES: Final = ("sentencex", "snowballstemmer")
 
 
 def signature(metric: str, parameters: Mapping[str, Any], steps: Sequence[tuple[str, str]]) -> str:
     """Join the parts: ``parameters`` that are not defaults, then (step, who answers it) pairs in order."""
     parts = [metric, *(f"{name}:{_shown(value)}" for name, value in sorted(parameters.items()))]
     parts += [f"{step}:{who}" for step, who in steps]
-    return "|".join([*parts, f"v:{__version__}"])
+    return "|".join([*parts, f"text:{text_libraries()}", f"v:{__version__}"])
+
+
+@lru_cache(maxsize=1)
+def text_libraries() -> str:
+    """What divides texts, with versions: ``sentencex-1.0.32,snowballstemmer-3.1.1``."""
+    return ",".join(f"{name}-{version_of(name)}" for name in TEXT_LIBRARIES)
+
+
+def version_of(library: str) -> str:
+    """The installed version; ``unknown`` in a bundle without the library's metadata."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _shown(value: object) -> str:

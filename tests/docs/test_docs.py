@@ -255,7 +255,7 @@ def test_every_page_can_be_found() -> None:
 def test_the_embedded_judge_is_named_as_it_signs() -> None:
     """By its version, wherever a page shows a signature; the digest of its numbers is left out."""
     said = {name for page in pages() for name in re.findall(r"\+(embedded-\w+#…)", page.read_text(encoding="utf-8"))}
-    assert said == {re.sub(r"#\w{6}$", "#…", EmbeddedJudge().maker(Rate("support", (), YES_NO)))}
+    assert said == {re.sub(r"#\w{6}\.\w{4}$", "#…", EmbeddedJudge().maker(Rate("support", (), YES_NO)))}
 
 
 def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -332,11 +333,8 @@ def test_it_is_a_judge() -> None:
 
 
 def test_its_maker_names_the_version_and_the_model() -> None:
-    """Six digits of a hash of the numbers and word lists follow the version."""
-    maker = JUDGE.maker(Rate("support", (), YES_NO))
-    assert maker.startswith("embedded-5#")
-    assert len(maker) == len("embedded-5#") + 6
-    int(maker[-6:], 16)
+    """Six digits of a hash of the numbers and word lists follow the version, then four of what divides texts."""
+    assert re.fullmatch(r"embedded-5#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
 
 
 def test_another_scale_is_the_same_call() -> None:

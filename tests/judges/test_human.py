@@ -63,6 +63,21 @@ def test_a_key_that_no_sentence_has_is_dropped_and_named(tmp_path: Path) -> None
     assert found["adherence"]["detail"]["dropped"] == ["doc_7_s0"]
 
 
+def test_labels_keep_the_sentences_that_came_with_the_record(tmp_path: Path) -> None:
+    """The text has line breaks where the sentences have none, and other sentences by any splitter."""
+    own = ["It boils at", "100 degrees.", "It is cold."]
+    record = {**RECORDS[0], "contexts": [{"text": "It boils at\n\n100  degrees. It is cold.", "sentences": own}]}
+    labels = file(tmp_path, {**LABELS, "relevant": ["doc_0_s1", "doc_0_s2"], "utilized": ["doc_0_s2"]})
+    run = evaluate([record], "trace", labels, store=tmp_path / "store.db")
+    (result,) = run.results()
+    run.store.close()
+    rows = result["scores"][0]["detail"]["contexts"]
+    text = result["contexts"][0]["text"]
+    assert [(text[row["start"] : row["end"]], row["relevant"], row["utilized"]) for row in rows] == [
+        ("It boils at", False, False), ("100  degrees.", True, False), ("It is cold.", True, True),
+    ]  # fmt: skip
+
+
 def test_other_labels_are_other_calls(tmp_path: Path) -> None:
     assert scores(tmp_path, file(tmp_path, LABELS))["a"]["relevance"]["value"] == 0.05
     changed = scores(tmp_path, file(tmp_path, {**LABELS, "relevant": ["doc_0_s0", "doc_0_s1"]}))

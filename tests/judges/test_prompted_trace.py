@@ -76,7 +76,26 @@ def test_the_schema_requires_an_entry_for_each_response_sentence() -> None:
     schema = body(calls[0][0])["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["sentences"]["required"] == ["resp_s0", "resp_s1"]
     assert schema["required"][0] == "relevance_explanation"
-    assert calls[0][0].maker.startswith("trace.default.v1#")
+    assert calls[0][0].maker.startswith("trace.default.v2#")
+
+
+def test_the_form_that_trace_was_first_asked_in_is_read_as_ours() -> None:
+    """RAGBench's field names, as a prompt of the user's own may ask for them and models know them."""
+    keys = {"response_sentence_key": "key", "supporting_sentence_keys": "support"}
+    ours = [{"key": "resp_s0", **entry("doc_0_s0")}, {"key": "resp_s1", **entry(supported=False)}]
+    theirs = [{name: one[keys.get(name, name)] for name in (*keys, "explanation", "fully_supported")} for one in ours]
+    first = {
+        "relevance_explanation": "on the capital", "all_relevant_sentence_keys": ["doc_0_s0"],
+        "overall_supported_explanation": "half of it", "overall_supported": False,
+        "sentence_support_information": theirs, "all_utilized_sentence_keys": ["doc_0_s0"],
+    }  # fmt: skip
+    assert traced([json.dumps(first)]) == traced([reply()]) == traced([f"Here it is:\n{json.dumps(first)}"])
+    half = {"sentence_support_information": theirs[1:]}
+    answer = traced([json.dumps({**first, "sentence_support_information": theirs[:1]})], [json.dumps(half)])
+    assert labels(answer) == ["yes", "no"]
+    assert "'sentences'" in said(drive(QUESTION, ["{}"], [reply()])[1][1][0]), "asked again under our names"
+    both = {**json.loads(reply()), "all_relevant_sentence_keys": ["doc_1_s0"]}
+    assert traced([json.dumps(both)]).relevant == ("doc_0_s0",), "our own name goes first"
 
 
 @pytest.mark.parametrize("written", ["doc_0_s0.", " doc_0_s0...", "[doc_0_s0]", "`DOC_0_S0`", '"doc_0_s0",'])

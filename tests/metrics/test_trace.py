@@ -199,16 +199,24 @@ def test_any_text_is_taken_apart_without_loss(text: str, count: int | None) -> N
     assert [c for c in covered if not c.isspace()] == [c for c in text if not c.isspace()]
 
 
+def divided(*own: Any) -> list[tuple[str, str]]:
+    """Keys and texts where the first passage came with these sentences."""
+    question = asked(about(meta={"context_details": {"p1": {"sentences": list(own)}}}))
+    return [(key_of(unit), unit.text) for unit in question.sentences]
+
+
 def test_a_division_that_came_with_the_record_is_kept() -> None:
-    details = {"p1": {"sentences": ["Steel is", "hard. It rusts."]}, "p2": {"sentences": ["not there"]}}
-    question = asked(about(meta={"context_details": details}, citations=(Citation(Span(0, 24), ()),)))
-    assert [unit.text for unit in question.sentences] == ["Steel is", "hard. It rusts.", "Water boils."]
+    other = ("doc_1_s0", "Water boils.")
+    assert divided("Steel is", "hard. It rusts.") == [("doc_0_s0", "Steel is"), ("doc_0_s1", "hard. It rusts."), other]
+    apart = divided("Steel is soft.", "It\u00a0rusts.")
+    assert apart == [("doc_0_s0", "Steel is soft."), ("doc_0_s1", "It rusts."), other], "not there: its own text"
+    assert divided(" Steel\n is hard.It", "rusts.")[0] == ("doc_0_s0", "Steel is hard. It"), "blanks do not matter"
+    assert divided("Steel is hard. It", " ", "", "rusts.") == [
+        ("doc_0_s0", "Steel is hard. It"), ("doc_0_s3", "rusts."), other,
+    ], "a blank one keeps its place and is no sentence"  # fmt: skip
+    assert divided(1, "rusts.") == divided(" ") == divided("Steel is hard.", "It rusts.")
+    question = asked(about(citations=(Citation(Span(0, 24), ()),)))
     assert [unit.text for unit in question.response] == [RESPONSE]
-    blank = {"p1": {"sentences": ["Steel is hard. It", " ", "rusts."]}}
-    divided = asked(about(meta={"context_details": blank})).sentences
-    assert [unit.text for unit in divided] == ["Steel is hard.", "It rusts.", "Water boils."], (
-        "white space is no sentence"
-    )
 
 
 def test_three_hundred_sentences() -> None:

@@ -92,7 +92,7 @@ def test_what_was_changed_is_named_beside_the_lock(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         prompts, "digest", lambda text: "other" if "task: trace" in text else prompts.templates.digest(text)
     )
-    assert prompts.changed() == {"trace/default.ru.v1.md": "was changed", "trace/default.v1.md": "was changed"}
+    assert prompts.changed() == {"trace/default.ru.v2.md": "was changed", "trace/default.v2.md": "was changed"}
 
 
 @pytest.mark.parametrize("task", TASKS)

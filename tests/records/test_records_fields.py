@@ -48,6 +48,44 @@ def test_the_first_that_holds_anything_wins() -> None:
     assert record.meta == {"question": " ", "response": []}
 
 
+def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
+    """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
+    record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
+    assert record.notes == ("question: read from 'query'; 'topic' could be it, too, and is kept as meta",)
+    record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
+    assert record.contexts == (Passage("1", "x", 1),)
+    assert record.notes == ("contexts: read from 'contexts'; 'documents' could be it, too, and is kept as meta",)
+    mapped = record_of({"id": "a", "contexts": ["x"], "documents": ["y"]}, fields=Fields({"contexts": "documents"}))
+    assert (mapped.contexts, mapped.notes) == ((Passage("1", "y", 1),), ())
+
+
+GOLD = "contexts: 'context' is gold here, kept as meta.reference_contexts; the evidence is 'retrieval_context'"
+
+
+def test_gold_passages_of_deepeval_are_no_evidence() -> None:
+    """Its `context` is what should have been retrieved, and `retrieval_context` what was."""
+    row = {"id": "a", "input": "q", "actual_output": "r", "expected_output": "e", "context": ["gold"]}
+    record = record_of({**row, "retrieval_context": ["found"]})
+    assert (record.question, record.response, record.reference) == ("q", "r", "e")
+    assert (record.contexts, record.meta) == ((Passage("1", "found", 1),), {"reference_contexts": ["gold"]})
+    assert record.notes == (GOLD,)
+    absent: list[dict[str, Any]] = [{"retrieval_context": None}, {"retrieval_context": []}, {}]
+    for nothing in absent:
+        record = record_of({**row, **nothing})
+        assert not record.contexts
+        assert (record.meta["reference_contexts"], record.notes) == (["gold"], (GOLD,))
+    record = record_of({"id": "a", "context": "what was found", "retrieval_context": ["found"]})
+    assert (record.contexts, record.meta) == ((Passage("1", "found", 1),), {"reference_contexts": "what was found"})
+    own = record_of({**row, "reference_contexts": ["better"]})
+    assert own.meta == {"reference_contexts": ["better"], "context": ["gold"]}, "nothing is lost"
+    asked = record_of(row, fields=Fields({"contexts": "context"}))
+    assert (asked.contexts, asked.notes) == ((Passage("1", "gold", 1),), ()), "who says so means it"
+    elsewhere = record_of({**row, "docs": ["found"]}, fields=Fields({"contexts": "docs"}))
+    assert (elsewhere.meta, elsewhere.notes) == ({"context": ["gold"]}, ())
+    assert record_of({"id": "a", "context": ["x"]}).contexts == (Passage("1", "x", 1),)
+    assert record_of({"id": "a", "actual_output": "r", "context": None}).notes == ()
+
+
 def test_an_object_called_meta_is_meta() -> None:
     """What stands in it and what stands beside it are fields alike, and nothing is lost of either."""
     record = record_of({"id": "a", "lang": "en", "meta": {"generator": "m", "tags": {"x": 1}}})
@@ -123,6 +161,22 @@ def test_passages_come_in_many_shapes() -> None:
     assert record.meta["context_details"]["d"] == {"score": 0.5, "rank": 9, "judgment": 2}
     assert [passage.text for passage in record.passages] == ["one", "two", "three", "four"]
     assert record_of({"id": "a", "contexts": "[1] one"}).contexts == (Passage("1", "[1] one", 1),)
+
+
+def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
+    """Labels name them by their places; white space is not what tells them apart."""
+    text = "Steel is hard.\nIt  rusts."
+    for own in (["Steel is hard.", "It rusts."], ["Steel is hard. ", "", "It\nrusts."], ["It rusts."]):
+        record = record_of({"id": "a", "contexts": [{"id": "p", "text": text, "sentences": own}]})
+        assert record.meta["context_details"] == {"p": {"sentences": own}}
+        assert record.notes == ()
+    for own in (["It rusts.", "Steel is hard."], ["Steel is soft."], ["Steel is hard.", "Steel is hard."]):
+        with pytest.raises(RecordError, match=rf"sentence {len(own)} of passage 2 is not in its text"):
+            record_of({"id": "a", "contexts": ["x", {"text": text, "sentences": own}]})
+    for other in (7, [["0a", "It rusts."]], [], None):
+        record = record_of({"id": "a", "contexts": [{"text": text, "sentences": other}]})
+        said = ("contexts: 'sentences' that are no list of texts, not used",)
+        assert record.notes == (said if other else ())
 
 
 def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:

@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, choose, unfound
@@ -20,7 +20,11 @@ from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, read_bank, survey
+from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
+
+LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
+"""What a run's numbers and its bill pass through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class Plan:
             "signatures": self.signatures,
             "ragstone": __version__,
             "python": platform.python_version(),
+            "libraries": {name: version_of(name) for name in LIBRARIES},
         }
 
 

@@ -124,9 +124,8 @@ class PromptedJudge:
 
     def _rate(self, question: Rate, repeat: int) -> Dialogue:
         template, fmt = self._template(question)
-        manner = Manner(
-            self.id, fmt, block=bool(template.gives) and fmt != "object", exact=self.settings.case_sensitive
-        )
+        block = bool(template.gives) and fmt != "object"
+        manner = Manner(self.id, template.wording, fmt, block=block, exact=self.settings.case_sensitive)
         batches = self._batches(question, template, fmt, repeat)
         replies = yield [batch.call for batch in batches]
         readings = [
@@ -209,7 +208,7 @@ class PromptedJudge:
         schema = write_schema(question.level, len(question.sentences)) if self._schemas else None
         call = self._call(question, template.render(write_variables(question)), schema, repeat, 1)
         (reply,) = yield [call]
-        read = read_units(question, reply)
+        read = read_units(question, reply, template.wording)
         readouts = [_whole_readout(call, template, reply, read)]
         if isinstance(read, str) and isinstance(reply, Reply) and reply.finish != "content_filter":
             if reply.finish == "length":
@@ -219,7 +218,7 @@ class PromptedJudge:
                 messages = _followed(call, reply.text, turn)
                 call = self._call(question, messages, schema, repeat, 1)
             (reply,) = yield [call]
-            read = read_units(question, reply)
+            read = read_units(question, reply, template.wording)
             readouts.append(replace(_whole_readout(call, template, reply, read), repair=True))
         if isinstance(read, str):
             return Written((), read, tuple(readouts))
@@ -245,7 +244,7 @@ class PromptedJudge:
                 if halves:
                     shorter += halves
                 else:
-                    done.append((call, read_trace(part, reply)))
+                    done.append((call, read_trace(part, reply, template.wording)))
                     readouts.append(_whole_readout(call, template, reply, done[-1][1].problem))
             waiting = shorter
         again = [(labelling, self._label_again(call, labelling, template, repeat)) for call, labelling in done]
@@ -254,7 +253,7 @@ class PromptedJudge:
             replies = yield [call for _, call in asked]
             for (labelling, call), reply in zip(asked, replies, strict=True):
                 only = labelling.missing if _only_sentences(labelling) else ()
-                later = read_trace(labelling.part, reply, only)
+                later = read_trace(labelling.part, reply, template.wording, only)
                 readouts.append(replace(_whole_readout(call, template, reply, later.problem), repair=True))
                 labelling.add(later)
         order = {unit.id: place for place, unit in enumerate(question.sentences)}

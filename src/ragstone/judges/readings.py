@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.parsing import Format, Thought, Words, locate, read_block, read_labels, read_object, words_of
+from ragstone.parsing import Format, Thought, Wording, Words, locate, read_block, read_labels, read_object, words_of
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
@@ -24,10 +24,12 @@ QUOTES: Final = 4
 class Manner:
     """How a judge was asked for labels.
 
-    ``block``: with a reasoning block before them. ``exact``: only the exact words of the scale are labels.
+    ``wording`` is the prompt's own, which is no answer. ``block``: with a reasoning block before them. ``exact``: only
+    the exact words of the scale are labels.
     """
 
     judge: str
+    wording: Wording
     format: Format = "object"
     block: bool = False
     exact: bool = False
@@ -97,6 +99,7 @@ def _read_entries(
     entries = _by_number(answer["verdicts"])
     unknown: list[str] = []
     absent: list[str] = []
+    echoed: list[str] = []
     for number in reading.missing:
         entry = entries.get(number)
         if entry is None:
@@ -106,16 +109,19 @@ def _read_entries(
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
-        reading.found[number] = _verdict(
-            question, units[number - 1], label, manner.judge, entry.get("reason"), entry.get("evidence")
-        )
+        _take(
+            reading, number, echoed,
+            _verdict(question, units[number - 1], label, manner, entry.get("reason"), entry.get("evidence")),
+        )  # fmt: skip
     problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
         problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
+    if echoed:
+        problems.append(_said_again(echoed))
     reading.problem = "; ".join(problems)
-    reading.status = "truncation" if absent else "unknown_label" if unknown else "ok"
+    reading.status = "truncation" if absent else "unknown_label" if problems else "ok"
     summary = answer.get("summary")
-    reading.summary = summary if isinstance(summary, str) else ""
+    reading.summary = summary if isinstance(summary, str) and not manner.wording.shows(summary) else ""
 
 
 def _read_labels(
@@ -127,6 +133,7 @@ def _read_labels(
     thoughts = read_block(text, numbers) if manner.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
+    echoed: list[str] = []
     for number, label in zip(numbers, parsed.labels, strict=True):
         thought = thoughts.get(number, Thought())
         decided = words.alone(thought.decision) or words.beside(thought.decision)
@@ -134,13 +141,26 @@ def _read_labels(
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            reading.found[number] = _verdict(
-                question, units[number - 1], label, manner.judge, thought.rationale, quotes
-            )
-    if doubtful:
-        said = f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"
-        reading.problem = "; ".join(part for part in (reading.problem, said) if part)
+            _take(
+                reading, number, echoed,
+                _verdict(question, units[number - 1], label, manner, thought.rationale, quotes),
+            )  # fmt: skip
+    said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
+    said += [_said_again(echoed)] if echoed else []
+    if said:
+        reading.problem = "; ".join(part for part in (reading.problem, *said) if part)
         reading.status = "unknown_label" if reading.status == "ok" else reading.status
+
+
+def _take(reading: Reading, number: int, echoed: list[str], read: Verdict | str) -> None:
+    if isinstance(read, str):
+        echoed.append(f"{number}: {read[:40]!r}")
+    else:
+        reading.found[number] = read
+
+
+def _said_again(echoed: Sequence[str]) -> str:
+    return f"words of the prompt in place of an answer ({'; '.join(echoed[:5])})"
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
@@ -168,16 +188,24 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
 
 
-def _verdict(question: Rate, unit: Unit, label: str, judge: str, reason: object, quotes: object) -> Verdict:
+def _verdict(question: Rate, unit: Unit, label: str, manner: Manner, reason: object, quotes: object) -> Verdict | str:
+    """The verdict; or, where its reason or a quote is the prompt's own, those words."""
     trivial = label == TRIVIAL
+    reason = reason.strip() if isinstance(reason, str) else ""
+    evidence = _evidence(question, unit, quotes) if question.evidence else ()
+    if reason and manner.wording.shows(reason):
+        return reason
+    for quote in evidence:
+        if quote.span is None and manner.wording.says(quote.text):
+            return quote.text
     return Verdict(
         unit,
         label,
         None if trivial else question.scale.value(label),
-        judge,
+        manner.judge,
         raw=None if trivial else question.scale.raw(label),
-        evidence=() if trivial or not question.evidence else _evidence(question, unit, quotes),
-        reason=reason.strip() if isinstance(reason, str) else "",
+        evidence=() if trivial else evidence,
+        reason=reason,
     )
 
 
@@ -196,17 +224,17 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
     return tuple(quotes)
 
 
-def read_units(question: Write, reply: Reply | Failed) -> tuple[Unit, ...] | str:
-    """The claims or nuggets that a reply lists, or what is wrong with it."""
+def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> tuple[Unit, ...] | str:
+    """The claims or nuggets that a reply lists, or what is wrong with it; ``wording`` is the prompt's own."""
     if isinstance(reply, Failed):
         return reply.reason
     if reply.finish == "length":
         return "the reply was cut off at its length limit"
     if reply.finish == "content_filter":
         return "the endpoint's content filter withheld the reply"
-    level = question.level
+    level, material = question.level, texts_of(question)
     try:
-        entries = read_object(reply.text, f"{level}s", texts_of(question))[f"{level}s"]
+        entries = read_object(wording.left_out(reply.text), f"{level}s", material)[f"{level}s"]
     except ParseError as error:
         return str(error)
     if not isinstance(entries, list):
@@ -218,6 +246,8 @@ def read_units(question: Write, reply: Reply | Failed) -> tuple[Unit, ...] | str
             return f"an entry of '{level}s' has no text: {str(entry)[:60]!r}"
         if not text.strip():
             continue
+        if wording.says(text) and not any(text.strip() in one for one in material):
+            return f"words of the prompt in place of a {level}: {text[:60]!r}"
         sentence = _sentence(question, entry)
         units.append(
             Unit(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.parsing import read_object
+from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
@@ -25,6 +25,17 @@ BYTES_PER_TOKEN: Final = 3
 PROMPT_TOKENS: Final = 1000
 """What the instructions take."""
 NOTHING_NAMED: Final = "said to be fully supported, with nothing named that supports it"
+
+ENTRIES: Final = "sentence_support_information"
+SEED: Final[Mapping[str, str]] = {
+    "all_relevant_sentence_keys": "relevant",
+    "all_utilized_sentence_keys": "utilized",
+    ENTRIES: "sentences",
+    "overall_supported_explanation": "support_explanation",
+    "response_sentence_key": "key",
+    "supporting_sentence_keys": "support",
+}
+"""RAGBench's names of the fields (arXiv 2407.11005), and ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +87,11 @@ class Labelling:
         self.problem = "" if self.whole else later.problem or self.problem
 
 
-def read_trace(part: Trace, reply: Reply | Failed, asked: Sequence[str] = ()) -> Labelling:
-    """One reply about a piece; ``asked`` are the response sentences that were asked about again, if only those."""
+def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
+    """One reply about a piece; ``asked`` are the response sentences that were asked about again, if only those.
+
+    ``wording`` is the prompt's own, which is no answer.
+    """
     found = Labelling(part)
     if isinstance(reply, Failed):
         found.problem, found.unreachable = reply.reason, True
@@ -90,19 +104,24 @@ def read_trace(part: Trace, reply: Reply | Failed, asked: Sequence[str] = ()) ->
         found.problem = "the reply was cut off at its length limit"
         return found
     try:
-        answer = read_object(reply.text, "sentences", texts_of(part))
+        name = ENTRIES if ENTRIES in reply.text and '"sentences"' not in reply.text else "sentences"
+        answer = _ours(read_object(reply.text, name, texts_of(part)))
     except ParseError as error:
         found.problem = str(error)
         return found
     known = {key_of(unit) for unit in part.sentences}
-    found.relevant = _keys(answer.get("relevant"), known, found.dropped)
-    found.utilized = _keys(answer.get("utilized"), known, found.dropped)
-    found.overall = _truth(answer.get("overall_supported"))
-    found.relevance_reason, found.support_reason = _said(answer, "relevance"), _said(answer, "support")
+    relevance, support = (_text(answer.get(f"{what}_explanation"), wording) for what in ("relevance", "support"))
+    if relevance is not None:
+        found.relevant = _keys(answer.get("relevant"), known, found.dropped)
+        found.relevance_reason = relevance
+    if support is not None:
+        found.utilized = _keys(answer.get("utilized"), known, found.dropped)
+        found.overall = _truth(answer.get("overall_supported"))
+        found.support_reason = support
     wanted = {key_of(unit) for unit in part.response}
     for key, entry in _entries(answer["sentences"]):
         if key in wanted and key not in found.labels:
-            label = _label(entry, known, found.dropped)
+            label = _label(entry, known, found.dropped, wording)
             if label is not None:
                 found.labels[key] = label
     found.problem = _problem(found, asked)
@@ -121,39 +140,42 @@ def _problem(found: Labelling, asked: Sequence[str]) -> str:
 
 def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """Entries by the key of their response sentence; one that is given twice with two labels is given to nobody."""
-    pairs: list[tuple[object, object]] = []
+    pairs: list[tuple[object, Mapping[str, Any]]] = []
     if isinstance(given, dict):
-        pairs = list(given.items())
+        pairs = [(key, _ours(entry)) for key, entry in given.items() if isinstance(entry, dict)]
     elif isinstance(given, list):
-        pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in given if isinstance(entry, dict)]
+        listed = [_ours(entry) for entry in given if isinstance(entry, dict)]
+        pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in listed]
     found: dict[str, Mapping[str, Any]] = {}
     contested: set[str] = set()
     for key, entry in pairs:
         name = _key(key)
-        if not isinstance(entry, dict):
-            continue
         if name in found and found[name].get("fully_supported") != entry.get("fully_supported"):
             contested.add(name)
         found.setdefault(name, entry)
     return [(key, entry) for key, entry in found.items() if key not in contested]
 
 
-def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None]) -> Label | None:
+def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The object under our names of its fields, too; where it has both, ours count."""
+    return {**{SEED[name]: value for name, value in answer.items() if name in SEED}, **answer}
+
+
+def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], wording: Wording) -> Label | None:
     supported = _truth(entry.get("fully_supported"))
     keys = _keys(entry.get("support"), known | set(SPECIAL), dropped)
-    if supported is None or keys is None:
+    reason = _text(entry.get("explanation"), wording)
+    if supported is None or keys is None or reason is None:
         return None
     ordered = tuple(key for item in entry["support"] if (key := _key(item)) in keys)
-    explanation = entry.get("explanation")
-    reason = explanation.strip() if isinstance(explanation, str) else ""
     if supported and not keys:
         return Label((), False, "; ".join(text for text in (reason, NOTHING_NAMED) if text))
     return Label(tuple(dict.fromkeys(ordered)), supported, reason)
 
 
 def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
-    """The keys of a list that exist; None where there is no list."""
-    if not isinstance(given, list):
+    """The keys of a list that exist; None where there is no list, or a placeholder in it."""
+    if not isinstance(given, list) or any(map(is_placeholder, given)):
         return None
     found = set()
     for item in given:
@@ -175,9 +197,10 @@ def _truth(given: object) -> bool | None:
     return {"true": True, "false": False}.get(given.strip().casefold()) if isinstance(given, str) else None
 
 
-def _said(answer: Mapping[str, Any], what: str) -> str:
-    said = answer.get(f"{what}_explanation")
-    return said.strip() if isinstance(said, str) else ""
+def _text(given: object, wording: Wording) -> str | None:
+    """An explanation, empty if none is given; None where it is the prompt's own."""
+    text = given.strip() if isinstance(given, str) else ""
+    return None if text and wording.shows(text) else text
 
 
 # ---- pieces

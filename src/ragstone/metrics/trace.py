@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
-from ragstone.segment import sentences, words_in
+from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
 
 COLUMNS: Final = (
@@ -235,13 +235,21 @@ def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
 
 
 def context_sentences(record: Record) -> Iterator[Unit]:
-    """The sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it."""
+    """The sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it.
+
+    The keys of a passage that came with its sentences are the places in their list, a blank one's too.
+    """
     details = record.meta.get(DETAILS, NOTHING)
     for passage in record.contexts or ():
         detail = details.get(passage.id) if isinstance(details, Mapping) else None
-        own = detail.get("sentences") if isinstance(detail, Mapping) else None
-        spans = _located(passage.text, own) or sentences(passage.text)
-        yield from _keyed(f"{record.id}/doc_{passage.rank - 1}_s", passage.text, spans, passage.id)
+        own = division(detail.get("sentences")) if isinstance(detail, Mapping) else ()
+        stem = f"{record.id}/doc_{passage.rank - 1}_s"
+        if not own:
+            yield from _keyed(stem, passage.text, sentences(passage.text), passage.id)
+        for number, (text, span) in enumerate(zip(own, located(passage.text, own), strict=True)):
+            if not text.isspace():
+                words = passage.text[span.start : span.end] if span else text
+                yield Unit(f"{stem}{number}", "sentence", words, span, passage.id)
 
 
 def response_units(record: Record) -> Iterator[Unit]:
@@ -254,19 +262,6 @@ def response_units(record: Record) -> Iterator[Unit]:
 def _keyed(stem: str, text: str, spans: Iterable[Span], parent: str | None = None) -> Iterator[Unit]:
     for number, span in enumerate(spans):
         yield Unit(f"{stem}{number}", "sentence", text[span.start : span.end], span, parent)
-
-
-def _located(text: str, given: object) -> list[Span]:
-    """Where the sentences that a passage came with stand in it; empty unless all do, in their order."""
-    found: list[Span] = []
-    at = 0
-    for sentence in given if isinstance(given, list) else ():
-        start = text.find(sentence, at) if isinstance(sentence, str) and sentence.strip() else -1
-        if start < 0:
-            return []
-        at = start + len(sentence)
-        found.append(Span(start, at))
-    return found
 
 
 METRIC = TraceMetric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragstone.parsing.blocks import Thought, read_block
+from ragstone.parsing.echoes import Wording, is_placeholder
 from ragstone.parsing.labels import Parsed, Status, parse_labels, read_labels
 from ragstone.parsing.lists import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.objects import read_object
@@ -11,6 +12,6 @@ from ragstone.parsing.reasoning import strip_reasoning
 from ragstone.parsing.words import Words, words_of
 
 __all__ = [
-    "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Words", "locate", "parse_labels",
-    "read_block", "read_labels", "read_object", "strip_reasoning", "words_of",
+    "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Wording", "Words", "is_placeholder",
+    "locate", "parse_labels", "read_block", "read_labels", "read_object", "strip_reasoning", "words_of",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
 from ragstone.parsing.plain import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
@@ -132,7 +133,7 @@ def read_labels(
     if not answer.strip():
         problem = "the reply is empty" if not text.strip() else "the reply is reasoning only"
         return Parsed(nothing, "", "format_error", problem, nothing)
-    answer = _without(answer, material, words)
+    answer = _without(without_placeholders(answer), material, words)
     # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
     latest = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from ragstone.parsing.echoes import UNFILLED
 from ragstone.types import Scale
 
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -123,8 +124,10 @@ class Words:
         """The one label that stands between other words, set off from them.
 
         Of two different ones that counts which the text begins with, unless it ends with the other or takes
-        something back; else none does.
+        something back; else none does, and none does beside a placeholder.
         """
+        if UNFILLED in text:
+            return None
         parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
         labels = [self.strong(part) for part in parts]
         found = {label for label in labels if label is not None}

@@ -19,7 +19,7 @@ from ragstone.errors import TemplateError
 if TYPE_CHECKING:
     import jinja2
 
-    from ragstone.parsing import Format
+    from ragstone.parsing import Format, Wording
 
 KEYS: Final = ("task", "style", "version", "language", "form", "batch", "formats", "gives", "source")
 """What a header may say."""
@@ -57,6 +57,7 @@ class Template:
     form: str
     origin: str
     text: str
+    wording: Wording
     system: jinja2.Template
     user: jinja2.Template
 
@@ -96,7 +97,7 @@ class Shape:
 
 def parse(text: str, name: str) -> Template:
     """A template from its text; TemplateError says what is wrong with it. ``name`` is for messages."""
-    from ragstone.parsing import FORMATS  # noqa: PLC0415 - its readers take a while to load, for LLM judges only
+    from ragstone.parsing import FORMATS, Wording  # noqa: PLC0415 - its readers take a while to load, for LLM judges only
 
     header, parts = _read(text, name, ("system", "user"))
     task, style = header.get("task", ""), header.get("style", "")
@@ -128,6 +129,7 @@ def parse(text: str, name: str) -> Template:
         form=header.get("form", ""),
         origin=name,
         text=text,
+        wording=Wording.of("".join(parts.values())),
         system=system,
         user=user,
     )

@@ -15,15 +15,24 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id"),
         "question": ("input", "query", "prompt", "user_input", "topic", "narrative"),
-        "response": ("output", "answer", "generation", "completion", "answer_text"),
-        "contexts": ("context", "retrieved_contexts", "documents", "passages", "retrieved_context", "candidates"),
+        "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
+        "contexts": (
+            "retrieved_contexts", "retrieval_context", "retrieved_context", "documents", "passages", "context",
+            "candidates",
+        ),
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
         "citations": (),
         "overrides": (),
     }
-)
+)  # fmt: skip
 """Each canonical field with the other names that are accepted; the first that holds anything wins."""
+
+GOLD: Final = "context"
+GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
+"""DeepEval's names: beside one of these ``context`` is what should have been retrieved, and no evidence."""
+GOLD_KEPT: Final = "reference_contexts"
+"""Where gold passages stand in ``meta``."""
 
 LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
 """Fields whose cell in a CSV file is JSON."""

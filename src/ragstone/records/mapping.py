@@ -1,14 +1,16 @@
 """One row to one Record: which key is which field, what is refused, and what is kept as meta.
 
-The canonical name comes first, then the aliases; the first that is neither null nor blank is the field. A
-canonical or mapped field of the wrong type is an error. An alias of the wrong type (``label: 1``,
-``topic: {...}``) is probably something else: it stays in ``meta``, with a note if the field is then absent.
+The canonical name comes first, then the aliases; the first that is neither null nor blank is the field, and a note
+names others that could have been. A canonical or mapped field of the wrong type is an error. An alias of the wrong
+type (``label: 1``, ``topic: {...}``) is probably something else: it stays in ``meta``, with a note if the field is
+then absent. Gold passages are no evidence: DeepEval's ``context`` is ``meta.reference_contexts``.
 What no field consumed is ``meta``, so nothing is lost. Shapes of TREC's tools are lifted first (`trec`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -16,7 +18,16 @@ import orjson
 
 from ragstone.errors import RecordError
 from ragstone.records import autojudge, trec, values
-from ragstone.records.fields import ALIASES, LISTS, REFERENCES, Fields, closest
+from ragstone.records.fields import (
+    ALIASES,
+    GOLD,
+    GOLD_BESIDE,
+    GOLD_KEPT,
+    LISTS,
+    REFERENCES,
+    Fields,
+    closest,
+)
 from ragstone.records.jsontext import kind
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
@@ -30,6 +41,7 @@ Item = tuple[str, Row | Record | RecordError]
 Rows = Generator[Item, None, None]
 """What a reader is; closing it closes the file."""
 
+SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
 NO_ID: Final = "no id: a hash of the content stands for it"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
@@ -94,7 +106,11 @@ class Mapper:
 
     def _reading(self, where: str, row: Row) -> _Reading:
         lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        return _Reading(where, lifted.row, self._names, self._mapped(row), lifted.names)
+        reading = _Reading(where, lifted.row, self._names, self._mapped(row), lifted.names)
+        said = "contexts" in self._mapped_fields or GOLD in self._roots
+        if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
+            reading.set_gold_aside()
+        return reading
 
     def name(self, where: str, row: Row) -> str:
         """The id of a row that cannot be a record: its own if that can be read, else its place."""
@@ -188,6 +204,7 @@ class _Reading:
         self._mapped = mapped
         self._lifted = lifted
         self._consumed: set[str] = set()
+        self._gold: dict[str, Any] = {}
 
     def consume(self, name: str) -> None:
         self._consumed.add(name)
@@ -216,10 +233,28 @@ class _Reading:
                 doubt = doubt or f"{field}: '{name}' is not usable for it ({kind(value)}), kept as meta"
                 continue
             self.consume(name)
+            self._say_others(field, name, read)
             return found
         if doubt:
             self.notes.append(doubt)
         return self._read_blank(field, blank, read) if blank else None
+
+    def set_gold_aside(self) -> None:
+        """Passages that should have been retrieved, out of the way of those that were."""
+        name = GOLD if GOLD_KEPT in self.row else GOLD_KEPT
+        self._gold = {name: self.row[GOLD]}
+        self.consume(GOLD)
+        self.notes.append(SAID_GOLD)
+
+    def _say_others(self, field: str, taken: str, read: Callable[[Any, list[str]], Any]) -> None:
+        """A note for each further name whose value could have been the field and says something else."""
+        for name in self._names[field] if field != "id" else ():
+            value = self.row.get(name)
+            if value is None or name in self._consumed or _is_blank(value) or value == self.row[taken]:
+                continue
+            with suppress(UnfitError):
+                read(value, [])
+                self.notes.append(f"{field}: read from '{taken}'; '{name}' could be it, too, and is kept as meta")
 
     def rest(self) -> dict[str, Any]:
         """What no field consumed; a field that is null is not there."""
@@ -231,7 +266,7 @@ class _Reading:
         for path, value in self._mapped.values():
             if value is not MISSING:
                 left = without(left, path)
-        return {} if left is MISSING else left
+        return {**({} if left is MISSING else left), **self._gold}
 
     def _read(self, name: str, value: Any, read: Callable[[Any, list[str]], T]) -> T:
         try:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ragstone.records.jsontext import kind
 from ragstone.records.names import Names
-from ragstone.segment import folded
+from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
 PASSAGE_IDS: Final = ("id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id")
@@ -36,6 +36,8 @@ BOTH: Final = "nuggets: one that is vital here and okay there, taken as vital"
 LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugget is one fact"
 NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, taken as not given"
 NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
+NO_DIVISION: Final = "contexts: 'sentences' that are no list of texts, not used"
+DIVIDED: Final = "its sentences in their order, or no 'sentences'"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 
@@ -83,6 +85,9 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     found = [_passage(item, number) for number, item in enumerate(value, 1)]
     if any(not body.strip() for _, body, _ in found):
         notes.append("contexts: a blank passage")
+    for number, (_, body, rest) in enumerate(found, 1):
+        if rest.get("sentences"):
+            _check_division(body, rest["sentences"], number, notes)
     names = _unique([name for name, _, _ in found], notes)
     made = tuple(
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
@@ -107,6 +112,16 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     label = None if name else _label(item)
     rest = {other: entry for other, entry in item.items() if other not in (key, label)}
     return name or (str(item[label]) if label else ""), body or "", rest
+
+
+def _check_division(body: str, given: Any, number: int, notes: list[str]) -> None:
+    """Labels name a passage's sentences by their places, so those that it came with must be its own."""
+    own = division(given)
+    if not own:
+        notes.append(NO_DIVISION)
+    for place, (sentence, span) in enumerate(zip(own, located(body, own), strict=True), 1):
+        if span is None and not sentence.isspace():
+            raise UnfitError(f"sentence {place} of passage {number} is not in its text", DIVIDED)
 
 
 def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ request.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.testing.schema import Draws, fitting
@@ -17,6 +17,7 @@ WORDS_A_CLAIM: Final = 13
 """Words of a sentence that make one claim."""
 _PLACE: Final = re.compile(r"^\[\w+ sentence (\d+)[^\]\n]*\]\n(.*)$", re.MULTILINE)
 _KEY: Final = re.compile(r"\bdoc_\d+_s\d+\b")
+_END: Final = re.compile(r"\[\w+ (?:end|конец) ")
 _LISTED: Final = re.compile(r"^- (.+)$", re.MULTILINE)
 _KNOWN: Final = re.compile(r"nuggets that are listed already")
 
@@ -31,7 +32,7 @@ class _Writer:
         messages = request.get("messages")
         contents = [message.get("content") for message in messages or () if isinstance(message, dict)]
         self.text = "\n".join(content for content in contents[1:] if isinstance(content, str))
-        lines = [line for line in self.text.splitlines() if len(line) > 20 and not line.startswith("[")]
+        lines = [line for line in _material(self.text) if len(line) > 20]
         self.lines = lines or ["There is nothing to read here but this line of words"]
         self.draws = Draws(seed)
         self.seed = seed
@@ -107,6 +108,16 @@ class _Writer:
             start = self.draws.below(max(1, len(line) - count))
             words += line[start : start + count - len(words)]
         return " ".join(words)
+
+
+def _material(text: str) -> Iterator[str]:
+    """The lines between marks: what stands elsewhere is the prompt's own, which no answer consists of."""
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside = not _END.match(line)
+        elif inside:
+            yield line
 
 
 def _length(name: str) -> tuple[int, int]:

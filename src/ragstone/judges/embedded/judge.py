@@ -7,10 +7,12 @@ says how well that does on public human labels. The same question always gets th
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -31,6 +33,7 @@ from ragstone.judges.embedded.model import (
 from ragstone.judges.embedded.outcomes import outcome, supported_chance
 from ragstone.judges.embedded.relevance import chance_of, level_of, relevance_label
 from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced, Write, Written
+from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 VERSION: Final = "embedded-5"
@@ -101,10 +104,9 @@ class EmbeddedJudge:
         return band_of(task, error) if has_band(task) else None
 
     def maker(self, question: Question[Any]) -> str:
-        """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""
-        if question.task == "trace":
-            return f"{VERSION}#{digest()}.{trace_digest()}"
-        return f"{VERSION}#{digest()}"
+        """The version, the hash of the numbers and word lists, of a trace's own after it, and of what divides texts."""
+        traces = f".{trace_digest()}" if question.task == "trace" else ""
+        return f"{VERSION}#{digest()}{traces}.{_divided_by()}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -312,6 +314,12 @@ def _rows(replies: Replies, name: str, count: int | None) -> list[Any] | str:
     if not isinstance(rows, list) or (count is not None and len(rows) != count):
         return "the reply does not fit its question"
     return rows
+
+
+@lru_cache(maxsize=1)
+def _divided_by() -> str:
+    """Four hex digits for the libraries that divide texts, so that a store gives no answers of other versions."""
+    return hashlib.sha256(text_libraries().encode()).hexdigest()[:4]
 
 
 def _encodable(value: Any) -> Any:
