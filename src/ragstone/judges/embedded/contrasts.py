@@ -84,11 +84,11 @@ def _swapped(aligned: Alignment, line: Line, i: int, place: int) -> bool:
 
 @lru_cache(maxsize=16)
 def _ranks(language: str) -> dict[str, tuple[str, int]]:
-    return {
-        stem_of(word, language): (kind, int(rank))
-        for kind, words in slot_lists()["quantities"].items()
-        for word, rank in (pair.split("=") for pair in words.split())
-    }
+    found: dict[str, tuple[str, int]] = {}
+    for kind, words in slot_lists()["quantities"].items():
+        for word, rank in (pair.split("=") for pair in words.split()):
+            found.setdefault(stem_of(word, language), (kind, int(rank)))
+    return found
 
 
 def graded(aligned: Alignment) -> Clash | None:

@@ -20,15 +20,15 @@ from ragstone.judges.embedded.alignment import (
     Line,
     is_known,
     shortened,
+    word_at,
 )
+from ragstone.judges.embedded.crossings import crossed
 from ragstone.judges.embedded.contrasts import graded, opposite
 from ragstone.judges.embedded.denials import doubted, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
-from ragstone.judges.embedded.words import (
-    NUMBER,
-)
+from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
+from ragstone.judges.embedded.words import NUMBER, stem_of
 
 LIKELY: Final = 0.6
 """How well, of the best place, another must fit for its value to be named where it is closer to the statement's."""
@@ -48,7 +48,7 @@ def clash(aligned: Alignment) -> Clash | None:
         return number._replace(says=shortened(f"{name.says}, {number.says}"))
     if number is not None or name is not None:
         return number or name
-    for check in (doubted, polarity, forbidden, opposite, graded, roles, _addition):
+    for check in (doubted, polarity, forbidden, opposite, graded, roles, crossed, _addition):
         found = check(aligned)
         if found is not None:
             return found
@@ -173,10 +173,9 @@ def _noun(aligned: Alignment, one: Quantity) -> bool:
 
 def _limit_there(aligned: Alignment, one: Quantity, line: Line) -> bool:
     """Whether the words of the statement's limit stand in the sentence, too, if elsewhere."""
-    before = range(max(0, one.at - 3), one.at)
-    return any(
-        aligned.tokens[j].stem in line.places for j in before if aligned.library.weight(aligned.tokens[j].stem) > 1
-    )
+    limits = slot_lists()["limits"].split()
+    words = (word_at(aligned.tokens, aligned.text, j) for j in range(max(0, one.at - 3), one.at))
+    return any(word in limits and stem_of(word, aligned.language) in line.places for word in words)
 
 
 def _ratio(one: float, other: float) -> float:
