@@ -444,15 +444,25 @@ def negated(tokens: Sequence[Token], text: str) -> list[bool]:
             continue
         heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
         for i in range(n + 1, min(len(tokens), n + 1 + SCOPE)):
-            between = text[tokens[i - 1].end : tokens[i].start]
-            word = text[tokens[i].start : tokens[i].end].lower()
-            if (between.strip() and _BREAKS.search(between)) or word in _TURNS:
+            if _ends(tokens, text, i):
                 break
+            word = word_at(tokens, text, i)
             found[i] = not found[i]
             heads -= word not in light and (len(word) > 3 or not word.isascii() or word in {"use", "ask", "pay", "run"})
             if not heads:
                 break
+        if n and (n + 1 == len(tokens) or _ends(tokens, text, n + 1)) and denial in {"not", "cannot"}:
+            for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
+                if _ends(tokens, text, i):
+                    break
+                found[i] = not found[i]
     return found
+
+
+def _ends(tokens: Sequence[Token], text: str, i: int) -> bool:
+    """Whether a clause ends before a word."""
+    between = text[tokens[i - 1].end : tokens[i].start] if i else ""
+    return bool(between.strip() and _BREAKS.search(between)) or word_at(tokens, text, i) in _TURNS
 
 
 def around(tokens: Sequence[Token], text: str, i: int) -> str:

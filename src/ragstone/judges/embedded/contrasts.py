@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ragstone.judges.embedded.alignment import (
@@ -12,12 +12,15 @@ from ragstone.judges.embedded.alignment import (
     Line,
     around,
     negated,
+    shortened,
     word_at,
 )
-from ragstone.judges.embedded.thesaurus import allies, likes, opposites, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists
 from ragstone.judges.embedded.words import (
     NUMBER,
     WORD,
+    Token,
+    function_stems,
     stem_of,
 )
 
@@ -117,3 +120,45 @@ def graded(aligned: Alignment) -> Clash | None:
             says, has = around(aligned.tokens, aligned.text, i), around(line.tokens, line.text, p)
             return Clash("quantity", says, has, line.passage, line.sentence)
     return None
+
+
+def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
+    """What two things are compared by, where the evidence has them the other way round.
+
+    The flag is true where both the things and the word are turned round: "A is faster than B", "B is slower than A".
+    """
+    own = _sides(aligned.tokens, aligned.text, aligned.clauses)
+    if own is None or any(negated(aligned.tokens, aligned.text)):
+        return None, False
+    for line in filter(aligned.carries, aligned.lines[:3]):
+        theirs = _sides(line.tokens, line.text, line.clauses)
+        if theirs is None or any(line.negated):
+            continue
+        left, right = own[0] - own[1], own[1] - own[0]
+        before, behind = theirs[0] - theirs[1], theirs[1] - theirs[0]
+        if not (left & behind and right & before) or left & before or right & behind:
+            continue
+        turned = any(opposites(stem, aligned.language) & theirs[2] for stem in own[2] - theirs[2])
+        if turned:
+            return None, True
+        if own[2] & theirs[2]:
+            return Clash("comparison", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence), False
+    return None, False
+
+
+def _sides(
+    tokens: Sequence[Token], text: str, numbers: Sequence[int]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
+    """What stands before and behind "slower than" in its clause, but grammar, and the word that compares."""
+    at = next((i for i in range(1, len(tokens) - 1) if word_at(tokens, text, i) == "than"), None)
+    if at is None or tokens[at + 1].kind == NUMBER:
+        return None
+    by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(tokens[i].stem, LANGUAGE)), None)
+    if by is None:
+        return None
+    function = function_stems(LANGUAGE)
+    left, right = (
+        frozenset(tokens[i].stem for i in span if numbers[i] == numbers[at] and tokens[i].stem not in function)
+        for span in (range(by), range(at + 1, len(tokens)))
+    )
+    return left, right, frozenset((tokens[by].stem,))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line, shortened, word_at
 from ragstone.judges.embedded.quantities import Quantity, rivals
+from ragstone.judges.embedded.thesaurus import slot_lists
 from ragstone.judges.embedded.words import NAME, NUMBER
 
 LONG: Final = 30
@@ -50,9 +50,10 @@ def crossed(aligned: Alignment) -> Clash | None:
 
 def _halves(aligned: Alignment, line: Line) -> list[Half]:
     found = []
+    limits = slot_lists()["limits"].split()
     for i, token in enumerate(aligned.tokens):
         places = line.places.get(token.stem, ())
-        if len(places) == 1 and (i in aligned.content or token.kind in {NUMBER, NAME} or _initial(aligned, i)):
+        if len(places) == 1 and token.stem not in limits and (i in aligned.content or token.kind in {NUMBER, NAME} or _initial(aligned, i)):
             found.append(Half(i, places[0], line.clauses[places[0]]))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
@@ -44,7 +45,9 @@ def polarity(aligned: Alignment) -> Clash | None:
         if token.kind not in {WORD, NAME} or len(token.stem) < _shortest(aligned):
             continue
         if not own[i] and not any(
-            line.negated[p] for line in filter(aligned.carries, aligned.lines[:4]) for p in aligned.found(i, line)[0]
+            all(line.negated[p] for p in places)
+            for line in filter(aligned.carries, aligned.lines[:4])
+            if (places := aligned.found(i, line)[0])
         ):
             continue
         mine = _denials(aligned.tokens, aligned.text, aligned.clauses, i)
@@ -107,6 +110,53 @@ def _balanced(aligned: Alignment, line: Line, i: int) -> bool:
         if aligned.tokens[j].stem not in line.places
         for opposite in opposites(aligned.tokens[j].stem, aligned.language)
     )
+
+
+@lru_cache(maxsize=1)
+def _excepting() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _universal() -> frozenset[str]:
+    return frozenset(slot_lists()["universal"].split())
+
+
+def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
+    """A statement of what the evidence excepts, or of all where the evidence excepts some.
+
+    The flag is true where the statement denies what is excepted, as it should: its negation is no clash then.
+    """
+    if _excepting().search(aligned.text):
+        return None, False
+    for line in filter(aligned.carries, aligned.lines[:2]):
+        found = _excepting().search(line.text)
+        if found is None:
+            continue
+        begin = next((p for p, token in enumerate(line.tokens) if token.start >= found.end()), len(line.tokens))
+        spots = range(begin, min(len(line.tokens), begin + SCOPE))
+        last = next((p for p in spots[1:] if line.clauses[p] != line.clauses[begin]), spots.stop)
+        spots = range(begin, last)
+        held = {j: aligned.found(j, line)[0] for j in aligned.content}
+        inside = [j for j, places in held.items() if places and all(p in spots for p in places)]
+        says = next((j for j, token in enumerate(aligned.tokens) if _word(aligned, token) in _universal()), None)
+        has = shortened(line.text[found.start() : line.tokens[spots[-1]].end]) if spots else ""
+        if inside and has:
+            denied = any(token.kind == NEGATION for token in aligned.tokens) or any(
+                opposite in line.places
+                for token in aligned.tokens
+                if token.stem not in line.places
+                for opposite in opposites(token.stem, aligned.language)
+            )
+            spoken = around(aligned.tokens, aligned.text, inside[0])
+            return (None, True) if denied else (Clash("exception", spoken, has, line.passage, line.sentence), False)
+        if says is not None and has:
+            return Clash("exception", around(aligned.tokens, aligned.text, says), has, line.passage, line.sentence), False
+    return None, False
+
+
+def _word(aligned: Alignment, token: Token) -> str:
+    return aligned.text[token.start : token.end].lower()
 
 
 @lru_cache(maxsize=1)

@@ -15,8 +15,9 @@ from ragstone.judges.embedded.alignment import (
     Line,
     is_known,
     shortened,
+    word_at,
 )
-from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists, verbal
 from ragstone.judges.embedded.words import (
     NAME,
     WORD,
@@ -24,6 +25,9 @@ from ragstone.judges.embedded.words import (
     function_stems,
     stem_of,
 )
+
+PLAIN: Final = 12
+"""Words of a statement whose nouns are looked at as agent and patient."""
 
 RARE: Final = 4.0
 """Weight of a word from which a name is looked at for its place."""
@@ -240,18 +244,33 @@ def _inverse(language: str) -> dict[str, tuple[int, int]]:
 
 
 def roles(aligned: Alignment) -> Clash | None:
-    """Two names around a verb, the other way round."""
+    """Two names or things around a verb, the other way round."""
     runs = [run for run in name_runs(aligned.tokens, aligned.text) if is_known(aligned, aligned.tokens[run[1]].stem)]
     runs = [run for run in runs if not _calendar(aligned.tokens[run[1]], aligned.text)]
-    for one, other in pairwise(runs):
+    if aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN:
+        runs += [(i, i) for i in aligned.content if _thing(aligned, i)]
+    for one, other in pairwise(sorted(runs)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD][:1]
-        if not between or between[0] - one[1] > 3:
+        if not between or between[0] - one[1] > 3 or not _acts(aligned, between[0]):
             continue
         for line in aligned.lines[:3]:
             found = _turned(aligned, line, one, other, between)
             if found is not None:
                 return found
     return None
+
+
+def _acts(aligned: Alignment, i: int) -> bool:
+    """Whether a word may be a verb; where no thesaurus tells, it may."""
+    stem = aligned.tokens[i].stem
+    return aligned.language != LANGUAGE or verbal(stem) or stem in _inverse(LANGUAGE)
+
+
+def _thing(aligned: Alignment, i: int) -> bool:
+    """Whether a word behind an article is a noun that some passage has."""
+    token = aligned.tokens[i]
+    article = word_at(aligned.tokens, aligned.text, i - 1) in {"the", "a", "an"}
+    return article and token.kind == WORD and not verbal(token.stem) and aligned.library.has(token.stem)
 
 
 def _calendar(token: Token, text: str) -> bool:

@@ -23,8 +23,8 @@ from ragstone.judges.embedded.alignment import (
     word_at,
 )
 from ragstone.judges.embedded.crossings import crossed
-from ragstone.judges.embedded.contrasts import graded, opposite
-from ragstone.judges.embedded.denials import doubted, forbidden, polarity
+from ragstone.judges.embedded.contrasts import compared, graded, opposite
+from ragstone.judges.embedded.denials import doubted, exception, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
@@ -48,11 +48,20 @@ def clash(aligned: Alignment) -> Clash | None:
         return number._replace(says=shortened(f"{name.says}, {number.says}"))
     if number is not None or name is not None:
         return number or name
-    for check in (doubted, polarity, forbidden, opposite, graded, roles, crossed, _addition):
+    for check in (doubted, _denied, graded, roles, crossed, _addition):
         found = check(aligned)
         if found is not None:
             return found
     return None
+
+
+def _denied(aligned: Alignment) -> Clash | None:
+    """What is denied, excepted, forbidden, or compared or put the other way round, on one side only."""
+    for both in (exception, compared):
+        found, balanced = both(aligned)
+        if found is not None or balanced:
+            return found
+    return polarity(aligned) or forbidden(aligned) or opposite(aligned)
 
 
 _ADDING: Final = re.compile(
