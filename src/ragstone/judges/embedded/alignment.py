@@ -88,6 +88,14 @@ SHOWN: Final = 60
 """Characters of a value that are quoted."""
 
 
+CLOSE: Final = 10
+"""Words between two that are said together."""
+
+
+TOGETHER: Final = 0.4
+"""The share of a clause's words that must stand close to a place for what is there to contradict it."""
+
+
 class Clash(NamedTuple):
     """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it."""
 
@@ -363,9 +371,23 @@ class Alignment:
         known = self._carried.get(line)
         if known is None:
             total = sum(self.weights[self.tokens[j].stem] for j in self.content)
-            held = sum(self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
-            known = self._carried[line] = held >= SAME * total
+            known = self._carried[line] = self.weight_in(line) >= SAME * total
         return known
+
+    def weight_in(self, line: Line) -> float:
+        """The weight of the statement's words that a sentence has, alike ones in part."""
+        return sum(self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
+
+    def speaks_of(self, i: int, line: Line, place: int) -> bool:
+        """Whether a place is about what a word's clause is about: enough of its words stand close by."""
+        close = total = 0.0
+        for j in self.content:
+            if j != i and self.clauses[j] == self.clauses[i]:
+                weight = self.weights[self.tokens[j].stem]
+                places, grade = self.found(j, line)
+                total += weight
+                close += weight * grade * any(abs(p - place) <= CLOSE for p in places)
+        return close >= TOGETHER * total and self.carries(line)
 
     def said(self, start: int, end: int) -> str:
         """A stretch of the statement, on one line and not too long."""
@@ -465,6 +487,12 @@ def _ends(tokens: Sequence[Token], text: str, i: int) -> bool:
     return bool(between.strip() and _BREAKS.search(between)) or word_at(tokens, text, i) in _TURNS
 
 
-def around(tokens: Sequence[Token], text: str, i: int) -> str:
-    """What is quoted of a word: three words before it and one behind."""
-    return shortened(text[tokens[max(0, i - 3)].start : tokens[min(len(tokens) - 1, i + 1)].end])
+def around(side: Alignment | Line, i: int) -> str:
+    """What is quoted of a word: its clause, or as many words around it as are shown."""
+    low = high = i
+    for step in range(1, len(side.tokens)):
+        for k in (i - step, i + step):
+            inside = 0 <= k < len(side.tokens) and side.clauses[k] == side.clauses[i] and k in (low - 1, high + 1)
+            if inside and side.tokens[max(high, k)].end - side.tokens[min(low, k)].start <= SHOWN:
+                low, high = min(low, k), max(high, k)
+    return shortened(side.text[side.tokens[low].start : side.tokens[high].end])

@@ -17,6 +17,7 @@ from ragstone.judges.embedded.alignment import (
 )
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists
 from ragstone.judges.embedded.words import (
+    NEGATION,
     NUMBER,
     WORD,
     Token,
@@ -40,9 +41,9 @@ def opposite(aligned: Alignment) -> Clash | None:
         rival = _best_place(aligned, i, against, own[i])
         if rival is None or rival[0] < FITS or _swapped(aligned, rival[1], i, rival[2]):
             continue
-        if aligned.carries(rival[1]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
+        if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
             _, line, place = rival
-            says, has = around(aligned.tokens, aligned.text, i), around(line.tokens, line.text, place)
+            says, has = around(aligned, i), around(line, place)
             return Clash("opposite", says, has, line.passage, line.sentence)
     return None
 
@@ -99,7 +100,7 @@ def graded(aligned: Alignment) -> Clash | None:
     ranks = _ranks(aligned.language)
     for i, token in enumerate(aligned.tokens):
         mine = ranks.get(token.stem)
-        if mine is None:
+        if mine is None or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.tokens[j].stem not in ranks), None)
         best = None if head is None else aligned.best(head)
@@ -117,7 +118,7 @@ def graded(aligned: Alignment) -> Clash | None:
             continue
         _, p, theirs = min(near)
         if abs(theirs[1] - mine[1]) >= 2 or (mine[1] == 5 and theirs[1] == 4):
-            says, has = around(aligned.tokens, aligned.text, i), around(line.tokens, line.text, p)
+            says, has = around(aligned, i), around(line, p)
             return Clash("quantity", says, has, line.passage, line.sentence)
     return None
 

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.quantities import Quantity, rivals
 from ragstone.judges.embedded.thesaurus import slot_lists
 from ragstone.judges.embedded.words import NAME, NUMBER
 
-LONG: Final = 30
+LONG: Final = 22
 """Words of a sentence above which its clauses are rarely parallel."""
 
 NEARLY: Final = 0.8
@@ -30,8 +30,7 @@ def crossed(aligned: Alignment) -> Clash | None:
     total = sum(aligned.weights[aligned.tokens[j].stem] for j in aligned.content)
     own = {token.stem for token in aligned.tokens}
     for line in aligned.lines[:2]:
-        held = sum(aligned.weights[aligned.tokens[j].stem] * aligned.found(j, line)[1] for j in aligned.content)
-        if held < NEARLY * total or len(line.tokens) > LONG:
+        if aligned.weight_in(line) < NEARLY * total or len(line.tokens) > LONG:
             continue
         halves = _halves(aligned, line)
         quantity = {one.at: one for one in line.quantities}

@@ -40,6 +40,8 @@ NEARLY: Final = 0.8
 def polarity(aligned: Alignment) -> Clash | None:
     """A word that is denied on one side only, where no sentence that fits nearly as well agrees."""
     own = negated(aligned.tokens, aligned.text)
+    if any(_word(aligned, token) in _open() for token in aligned.tokens):
+        return None
     for i in aligned.content:
         token = aligned.tokens[i]
         if token.kind not in {WORD, NAME} or len(token.stem) < _shortest(aligned):
@@ -66,10 +68,10 @@ def polarity(aligned: Alignment) -> Clash | None:
         if best is None or best[0] < FITS / 2 or best[1] or any(ok and fit >= 0.6 * best[0] for fit, ok, *_ in found):
             continue
         _, _, line, place = best
-        if _balanced(aligned, line, i):
+        if not aligned.speaks_of(i, line, place) or _balanced(aligned, line, i):
             continue
-        says = around(aligned.tokens, aligned.text, i)
-        return Clash("negation", says, around(line.tokens, line.text, place), line.passage, line.sentence)
+        says = around(aligned, i)
+        return Clash("negation", says, around(line, place), line.passage, line.sentence)
     return None
 
 
@@ -148,10 +150,10 @@ def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
                 if token.stem not in line.places
                 for opposite in opposites(token.stem, aligned.language)
             )
-            spoken = around(aligned.tokens, aligned.text, inside[0])
+            spoken = around(aligned, inside[0])
             return (None, True) if denied else (Clash("exception", spoken, has, line.passage, line.sentence), False)
         if says is not None and has:
-            return Clash("exception", around(aligned.tokens, aligned.text, says), has, line.passage, line.sentence), False
+            return Clash("exception", around(aligned, says), has, line.passage, line.sentence), False
     return None, False
 
 

@@ -263,7 +263,7 @@ def roles(aligned: Alignment) -> Clash | None:
 def _acts(aligned: Alignment, i: int) -> bool:
     """Whether a word may be a verb; where no thesaurus tells, it may."""
     stem = aligned.tokens[i].stem
-    return aligned.language != LANGUAGE or verbal(stem) or stem in _inverse(LANGUAGE)
+    return aligned.language != LANGUAGE or not listed(stem) or verbal(stem) or stem in _inverse(LANGUAGE)
 
 
 def _thing(aligned: Alignment, i: int) -> bool:
