@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.library import Library
@@ -92,7 +92,7 @@ CLOSE: Final = 10
 """Words between two that are said together."""
 
 
-TOGETHER: Final = 0.4
+TOGETHER: Final = 0.3
 """The share of a clause's words that must stand close to a place for what is there to contradict it."""
 
 
@@ -238,7 +238,7 @@ class Alignment:
         self._likes = [likes(token.stem, self.language) for token in self.tokens]
         self._found: dict[Line, list[tuple[Sequence[int], float]]] = {}
         self._near: dict[int, list[tuple[int, float]]] = {}
-        self._carried: dict[Line, bool] = {}
+        self._carried: dict[Line, float] = {}
 
     def line(self, passage: int, sentence: int) -> Line:
         """Any sentence of the evidence."""
@@ -366,17 +366,22 @@ class Alignment:
         ranked = [(self.fit(i, line, place), line, place) for line in self.lines for place in self.found(i, line)[0]]
         return max(ranked, key=lambda found: found[0]) if ranked else None
 
-    def carries(self, line: Line) -> bool:
-        """Whether a sentence has enough of the statement to be about the same, so that it can contradict it."""
-        known = self._carried.get(line)
-        if known is None:
-            total = sum(self.weights[self.tokens[j].stem] for j in self.content)
-            known = self._carried[line] = self.weight_in(line) >= SAME * total
-        return known
+    def carries(self, line: Line, share: float = SAME) -> bool:
+        """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
+        return self.weight_in(line) >= share * self.total
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all words of the statement."""
+        return sum(self.weights[self.tokens[j].stem] for j in self.content)
 
     def weight_in(self, line: Line) -> float:
         """The weight of the statement's words that a sentence has, alike ones in part."""
-        return sum(self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
+        known = self._carried.get(line)
+        if known is None:
+            held = (self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
+            known = self._carried[line] = sum(held)
+        return known
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
         """Whether a place is about what a word's clause is about: enough of its words stand close by."""

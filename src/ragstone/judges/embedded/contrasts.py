@@ -143,7 +143,9 @@ def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
         if turned:
             return None, True
         if own[2] & theirs[2]:
-            return Clash("comparison", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence), False
+            return Clash(
+                "comparison", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence
+            ), False
     return None, False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ragstone.judges.embedded.alignment import Alignment, Clash, Line, shortened, word_at
+from ragstone.judges.embedded.alignment import Alignment, Clash, Line, shortened
 from ragstone.judges.embedded.quantities import Quantity, rivals
 from ragstone.judges.embedded.thesaurus import slot_lists
 from ragstone.judges.embedded.words import NAME, NUMBER
@@ -27,10 +27,9 @@ class Half(NamedTuple):
 
 def crossed(aligned: Alignment) -> Clash | None:
     """Two words of the statement from different clauses, each of which has another one in the first one's place."""
-    total = sum(aligned.weights[aligned.tokens[j].stem] for j in aligned.content)
     own = {token.stem for token in aligned.tokens}
     for line in aligned.lines[:2]:
-        if aligned.weight_in(line) < NEARLY * total or len(line.tokens) > LONG:
+        if not aligned.carries(line, NEARLY) or len(line.tokens) > LONG:
             continue
         halves = _halves(aligned, line)
         quantity = {one.at: one for one in line.quantities}
@@ -52,7 +51,11 @@ def _halves(aligned: Alignment, line: Line) -> list[Half]:
     limits = slot_lists()["limits"].split()
     for i, token in enumerate(aligned.tokens):
         places = line.places.get(token.stem, ())
-        if len(places) == 1 and token.stem not in limits and (i in aligned.content or token.kind in {NUMBER, NAME} or _initial(aligned, i)):
+        if (
+            len(places) == 1
+            and token.stem not in limits
+            and (i in aligned.content or token.kind in {NUMBER, NAME} or _initial(aligned, i))
+        ):
             found.append(Half(i, places[0], line.clauses[places[0]]))
     return found
 
@@ -81,16 +84,18 @@ def _instead(
             theirs = quantity.get(p)
             if theirs is not None and rivals(mine, theirs):
                 return p
-        elif p not in quantity and (aligned.library.weight(token.stem) >= 2 or token.kind == NAME) and _alike(line, half.at, p):
+        elif (
+            p not in quantity
+            and (aligned.library.weight(token.stem) >= 2 or token.kind == NAME)
+            and _alike(line, half.at, p)
+        ):
             return p
     return None
 
 
 def _alike(line: Line, one: int, other: int) -> bool:
     """Whether two words have the same neighbour, or are two names behind the same kind of word."""
-    return any(
-        _neighbour(line, one + step) == _neighbour(line, other + step) != "" for step in (-1, 1)
-    )
+    return any(_neighbour(line, one + step) == _neighbour(line, other + step) != "" for step in (-1, 1))
 
 
 def _neighbour(line: Line, at: int) -> str:

@@ -210,16 +210,15 @@ def doubted(aligned: Alignment) -> Clash | None:
     """A statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
     doubts = _doubts(aligned.language)
     asks = aligned.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(token.stem for token in aligned.tokens)
-    total = sum(aligned.weights[aligned.tokens[j].stem] for j in aligned.content)
-    if asks or not total:
+    if asks or not aligned.total:
         return None
     best: tuple[float, Line] | None = None
     for line in aligned.lines[:4]:
-        held = sum(aligned.weights[aligned.tokens[j].stem] * aligned.found(j, line)[1] for j in aligned.content) / total
+        held = aligned.weight_in(line)
         asked = line.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(line.places)
         questionable = asked and len(line.tokens) <= SHORT
         if best is None:
-            if not questionable or held < CARRIES:
+            if not questionable or held < CARRIES * aligned.total:
                 return None
             best = held, line
         elif not questionable and held >= 0.8 * best[0]:

@@ -22,8 +22,8 @@ from ragstone.judges.embedded.alignment import (
     shortened,
     word_at,
 )
-from ragstone.judges.embedded.crossings import crossed
 from ragstone.judges.embedded.contrasts import compared, graded, opposite
+from ragstone.judges.embedded.crossings import crossed
 from ragstone.judges.embedded.denials import doubted, exception, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
