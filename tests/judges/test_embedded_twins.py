@@ -1,8 +1,8 @@
 """Twin claims about one passage, one true and one wrong by a single fact, and the answer key of the examples.
 
-``twins/*.jsonl`` was written by somebody who had not seen the judge: natural sentences of ten fields. ``first`` was
-looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to try a
-judge, most with two parallel clauses. The floors are what was measured, rounded down.
+``first`` and ``second`` were written by somebody who had not seen the judge: natural sentences of ten fields. ``first``
+was looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to
+try a judge, most with two parallel clauses. The floors are what was measured, rounded down.
 """
 
 from __future__ import annotations

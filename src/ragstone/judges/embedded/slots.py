@@ -211,20 +211,12 @@ def _operands(aligned: Alignment, own: Sequence[Quantity]) -> list[Quantity]:
     return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]
 
 
-COVERED: Final = 0.6
+COVERED: Final = 0.7
 """The share of a statement that must be found for a stretch that is not to count as added to it."""
 
 
-ADDED: Final = 8.0
+ADDED: Final = 10.0
 """The least weight of such a stretch, of two words or more; verbs, which are often put in other words, add none."""
-
-
-NEARLY_ALL: Final = 0.75
-"""The share from which on less weight is enough ..."""
-
-
-LITTLE: Final = 6.0
-"""... namely this."""
 
 
 SPEAKING: Final = 3.5
@@ -255,8 +247,7 @@ def _addition(aligned: Alignment) -> Clash | None:
             stretch, weight = [*stretch, i], weight + (0.0 if verbal(token.stem) else own)
             if weight > most:
                 most, best = weight, stretch
-    enough = most >= ADDED and covered >= COVERED * total
-    if len(best) < 2 or not (enough or (most >= LITTLE and covered >= NEARLY_ALL * total)):
+    if len(best) < 2 or most < ADDED or covered < COVERED * total:
         return None
     return Clash("addition", aligned.said(aligned.tokens[best[0]].start, aligned.tokens[best[-1]].end), "", -1, -1)
 
