@@ -1,8 +1,7 @@
 """Sentences to claims: each by itself something that the answer asserts.
 
-A list item without a verb is put behind the line that introduces it, and a table row behind the headings of its
-columns. English sentences are taken apart by clauses where their form leaves little doubt; in every other language a
-claim is a sentence.
+A claim is a sentence without its list marker, citations and lead-in. A list item without a verb is put behind the line
+that introduces it, and a table row behind the headings of its columns.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import abstains, leads
-from ragstone.judges.embedded.clauses import WHOLE, grammar_of, split
 from ragstone.judges.embedded.stated import MARK, stated
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
@@ -32,11 +30,10 @@ _BEFORE: Final = 2000  # characters of the text before that are looked at for a 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim's text, the number of its sentence (from 0), and how sure its form is, in [0, 1]."""
+    """A claim's text and the number of its sentence, from 0."""
 
     text: str
     sentence: int
-    confidence: float
 
 
 def write(texts: Sequence[str], before: str = "") -> list[Claim]:
@@ -44,11 +41,8 @@ def write(texts: Sequence[str], before: str = "") -> list[Claim]:
 
     ``before`` is the text before them: its last line may introduce the first items.
     """
-    language = language_of(" ".join(texts))
-    grammar = grammar_of(language)
-    said = in_full(texts, language, before[-_BEFORE:].rstrip().rpartition("\n")[2])
-    pieces = (split(bare, grammar) if grammar and bare else [(bare, WHOLE)] for bare in said)
-    return [Claim(text, number, sure) for number, found in enumerate(pieces) for text, sure in found if text]
+    said = in_full(texts, language_of(" ".join(texts)), before[-_BEFORE:].rstrip().rpartition("\n")[2])
+    return [Claim(text, number) for number, text in enumerate(said) if text]
 
 
 def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
@@ -101,10 +95,10 @@ def clean(text: str) -> str:
 def _introduction(text: str) -> str:
     """A line that ends with a colon and has a verb, so that an item goes on with it; empty for any other."""
     bare = asserted(text, LANGUAGE) if text.endswith((":", ":**")) and len(text) <= _INTRODUCTION else ""
-    words, grammar = bare.removesuffix(":").split(), grammar_of(LANGUAGE)
+    words = bare.removesuffix(":").split()
     if not words or not {"steps", "instructions", "procedure"}.isdisjoint(words) or leads(bare, LANGUAGE):
         return ""
-    return bare if (grammar and words[-1] in grammar.enumerating) or _acts([*words, "it"]) else ""
+    return bare if _acts([*words, "it"]) else ""
 
 
 def _verbless(item: str) -> bool:

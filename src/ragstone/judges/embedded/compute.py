@@ -28,7 +28,7 @@ def reply_to(body: bytes) -> str:
     task, question = asked["task"], asked.get("question", "")
     if task == "claims":
         claims = write(asked["sentences"], asked["before"])
-        found: Any = {"claims": [[claim.text, claim.sentence, claim.confidence] for claim in claims]}
+        found: Any = {"claims": [[claim.text, claim.sentence] for claim in claims]}
     elif task == "support":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [held(text, library, trivial=asked["trivial"], question=question) for text in asked["units"]]}
@@ -59,7 +59,7 @@ def _nuggets(asked: Mapping[str, Any]) -> dict[str, Any]:
     if "passages" in asked:
         return {"nuggets": of_passages(asked["question"], asked["passages"], asked["known"], asked["most"])}
     nuggets = of_answer(asked["sentences"], asked["before"], asked["known"], asked["most"])
-    return {"nuggets": [[nugget.text, nugget.sentence, nugget.confidence] for nugget in nuggets]}
+    return {"nuggets": [[nugget.text, nugget.sentence] for nugget in nuggets]}
 
 
 def _importance(text: str, question: QuestionWords) -> dict[str, Any]:

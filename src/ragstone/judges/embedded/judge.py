@@ -154,20 +154,10 @@ class EmbeddedJudge:
         rows = _rows(replies, "nuggets" if nuggets else "claims", None)
         if isinstance(rows, str):
             return Written((), rows)
-        units: list[Unit] = []
-        for number, (text, index, confidence) in enumerate(rows, 1):
-            sentence = question.sentences[index]
-            units.append(
-                Unit(
-                    f"{question.level}/{number}",
-                    question.level,
-                    text,
-                    sentence.span,
-                    parent=sentence.id,
-                    confidence=confidence,
-                    part=question.part,
-                )
-            )
+        found = ((f"{question.level}/{n}", text, question.sentences[index]) for n, (text, index) in enumerate(rows, 1))
+        units = (
+            Unit(name, question.level, text, one.span, parent=one.id, part=question.part) for name, text, one in found
+        )
         return Written(tuple(units))
 
     def _bank(self, question: Write, repeat: int) -> Dialogue:
