@@ -14,7 +14,7 @@ from typing import Final
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.nuggets import Listing, put
-from ragstone.judges.embedded.question_overlap import QuestionWords
+from ragstone.judges.embedded.question_words import QuestionWords
 from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states, verbs
 from ragstone.segment import SAMPLE, language_of, sentences
 
@@ -64,10 +64,14 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     listing = Listing(language)
     had = [text for text in known if text.strip() and listing.add(text)]
     instructing = bool(_HOW.search(question.lower()))
-    new = {text for passage in passages for text in statements(passage, instructing=instructing)} if words else set()
+    new = (
+        {text for passage in passages for text in statements(passage, instructing=instructing)}
+        if words.weights
+        else set()
+    )
     found = {text: words.closeness(text) for text in (*had, *new)}
     least = max(FLOOR, RELATIVE * max((one.value for one in found.values()), default=0.0))
-    few = min(SHARED, len(words))
+    few = min(SHARED, len(words.weights))
     near = {text for text in new if found[text].value >= least and len(found[text].shared) >= few}
 
     def ordered(texts: Iterable[str]) -> list[str]:

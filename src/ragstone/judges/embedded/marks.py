@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.embedded.model import DIGITS, model, probability
+from ragstone.judges.embedded.model import DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.outcomes import Window, outcome
 from ragstone.questions import YES_NO, Special, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
@@ -26,7 +26,6 @@ from ragstone.types import Quote, Unit, Verdict
 FILE: Final = "trace.json"
 
 Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and those marked as used
-Weights = Mapping[str, float]  # the weights of a model's features by name, and its ``bias``
 
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
@@ -54,11 +53,6 @@ class Relevance(NamedTuple):
     used: float  # log-odds that the response used it
 
 
-def value(weights: Weights, features: Mapping[str, float]) -> float:
-    """The weighted sum of some features and the bias."""
-    return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
-
-
 @lru_cache(maxsize=1)
 def numbers() -> Mapping[str, Weights]:
     """The three small models of this version: ``utilized``, ``relevant``, ``completeness``; read once."""
@@ -68,7 +62,7 @@ def numbers() -> Mapping[str, Weights]:
 
 def log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
     """What a model says of each sentence, to six decimals; None where it has no features."""
-    return [None if row is None else round(value(numbers()[name], row._asdict()), 6) for row in rows]
+    return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
 
 
 @lru_cache(maxsize=1)
@@ -109,7 +103,7 @@ def marked(relevant: Sequence[float], utilized: Sequence[float], weights: Weight
     The most probable are marked, so many as relevant and so many as used that the three shares come closest to what is
     expected, in squares; none where none is expected. Equally probable ones are marked together or not at all.
     """
-    wanted = min(1.0, max(0.0, value(weights, {"both": both(relevant, utilized)})))
+    wanted = min(1.0, max(0.0, weighted(weights, {"both": both(relevant, utilized)})))
     about, used, size = math.fsum(relevant), math.fsum(utilized), max(1, len(utilized))
     by_use, by_relevance = _ordered(utilized, LEAST_USED), _ordered(relevant, LEAST_RELEVANT)
     options: list[tuple[float, int, int, Marked]] = []

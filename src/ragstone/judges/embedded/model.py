@@ -39,6 +39,9 @@ DIGITS: Final = 9
 _FILES: Final = ("model.json", "lexicon.json", "nuggets.json", "relevance.json", "slots.json", "thesaurus.txt")
 
 
+Weights = Mapping[str, float]  # the weights of a small model's features by name, and its ``bias``
+
+
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """A logistic model: standardised features times weights; its calibration and cuts.
@@ -135,6 +138,11 @@ def weigher(language: str) -> Callable[[str], float]:
         return PLAIN_WEIGHT if len(stem) > 4 or stem[0] >= "\u0e00" or not stem[0].isalpha() else SHORT_WEIGHT
 
     return by_kind
+
+
+def weighted(weights: Weights, features: Mapping[str, float]) -> float:
+    """The weighted sum of some features and the bias."""
+    return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
 
 
 def probability(log_odds: float, calibration: tuple[float, float]) -> float:
