@@ -18,24 +18,16 @@ from ragstone.judges.embedded.question_words import QuestionWords
 from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states, verbs
 from ragstone.segment import SAMPLE, language_of, sentences
 
-FLOOR: Final = 0.33
-"""The closeness below which a statement is not about the question."""
-
-SHARED: Final = 2
-"""The least different words of the question that a statement about it has."""
-
-RELATIVE: Final = 0.8
-"""The share of the closest statement's closeness that a new one must have."""
-
+FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
+SHARED: Final = 2  # the least different words of the question that a statement about it has
+RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
 WORDS: Final = (4, 26)
 """The fewest and the most words of a statement ..."""
 
 CHARACTERS: Final = (6, 90)
 """... and the same in characters where words are not separated."""
 
-LONGEST: Final = 600
-"""Characters beyond which a sentence is not read."""
-
+LONGEST: Final = 600  # characters beyond which a sentence is not read
 _UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"

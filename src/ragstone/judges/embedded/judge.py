@@ -17,8 +17,8 @@ import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import Band
-from ragstone.judges.embedded.band import band_of, has_band
-from ragstone.judges.embedded.marks import grouped, trace_digest, traced
+from ragstone.judges.embedded.marks import grouped, traced
+from ragstone.judges.embedded.measured import band_of, has_band
 from ragstone.judges.embedded.model import (
     Logistic,
     assignment_cuts,
@@ -35,16 +35,13 @@ from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 VERSION: Final = "embedded-5"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-WEAK: Final = "weak rule"
-"""What is said of every verdict on importance."""
-
+WEAK: Final = "weak rule"  # what is said of every verdict on importance
 _DECLINES: Final = {
     "wholly": "does not answer: says it cannot",
     "partly": "answers in part: says that something cannot be answered",
 }
 
-QUOTES: Final = 3
-"""The most quotes a whole response is given as evidence."""
+QUOTES: Final = 3  # the most quotes a whole response is given as evidence
 
 
 class EmbeddedBackend:
@@ -100,10 +97,8 @@ class EmbeddedJudge:
         """Where it is sure of support and assignment; on other tasks it has no probability to be sure by."""
         return band_of(task, error) if has_band(task) else None
 
-    def maker(self, question: Question[Any]) -> str:
-        """The version and the hash of the numbers and word lists that the task uses; of a trace's own after it."""
-        if question.task == "trace":
-            return f"{VERSION}#{digest()}.{trace_digest()}"
+    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
+        """The version and the hash of the numbers and word lists."""
         return f"{VERSION}#{digest()}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:

@@ -6,12 +6,9 @@ are marked, as many as make relevance, utilization and completeness of the recor
 
 from __future__ import annotations
 
-import hashlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from itertools import accumulate, chain
 from typing import Any, Final, NamedTuple
 
@@ -20,10 +17,9 @@ import orjson
 from ragstone.judges.base import Failed, Reply
 from ragstone.judges.embedded.model import DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.outcomes import Window, outcome
+from ragstone.judges.embedded.words import packaged
 from ragstone.questions import YES_NO, Special, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
-
-FILE: Final = "trace.json"
 
 Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and those marked as used
 
@@ -38,7 +34,6 @@ CLOSEST: Final = 7  # how many counts of marked sentences are tried, of those cl
 class Use(NamedTuple):
     """What the model of use sees of a context sentence, all in [0, 1]."""
 
-    match: float  # best cosine with a sentence of the response
     share: float  # its part of the response's words, each shared among the sentences that have it, against the best
     held: float  # share of its words that the response has, averaged over the sentences around it
     evidence: float  # share of the response's sentences whose evidence it is in
@@ -48,27 +43,19 @@ class Use(NamedTuple):
 class Relevance(NamedTuple):
     """What the model of relevance sees of a context sentence. What was used is the best sign of what answers."""
 
-    close: float  # weight of the question's words in it, against the best
-    around: float  # the same, averaged over the sentences around it
+    around: float  # weight of the question's words, against the best, averaged over the sentences around it
     used: float  # log-odds that the response used it
 
 
-@lru_cache(maxsize=1)
 def numbers() -> Mapping[str, Weights]:
-    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``; read once."""
-    found: Mapping[str, Weights] = orjson.loads(files("ragstone.judges.embedded").joinpath(FILE).read_bytes())
+    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``."""
+    found: Mapping[str, Weights] = packaged("trace.json")
     return found
 
 
 def log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
     """What a model says of each sentence, to six decimals; None where it has no features."""
     return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
-
-
-@lru_cache(maxsize=1)
-def trace_digest() -> str:
-    """Six hex digits that change with any of the numbers."""
-    return hashlib.sha256(files("ragstone.judges.embedded").joinpath(FILE).read_bytes()).hexdigest()[:6]
 
 
 class Layout:

@@ -13,19 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final, Literal, NamedTuple
-
-import orjson
 
 from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.library import Analysed, Library
-from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, probability, weighted
+from ragstone.judges.embedded.model import CONTENT, DIGITS, probability, weighted
 from ragstone.judges.embedded.question_words import LONGEST, QuestionWords, heaviest
-from ragstone.judges.embedded.words import NAME, NUMBER, lexicon
+from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, packaged
 from ragstone.types import Scale, Span
 
-FILE: Final = "relevance.json"
 BEGIN: Final = 5  # letters with which a word must begin as one of the question's does to count as half of it
 K1: Final = 1.2
 B: Final = 0.75
@@ -268,16 +264,9 @@ def _likeness(texts: Sequence[_Text], library: Library) -> list[float]:
 # ---- from what was seen to a probability
 
 
-@lru_cache(maxsize=1)
-def models() -> Mapping[Level, Weights]:
-    """The models of this version, read once; ``training/fit_relevance.py`` makes them."""
-    found: Mapping[Level, Weights] = orjson.loads(files("ragstone.judges.embedded").joinpath(FILE).read_bytes())
-    return found
-
-
 def log_odds(level: Level, features: Features) -> float:
-    """The log-odds that a text with these features is relevant."""
-    seen, weights = features._asdict(), models()[level]
+    """The log-odds that a text with these features is relevant; ``training/fit_relevance.py`` makes the numbers."""
+    seen, weights = features._asdict(), packaged("relevance.json")[level]
     return weighted(weights, {name: seen[name] for name in weights if name != "bias"})
 
 

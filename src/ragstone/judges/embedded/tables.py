@@ -15,18 +15,10 @@ from ragstone.types import Span
 LEAST: Final = 3
 """Neighbouring lines with the same number of delimiters that are a table, where no ruler or tag says so."""
 
-CAPTION: Final = 300
-"""Most characters of a caption, a heading or the introduction of a list."""
-
-HEADING: Final = 80
-"""Most characters of a heading that no mark shows to be one."""
-
-COLUMNS: Final = 64
-"""Most columns whose headings are read."""
-
-ROW: Final = 2000
-"""Most characters of a row."""
-
+CAPTION: Final = 300  # most characters of a caption, a heading or the introduction of a list
+HEADING: Final = 80  # most characters of a heading that no mark shows to be one
+COLUMNS: Final = 64  # most columns whose headings are read
+ROW: Final = 2000  # most characters of a row
 _RULER: Final = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?|\|\s*:?-{1,}:?\s*\|?")
 _HTML: Final = re.compile(r"<(/?)(table|caption|tr|t[dh])\b[^<>]{0,200}>", re.IGNORECASE)
 _MARKED: Final = re.compile(r"#{1,6}\s+|(?=\*\*[^*]+\*\*:?$)")

@@ -15,9 +15,7 @@ from typing import Final
 
 from ragstone.judges.embedded.words import lexicon, nugget_lexicon
 
-LANGUAGE: Final = "en"
-"""The one language whose verbs are known."""
-
+LANGUAGE: Final = "en"  # the one language whose verbs are known
 _PLURALS: Final = frozenset("people men women children data bacteria criteria media police they you we who".split())
 _JOINING: Final = frozenset({"and", "or"})
 _OBJECTS: Final = frozenset({"that", "to", "it", "them", "him", "you"})
