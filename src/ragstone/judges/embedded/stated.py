@@ -115,7 +115,7 @@ def restated(question: str, answer: str, language: str) -> str:
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
     words = rest.split()
-    told = language == ENGLISH and (states(rest) or imperative(words) or bool(finite(words)))
+    told = language == ENGLISH and (imperative(words) or bool(finite(words)))
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
     if len(content) >= SHORT or (content and told):
         return answer
