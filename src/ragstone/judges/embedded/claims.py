@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import abstains, leads
 from ragstone.judges.embedded.stated import MARK, stated
+from ragstone.judges.embedded.tables import tables_of
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
 from ragstone.segment import language_of
+from ragstone.types import Span
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
 _CITATIONS: Final = re.compile(r"\s?(?:\[[^\[\]\n]{1,24}\]|\u3010[^\u3011\n]{1,40}\u3011)")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
-_RULE: Final = re.compile(r"[\s|:+-]+")
 _REASON: Final = re.compile(r",?\s(?:since|because|as|so|but|if|when|while)\s")
 _ITEM: Final = 12  # words of an item, up to its reason or condition, that may need the line that introduces it
 _INTRODUCTION: Final = 240  # characters of a line that is carried to the items that it introduces
@@ -53,15 +55,11 @@ def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
     """
     found: list[str] = []
     introduction, carrier = _introduction(before) if language == LANGUAGE else "", -1
-    headings: list[str] | None = None
+    rows = _rows(texts)
     for number, text in enumerate(texts):
-        after = texts[number + 1] if number + 1 < len(texts) else ""
-        if "|" in text and (headings is not None or _is_rule(after) or _is_rule(text) or text.startswith("|")):
-            first = headings is None and _is_rule(after)
-            headings = _cells(text) if first else headings
-            found.append("" if first else _row(text, headings or ()))
+        if number in rows:
+            found.append(rows[number])
             continue
-        headings = None
         bare = "" if triviality(text, language) else asserted(text, language)
         if introduction and MARK.match(text):
             item = clean(text)
@@ -113,17 +111,19 @@ def _acts(words: list[str]) -> bool:
     return bool(finite(words)) or imperative(words) or purposeful(words)
 
 
-def _is_rule(text: str) -> bool:
-    return "|" in text and "-" in text and _RULE.fullmatch(text) is not None
-
-
-def _cells(row: str) -> list[str]:
-    return [clean(cell) for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
-
-
-def _row(text: str, headings: Sequence[str]) -> str:
-    """``Region: Europe, 2023: 453``; empty for a row without letters and digits."""
-    cells = _cells(text)
-    named = [*headings, *[""] * len(cells)]
-    told = [f"{head[:_HEADED]}: {cell}" if head else cell for head, cell in zip(named, cells, strict=False) if cell]
-    return ", ".join(told) if any(char.isalnum() for cell in cells for char in cell) else ""
+def _rows(texts: Sequence[str]) -> dict[int, str]:
+    """What the rows of tables assert, by number: ``Region: Europe, 2023: 453``; nothing, where they are headings."""
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    number = {start: n for n, start in enumerate(starts)}
+    whole = "\n".join(texts)
+    found: dict[int, str] = {}
+    spans = [Span(at, at + len(text)) for at, text in zip(starts, texts, strict=False)]
+    for table in tables_of(whole, spans) if "|" in whole else ():
+        if table.kind != "|":
+            continue
+        found.update(dict.fromkeys(range(number[table.start], number[table.rows[-1].start] + 1), ""))
+        for row in table.rows:
+            cells = [(clean(cell.column_heading)[:_HEADED], clean(cell.text)) for cell in table.cells(whole, row)]
+            if any(char.isalnum() for _, cell in cells for char in cell):
+                found[number[row.start]] = ", ".join(f"{head}: {cell}" if head else cell for head, cell in cells)
+    return found
