@@ -17,7 +17,7 @@ from ragstone.judges.base import Failed, Replies, Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.bank import of_passages, statements
 from ragstone.judges.embedded.compute import reply_to
-from ragstone.judges.embedded.model import assignment_cuts, assignment_of
+from ragstone.judges.embedded.model import assignment_cuts, label_of
 from ragstone.questions import (
     GRADE_0_3,
     IMPORTANCE,
@@ -364,7 +364,7 @@ def test_two_grades_and_three_read_one_call() -> None:
         keys.add(call.key)
     assert len(keys) == 1
     for k in range(101):
-        two, three = assignment_of(SUPPORT_2, k / 100), assignment_of(SUPPORT_3, k / 100)
+        two, three = (label_of(scale, k / 100, high, low) for scale in (SUPPORT_2, SUPPORT_3))
         assert (two == "support") == (three == "support") == (k / 100 >= high)
         assert (three == "partial_support") == (low <= k / 100 < high)
 

@@ -20,9 +20,7 @@ from ragstone.judges.cascade import Band
 from ragstone.judges.embedded.marks import grouped, traced
 from ragstone.judges.embedded.measured import band_of, has_band
 from ragstone.judges.embedded.model import (
-    Logistic,
     assignment_cuts,
-    assignment_of,
     digest,
     importance_of,
     label_of,
@@ -214,8 +212,7 @@ class EmbeddedJudge:
 
     def _supported(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         found = outcome(row, lambda window: f"passage {question.passages[window[0]].rank}")
-        weigh = model().support
-        return self._weighed(question, unit, found.chance, weigh, _quotes(question, found.windows), found.reason)
+        return self._graded(question, unit, found.chance, found.windows, found.reason)
 
     def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         """By closeness to the question, which is no probability."""
@@ -238,7 +235,7 @@ class EmbeddedJudge:
             reason = f"partly found in the response ({chance:.2f}){missing}"
         else:
             reason = f"not found in the response ({chance:.2f}){missing}"
-        label, scale = assignment_of(question.scale, chance), question.scale
+        label, scale = label_of(question.scale, chance, full, partial), question.scale
         return self._labelled(unit, scale, label, chance, _quotes(question, windows), reason)
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
@@ -261,14 +258,15 @@ class EmbeddedJudge:
         best = sorted((found for found, _ in rated if found.chance > 0), key=lambda found: -found.chance)
         windows = [window for found in best for window in found.windows[:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
-        return self._weighed(question, unit, chance, model().support, _quotes(question, unique), reason)
+        return self._graded(question, unit, chance, unique, reason)
 
-    def _weighed(
-        self, question: Rate, unit: Unit, chance: float, weigh: Logistic, evidence: tuple[Quote, ...], reason: str
+    def _graded(
+        self, question: Rate, unit: Unit, chance: float, windows: Sequence[Sequence[int]], reason: str
     ) -> Verdict:
-        scale = question.scale
+        """By the cuts of support."""
+        weigh, scale = model().support, question.scale
         label = label_of(scale, chance, weigh.yes, weigh.maybe)
-        return self._labelled(unit, scale, label, chance, evidence, reason)
+        return self._labelled(unit, scale, label, chance, _quotes(question, windows), reason)
 
     def _labelled(
         self, unit: Unit, scale: Scale, label: str, chance: float, evidence: tuple[Quote, ...], reason: str

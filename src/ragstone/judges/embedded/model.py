@@ -171,14 +171,6 @@ def assignment_cuts() -> tuple[float, float]:
     return found["partial"], found["support"]
 
 
-def assignment_of(scale: Scale, chance: float) -> str:
-    """The label of a scale of two or three that a probability earns a nugget; on a scale of two none is in part."""
-    partial, full = assignment_cuts()
-    if chance >= full:
-        return scale.labels[-1]
-    return scale.labels[1] if chance >= partial and len(scale.labels) > 2 else scale.labels[0]
-
-
 def importance_of(scale: Scale, closeness: float) -> str:
     """The label that closeness to the question earns a nugget: the best or the worst of the scale."""
     return scale.labels[-1 if closeness >= nugget_lexicon()["importance"]["vital"] else 0]

@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, leads, names
 from ragstone.judges.embedded.stated import told
-from ragstone.judges.embedded.verbs import verbs
+from ragstone.judges.embedded.verbs import states
 from ragstone.judges.embedded.words import NAME, NUMBER, Token, lexicon, nugget_lexicon, tokens_of
 from ragstone.segment import FUNCTION_WORDS
 
@@ -33,9 +32,6 @@ _ALTERNATIVE: Final = 5
 """Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
 
 _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "when", "why", "how", "if", "whether"})
-_NO_CLAUSE: Final = frozenset({"to", "that", "which", "who", "the", "a", "an", "of"})
-"""What a verb stands after in "Things to do", "Foods that are rich in zinc", "The will of the people"."""
-
 _PIECE: Final = re.compile(r"[^!.,;]*\w[^!.,;]*")
 _PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
 _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
@@ -89,11 +85,7 @@ def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) 
     words = [word for raw in bare.replace("\u2019", "'").split() if (word := raw.strip(_ENDS))]
     if words[0].casefold() in _ASKING:
         return False
-    if language == "en" and any(
-        (word.casefold() in verbs().auxiliaries and word != "May") or word.endswith("n't")
-        for before, word in pairwise(words)
-        if before.casefold() not in _NO_CLAUSE
-    ):
+    if language == "en" and states(" ".join(words)):
         return True
     title = not any(word[0].islower() and word not in _grammar(language) for word in words)
     return named and len(tokens) > _LABEL and not title
