@@ -91,14 +91,8 @@ def _is_prose(text: str) -> bool:
     words = text.split()
     large = sum(word[:1].isupper() for word in words)
     torn = any(len(word) == 1 and word.isascii() and word.islower() and word != "a" for word in words)
-    letters = sum(char.isalpha() for char in text)
-    return (
-        not torn
-        and text.count('"') % 2 == 0
-        and text.count("(") == text.count(")")
-        and letters >= 0.7 * sum(not char.isspace() for char in text)
-        and not (len(words) > 6 and large > 0.6 * len(words))
-    )
+    paired = text.count('"') % 2 == 0 and text.count("(") == text.count(")")
+    return paired and not torn and not (len(words) > 6 and large > 0.6 * len(words))
 
 
 def _headless(text: str) -> str:
@@ -108,9 +102,8 @@ def _headless(text: str) -> str:
         one, before, after = words[i], words[i - 1], words[i + 1]
         if not one[:1].isupper() or not before.rstrip(")")[-1:].isalnum():
             continue
-        if one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper())):
-            return " ".join(words[i:])
-        if one == before or (after in {"the", "your"} and one.lower() in base):
+        ran_in = one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper()))
+        if ran_in or (after in {"the", "your"} and one.lower() in base):
             return " ".join(words[i:])
     return text
 
