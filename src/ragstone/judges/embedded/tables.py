@@ -1,4 +1,4 @@
-"""Tables and lists in a passage: which stretches are rows, and what the headings around a line say of it.
+"""Tables in a passage: which stretches are rows, and what headings their cells have.
 
 Reads Markdown, HTML, CSV and TSV. Pure; every offset is one into the text given; linear in it.
 """
@@ -17,8 +17,7 @@ from ragstone.types import Span
 LEAST: Final = 3
 """Neighbouring lines with the same number of delimiters that are a table, where no ruler or tag says so."""
 
-CAPTION: Final = 300  # most characters of a caption, a heading or the introduction of a list
-HEADING: Final = 80  # most characters of a heading that no mark shows to be one
+CAPTION: Final = 300  # most characters of a caption
 COLUMNS: Final = 64  # most columns whose headings are read
 ROW: Final = 2000  # most characters of a row
 _RULER: Final = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?|\|\s*:?-{1,}:?\s*\|?")
@@ -33,9 +32,6 @@ _HTML_TABLE: Final = re.compile(r"<table\b[^<>]{0,200}>(?:(?!<table\b).)*?</tabl
 _HTML_CAPTION: Final = _element("caption", "/caption|tr|/table")
 _HTML_ROW: Final = _element("tr", "/?tr|/?table")
 _HTML_CELL: Final = _element("t[dh]", "/?t[rdh]|/?table")
-_MARKED: Final = re.compile(r"#{1,6}\s+|(?=\*\*[^*]+\*\*:?$)")
-_NUMBERED: Final = re.compile(r"(?i:section|chapter|article|part|appendix)\s+[\dIVX]+\b")
-_ITEM: Final = re.compile(r"(?:[-*+\u2022\u25e6\u25aa\u2013]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
 _QUOTED: Final = re.compile(r'"(?:[^"\n]|"")*"')
 _NUMERIC: Final = re.compile(r"[\d\s.,%$\u20ac\u00a3\u00a5()+\u2212-]*")
 
@@ -194,43 +190,3 @@ def _html(text: str) -> Iterator[Table]:
         if rows:
             named = Span(*caption.span(1)) if caption else None
             yield Table("<", *whole.span(), named, tuple(heads), tuple(rows[bool(heads) :]))
-
-
-# ---- headings and lists
-
-
-def context_of(text: str, sentences: Sequence[Span]) -> list[Span | None]:
-    """For each sentence the line that says what it belongs to: the introduction of its list, else the heading above."""
-    found: list[Span | None] = []
-    heading: Span | None = None
-    introduction: Span | None = None
-    last: Span | None = None
-    for span in sentences:
-        line = text[span.start : min(span.end, span.start + CAPTION + 1)]
-        new = last is None or "\n" in text[last.end : span.start]
-        item = bool(new and _ITEM.match(line))
-        if new and _is_heading(text, span, line):
-            heading, introduction = span, None
-            found.append(None)
-        elif item or (introduction is not None and not new):
-            if item and introduction is None and last is not None and text[last.end - 1] == ":":
-                introduction = last if last.end - last.start <= CAPTION else None
-            found.append(introduction or heading)
-        else:
-            introduction = None
-            found.append(heading)
-        last = span
-    return found
-
-
-def _is_heading(text: str, span: Span, line: str) -> bool:
-    """A line marked or numbered as a heading, or a short one between blank lines that does not end as a sentence."""
-    behind = text[span.end : span.end + 4]
-    if not line or len(line) > CAPTION:
-        return False
-    if _NUMBERED.match(line) and len(line) <= HEADING:
-        return True
-    if behind and behind[0] not in "\r\n":
-        return False
-    alone = len(line) <= HEADING and behind.count("\n") > 1 and line[0].isupper() and line[-1] not in ".:!?,;"
-    return alone or bool(_MARKED.match(line))
