@@ -141,6 +141,21 @@ def nugget_lexicon() -> Mapping[str, Any]:
     return found
 
 
+@lru_cache(maxsize=1024)
+def listed_words(kinds: str, *languages: str) -> frozenset[str]:
+    """The words of some kinds, named with blanks between, in some languages; in all where none is named."""
+    lists = [lexicon()[kind] for kind in kinds.split()]
+    return frozenset(word for known in lists for code in languages or known for word in known.get(code, "").split())
+
+
+@lru_cache(maxsize=256)
+def listed_phrases(kind: str, *languages: str) -> tuple[str, ...]:
+    """The phrases of one kind in some languages, in their order; in all where none is named."""
+    known = lexicon()[kind]
+    every = (phrase for code in languages or known for phrase in known.get(code, "").split("|"))
+    return tuple(dict.fromkeys(filter(None, every)))
+
+
 class _Word(NamedTuple):
     """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number.
 
@@ -432,7 +447,7 @@ def _inside(text: str, last_end: int, start: int) -> bool:
 def function_stems(language: str) -> frozenset[str]:
     """Stems of the words of a language that carry grammar rather than content, as far as they are listed."""
     stem = _language(language).stem
-    known = (*FUNCTION_WORDS.get(language, ()), *lexicon()["negations"].get(language, "").split())
+    known = (*FUNCTION_WORDS.get(language, ()), *listed_words("negations", language))
     return frozenset(stem(word) for word in known)
 
 
@@ -440,4 +455,4 @@ def function_stems(language: str) -> frozenset[str]:
 def question_stems(language: str) -> frozenset[str]:
     """Stems of the words by which a language asks; they say nothing of what is asked about."""
     stem = _language(language).stem
-    return frozenset(stem(word) for word in lexicon()["question_words"].get(language, "").split())
+    return frozenset(stem(word) for word in listed_words("question_words", language))
