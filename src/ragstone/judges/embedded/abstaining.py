@@ -139,7 +139,7 @@ def _words(text: str) -> list[str]:
     """The words in small letters with negations in full; between ideographs and kana, what is listed is a word."""
     low = _full(text.lower().replace("\u2019", "'"))
     if UNSPACED.search(low):
-        low = _listed_words().sub(r" \g<0> ", low)
+        low = _unspaced_words().sub(r" \g<0> ", low)
     return [bare for word in low.split() if (bare := word.strip(_EDGES))]
 
 
@@ -149,11 +149,11 @@ def _full(low: str) -> str:
 
 def _unframed(text: str) -> str:
     """A text without blanks between words without what frames a statement; any other as it is."""
-    return _listed_words().sub(" ", text) if UNSPACED.search(text) else text
+    return _unspaced_words().sub(" ", text) if UNSPACED.search(text) else text
 
 
 @lru_cache(maxsize=1)
-def _listed_words() -> re.Pattern[str]:
+def _unspaced_words() -> re.Pattern[str]:
     """What is listed in languages that put no blanks between words, longest first."""
     kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
     listed = {word for entry in listed_words(kinds) for word in entry.split("|")}

@@ -117,7 +117,7 @@ class _Question(QuestionWords):
         super().__init__(text, language, "auxiliary")
         low = text[:LONGEST].lower()
         self.wanted = next((kind for kind in _wanted() if kind.asked.search(low)), None)
-        self._begun = {stem[:BEGIN]: stem for stem in reversed(self.weights) if len(stem) >= BEGIN}
+        self._begun = {stem[:BEGIN]: stem for stem in reversed(list(self.weights)) if len(stem) >= BEGIN}
 
     def match(self, stem: str) -> tuple[str, float] | None:
         """The question's word that a word stands for, and how far: 1, or 0.5 where only their beginnings agree."""

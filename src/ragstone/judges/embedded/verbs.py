@@ -40,16 +40,14 @@ def listed(kind: str, language: str = LANGUAGE) -> frozenset[str]:
 class Verbs:
     """English words by what they may be.
 
-    ``sure`` are finite wherever they stand after a subject, ``third`` may be plural nouns, ``past`` may be
-    participles, ``participles`` are never finite, ``base`` are infinitives, imperatives and plural presents,
-    ``nominal`` those of them that are nouns, too.
+    ``sure`` are finite wherever they stand after a subject, ``third`` may be plural nouns, ``past`` may be participles,
+    ``base`` are infinitives, imperatives and plural presents, ``nominal`` those of them that are nouns, too.
     """
 
     auxiliaries: frozenset[str]
     sure: frozenset[str]
     third: frozenset[str]
     past: frozenset[str]
-    participles: frozenset[str]
     base: frozenset[str]
     nominal: frozenset[str]
     determiners: frozenset[str]
@@ -71,8 +69,7 @@ def _past(verb: str) -> set[str]:
         return {verb + "d"}
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return {verb[:-1] + "ied"}
-    doubled = verb + verb[-1] + "ed" if verb[-1] in "bdglmnprt" and verb[-2] in "aeiou" else verb + "ed"
-    return {verb + "ed", doubled}
+    return {verb + "ed", verb + verb[-1] * (verb[-1] in "bdglmnprt" and verb[-2] in "aeiou") + "ed"}
 
 
 @lru_cache(maxsize=1)
@@ -81,27 +78,17 @@ def verbs() -> Verbs:
     only, nominal = listed("verbs"), listed("verbs_or_nouns")
     auxiliaries = listed("auxiliaries")
     sure = {_third(verb) for verb in only} - {"analyses", "belongings"}
-    past: set[str] = set()
-    participles: set[str] = set()
-    irregular = set()
-    for entry in nugget_lexicon()["irregular"][LANGUAGE].split():
-        verb, _, forms = entry.partition("=")
-        was, _, done = forms.partition("/")
-        irregular.add(verb)
-        if was == done:
-            past.add(was)
-        else:
-            sure.add(was)
-            participles.add(done)
-    for verb in (only | nominal) - irregular:
-        past |= _past(verb)
+    irregular = dict(entry.split("=") for entry in nugget_lexicon()["irregular"][LANGUAGE].split())
+    past = set[str]().union(*map(_past, (only | nominal) - irregular.keys()))
+    for forms in irregular.values():
+        was, done = forms.split("/")
+        (past if was == done else sure).add(was)
     base = (only | nominal) - auxiliaries
     return Verbs(
         auxiliaries=auxiliaries,
         sure=frozenset(sure - auxiliaries - base),
         third=frozenset({_third(verb) for verb in nominal} - sure),
         past=frozenset(past - auxiliaries),
-        participles=frozenset(participles - base),
         base=frozenset(base),
         nominal=nominal,
         determiners=listed("determiners"),
