@@ -1,4 +1,4 @@
-"""Tables and lists as evidence: a row is found together with its headings, and where it stands."""
+"""Tables as evidence: a row is found together with its headings."""
 
 from __future__ import annotations
 
@@ -46,20 +46,6 @@ def test_a_row_is_found_with_its_headings_and_caption(text: str) -> None:
 ])  # fmt: skip
 def test_prose_and_single_lines_are_no_table(text: str) -> None:
     assert not analyse(text, "en").rows
-
-
-@pytest.mark.parametrize(("text", "sentence", "words"), [
-    ("The following are banned:\n- straws\n- bags", "- bags", {"banned"}),
-    ("## Pricing\n\nThe plan is free.", "The plan is free.", {"Pricing"}),
-    ("Section 41, Return. The landlord pays.", "The landlord pays.", {"Section", "Return"}),
-    ("One line.\n\nThe plan is free.", "The plan is free.", set()),
-])  # fmt: skip
-def test_an_item_and_a_section_have_the_words_above_them_as_context(text: str, sentence: str, words: set[str]) -> None:
-    made = analyse(text, "en")
-    number = [text[span.start : span.end] for span in made.spans].index(sentence)
-    found = {text[token.start : token.end] for token in made.context[number]}
-    assert found >= words
-    assert bool(found) == bool(words)
 
 
 @given(st.text(alphabet='ab1,;|\t\n-:<>/tdrhable" ', max_size=80))

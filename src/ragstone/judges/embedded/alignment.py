@@ -130,7 +130,7 @@ class Line:
         ]
         before = range(max(0, sentence - 2), sentence)
         lent = text.headings[sentence] if sentence in text.rows else []
-        self.above = frozenset(token.stem for token in (*lent, *library.context(passage, sentence)))
+        self.above = frozenset(token.stem for token in lent)
         self.before = frozenset(stem for s in before for stem in text.stems[s])
         self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
         self.heads = self._heads(library, text.cells[sentence]) if sentence in text.rows else ()

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar, overload
 
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
-from ragstone.judges.embedded.tables import Cell, Table, context_of, lines_of, tables_of
+from ragstone.judges.embedded.tables import Cell, Table, lines_of, tables_of
 from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
@@ -82,9 +82,8 @@ class Analysed:
 
     ``tokens`` and ``stems`` are the words of each sentence alone, with offsets into the sentence. ``headings`` are the
     words that a row has from its table (the caption, the headings of its columns, and its numbers times the power of
-    ten that those name), ``context`` those that a sentence
-    has from the introduction of its list or the heading above it; their offsets are into the text. ``cells`` are the
-    cells of each row, empty for any other sentence. ``index``: the sentences that hold a stem, headings included.
+    ten that those name); their offsets are into the text. ``cells`` are the cells of each row, empty for any other
+    sentence. ``index``: the sentences that hold a stem, headings included.
     """
 
     text: str
@@ -108,14 +107,6 @@ class Analysed:
     def headings(self) -> Sequence[list[Token]]:
         """The words that each row has from its table; none of any other sentence."""
         return OnDemand(len(self.spans), self._headings)
-
-    @property
-    def context(self) -> Sequence[list[Token]]:
-        """The words of the line that introduces each sentence's list, or of the heading above it."""
-        above = context_of(self.text, self.spans)
-        return OnDemand(
-            len(self.spans), lambda number: _words_of(self.text, self.language, filter(None, (above[number],)))
-        )
 
     @property
     def cells(self) -> Sequence[tuple[Cell, ...]]:
@@ -314,16 +305,6 @@ class Library:
         for start, k in zip(starts, order, strict=False):
             first[k] = start
         return order, starts, first
-
-    @cached_property
-    def _contexts(self) -> dict[int, Sequence[list[Token]]]:
-        return {}
-
-    def context(self, passage: int, sentence: int) -> list[Token]:
-        """The words of the heading above a sentence, or of the line that introduces its list."""
-        if passage not in self._contexts:
-            self._contexts[passage] = self.texts[passage].context
-        return self._contexts[passage][sentence]
 
     @cached_property
     def _bits(self) -> dict[str, int]:
