@@ -63,7 +63,7 @@ def name_runs(tokens: Sequence[Token], text: str) -> list[tuple[int, int]]:
 
 def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     tokens, library = aligned.tokens, aligned.library
-    strange = [i for i in range(first, last + 1) if not is_known(aligned, tokens[i].stem)]
+    strange = [i for i in range(first, last + 1) if not _known(aligned, tokens[i])]
     says = aligned.said(tokens[first].start, tokens[last].end)
     itself = frozenset(range(first, last + 1))
     lost = [i for i in strange if (first < i and last > first) or (0 < first < last) or _proper(aligned, i)]
@@ -100,6 +100,13 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     ):
         return Clash("name", says, _run_text(rival[1], rival[2]), rival[1].passage, rival[1].sentence)
     return None
+
+
+def _known(aligned: Alignment, token: Token) -> bool:
+    """Whether a name is in the question or a passage, an abbreviation also without the s of its plural."""
+    raw = aligned.text[token.start : token.end]
+    single = raw[:-1] if raw.endswith("s") and raw[:-1].isupper() else ""
+    return is_known(aligned, token.stem) or bool(single and is_known(aligned, stem_of(single.lower(), aligned.language)))
 
 
 def _named(aligned: Alignment, stem: str) -> bool:

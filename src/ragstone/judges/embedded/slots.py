@@ -28,7 +28,7 @@ from ragstone.judges.embedded.denials import doubted, exception, forbidden, pola
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
-from ragstone.judges.embedded.words import NUMBER, stem_of
+from ragstone.judges.embedded.words import NUMBER, function_stems, stem_of
 
 LIKELY: Final = 0.6
 """How well, of the best place, another must fit for its value to be named where it is closer to the statement's."""
@@ -94,7 +94,11 @@ def _marks_item(text: str, one: Quantity) -> bool:
     if found is None:
         return False
     before = text[: one.start].rstrip()
-    return not before or before[-1] in ".!?:\"'\u201d" or found.end() < len(text) or len(_MARKER.findall(text)) > 1
+    if not before or before[-1] in ".!?:\"'\u201d" or found.end() < len(text) or len(_MARKER.findall(text)) > 1:
+        return True
+    # "Open the list 2.": the marker of the item behind; "is 2." and "of 2." say a number.
+    last = before.rpartition(" ")[2].lower()
+    return last.isalpha() and stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
 
 
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
