@@ -116,17 +116,13 @@ class EmbeddedJudge:
         units = question.units
         if not units:
             return Rated(())
-        body: dict[str, Any] = {"units": [unit.text for unit in units]}
-        if question.task == "importance":
-            body["question"] = question.question
-        elif question.task == "relevance":
-            body["question"] = question.question
+        body: dict[str, Any] = {"units": [unit.text for unit in units], "question": question.question}
+        if question.task == "relevance":
             body["level"] = level_of([unit.level for unit in units])
-        else:
+        elif question.task != "importance":
             body["passages"] = [passage.text for passage in question.passages]
-            body["question"] = question.question
-            if question.task == "support":
-                body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
+        if question.task == "support":
+            body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, len(units), repeat),)
         rows = _rows(replies, "units", len(units))
         if isinstance(rows, str):
