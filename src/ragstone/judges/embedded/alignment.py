@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from heapq import nsmallest
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.quantities import Quantity, free_words, quantities
@@ -20,6 +22,10 @@ from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, tokens_of
 
 LINES: Final = 6
 """Sentences of the evidence that are compared with the statement, word by word."""
+
+
+KEPT: Final = 2000
+"""Sentences of the evidence that are kept for the next statement."""
 
 
 WORDS: Final = 80
@@ -99,14 +105,17 @@ class Clash(NamedTuple):
 
 
 class Line:
-    """A sentence of the evidence, its words by stem, and the stems shortly before it."""
+    """A sentence of the evidence and its words by stem.
+
+    ``above``: the stems of the heading or line that it belongs to; ``around``: these and those shortly before it.
+    """
 
     def __init__(self, library: Library, passage: int, sentence: int) -> None:
         text = library.texts[passage]
         span = text.spans[sentence]
         self.passage, self.sentence = passage, sentence
         self.text = text.text[span.start : span.end]
-        self.tokens: Sequence[Token] = text.tokens[sentence][:LONG]
+        self.tokens: Sequence[Token] = text.tokens(sentence)[:LONG]
         self.places: dict[str, list[int]] = {}
         for i, token in enumerate(self.tokens):
             known = self.places.setdefault(token.stem, [])
@@ -120,12 +129,11 @@ class Line:
             for i, token in enumerate(self.tokens)
             if token.kind == NUMBER or self.text[token.start : token.end].lower() in free
         ]
-        before = range(max(0, sentence - 2), sentence)
-        lent = text.headings[sentence] if sentence in text.rows else []
-        self.above = frozenset(token.stem for token in (*lent, *library.context(passage, sentence)))
-        self.before = frozenset(stem for s in before for stem in text.stems[s])
+        lent = text.headings(sentence) if sentence in text.rows else []
+        self.above = {token.stem for token in (*lent, *library.context(passage, sentence))}
+        self.around = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
-        self.heads = self._heads(library, text.cells[sentence]) if sentence in text.rows else ()
+        self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
         self._quantities: list[Quantity] | None = None
         self._negated: list[bool] | None = None
 
@@ -177,6 +185,17 @@ class Line:
         return self._negated
 
 
+_kept: Final = WeakKeyDictionary[Library, dict[tuple[int, int], Line]]()
+
+
+def _lines_of(library: Library) -> dict[tuple[int, int], Line]:
+    """The sentences that were read for the statements before, few enough of them."""
+    lines = _kept.setdefault(library, {})
+    if len(lines) >= KEPT:
+        lines.clear()
+    return lines
+
+
 @lru_cache(maxsize=1)
 def _breaks() -> frozenset[str]:
     return frozenset(slot_lists()["breaks"].split())
@@ -188,8 +207,9 @@ def clauses(tokens: Sequence[Token], text: str) -> list[int]:
     clause = 0
     breaks = _breaks()
     for i, token in enumerate(tokens):
-        if (i and _BREAKS.search(text, tokens[i - 1].end, token.start)) or (
-            i and token.end - token.start <= BREAK and text[token.start : token.end].lower() in breaks
+        if i and (
+            ((between := text[tokens[i - 1].end : token.start]) != " " and _BREAKS.search(between))
+            or (token.end - token.start <= BREAK and text[token.start : token.end].lower() in breaks)
         ):
             clause += 1
         found.append(clause)
@@ -220,9 +240,9 @@ class Alignment:
         self.asked = frozenset(asked)
         self.clauses = clauses(self.tokens, text)
         self.content = [i for i, token in enumerate(self.tokens) if token.stem in self.weights]
-        ranked = sorted(masks, key=lambda place: (-statement.share(masks[place]), place))[:LINES]
-        self._lines = {place: Line(library, *place) for place in ranked}
-        self.lines = list(self._lines.values())
+        ranked = nsmallest(LINES, masks, key=lambda place: (-statement.share(masks[place]), place))
+        self._lines = _lines_of(library)
+        self.lines = [self.line(*place) for place in ranked]
         self.agreed: set[int] = set()
         self.quantities = quantities(self.tokens, text)
         self.units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
@@ -292,7 +312,7 @@ class Alignment:
                 return 1.0
             return TABLE * (bool(places) or stem in line.above)
         if not places:
-            return AROUND if stem in line.before or stem in line.above else 0.0
+            return AROUND if stem in line.around else 0.0
         clause = line.clauses[place]
         gap = min((abs(place - p) for p in places if line.clauses[p] == clause), default=None)
         if gap is not None:

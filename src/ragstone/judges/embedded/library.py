@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
-from typing import Final, NamedTuple, TypeVar, overload
+from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
@@ -39,8 +39,6 @@ HEAD: Final = 4
 BITS: Final = 16_000_000
 """Bytes of sets of sentences that are kept."""
 
-Made = TypeVar("Made")
-
 
 class Place(NamedTuple):
     """A stretch of neighbouring sentences of one passage."""
@@ -50,41 +48,11 @@ class Place(NamedTuple):
     last: int
 
 
-class OnDemand(Sequence[Made]):
-    """A sequence whose items are made when they are asked for, and not kept."""
-
-    __slots__ = ("_length", "_make")
-
-    def __init__(self, length: int, make: Callable[[int], Made]) -> None:
-        self._length = length
-        self._make = make
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> Made: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Made]: ...
-
-    def __getitem__(self, at: int | slice) -> Made | list[Made]:
-        if isinstance(at, slice):
-            return [self._make(i) for i in range(*at.indices(self._length))]
-        if not -self._length <= at < self._length:
-            raise IndexError(at)
-        return self._make(at % self._length)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysed:
-    """A text, its sentences, their words, and where each stem stands; a row of a table is a sentence.
+    """A text, its sentences, and where each stem stands; a row of a table is a sentence.
 
-    ``tokens`` and ``stems`` are the words of each sentence alone, with offsets into the sentence. ``headings`` are the
-    words that a row has from its table (the caption, the headings of its columns, and its numbers times the power of
-    ten that those name), ``context`` those that a sentence
-    has from the introduction of its list or the heading above it; their offsets are into the text. ``cells`` are the
-    cells of each row, empty for any other sentence. ``index``: the sentences that hold a stem, headings included.
+    ``index``: the sentences that hold a stem, headings included. ``rows``: the tables of those that are rows.
     """
 
     text: str
@@ -94,45 +62,31 @@ class Analysed:
     words: int
     rows: dict[int, Table] = field(default_factory=dict)
 
-    @property
-    def tokens(self) -> Sequence[list[Token]]:
-        """The words of each sentence."""
-        return OnDemand(len(self.spans), self._tokens)
-
-    @property
-    def stems(self) -> Sequence[tuple[str, ...]]:
-        """The stems of each sentence, in order."""
-        return OnDemand(len(self.spans), lambda number: tuple(token.stem for token in self._tokens(number)))
-
-    @property
-    def headings(self) -> Sequence[list[Token]]:
-        """The words that each row has from its table; none of any other sentence."""
-        return OnDemand(len(self.spans), self._headings)
-
-    @property
-    def context(self) -> Sequence[list[Token]]:
-        """The words of the line that introduces each sentence's list, or of the heading above it."""
-        above = context_of(self.text, self.spans)
-        return OnDemand(
-            len(self.spans), lambda number: _words_of(self.text, self.language, filter(None, (above[number],)))
-        )
-
-    @property
-    def cells(self) -> Sequence[tuple[Cell, ...]]:
-        """The cells of each row; none of any other sentence."""
-        return OnDemand(len(self.spans), self._cells)
-
-    def _tokens(self, number: int) -> list[Token]:
+    def tokens(self, number: int) -> list[Token]:
+        """The words of a sentence alone, with offsets into it."""
         return _row(self.text, self.language, self.spans[number], self.rows.get(number))
 
-    def _headings(self, number: int) -> list[Token]:
+    def stems(self, number: int) -> tuple[str, ...]:
+        """The stems of a sentence, in order."""
+        return tuple([token.stem for token in self.tokens(number)])
+
+    def headings(self, number: int) -> list[Token]:
+        """The words that a row has from its table, with offsets into the text; none of any other sentence.
+
+        The caption, the headings of its columns, and its numbers times the power of ten that those name.
+        """
         table = self.rows.get(number)
         if table is None:
             return []
         lent = _lent(self.text, self.language, table)
         return [*lent, *_scaled(self.text, self.language, table, lent, self.spans[number])]
 
-    def _cells(self, number: int) -> tuple[Cell, ...]:
+    def above(self) -> list[Span | None]:
+        """For each sentence the line that introduces its list, or the heading above it."""
+        return context_of(self.text, self.spans)
+
+    def cells(self, number: int) -> tuple[Cell, ...]:
+        """The cells of a row; none of any other sentence."""
         table = self.rows.get(number)
         return () if table is None else table.cells(self.text, self.spans[number])
 
@@ -278,9 +232,9 @@ class Library:
         """The words of a window in order, with their kinds, after those that rows in it have from their table."""
         text = self.texts[place.passage]
         numbers = range(place.first, place.last + 1)
-        lines = [text.tokens[number] for number in numbers]
+        lines = [text.tokens(number) for number in numbers]
         if text.rows:
-            lines.insert(0, list(dict.fromkeys(chain.from_iterable(text.headings[number] for number in numbers))))
+            lines.insert(0, list(dict.fromkeys(chain.from_iterable(map(text.headings, numbers)))))
         return list(chain.from_iterable(lines))
 
     def stems(self, place: Place) -> list[str]:
@@ -295,10 +249,10 @@ class Library:
     # ---- all sentences as bits, in the order of the passages' texts, so that none depends on that of the passages
 
     @cached_property
-    def _passages(self) -> dict[str, list[int]]:
+    def _passages(self) -> Mapping[str, Sequence[int]]:
         """The passages that have a stem."""
         if len(self.texts) == 1:
-            return {stem: [0] for stem in self.texts[0].index}
+            return dict.fromkeys(self.texts[0].index, (0,))
         found: dict[str, list[int]] = {}
         for k, text in enumerate(self.texts):
             for stem in text.index:
@@ -316,14 +270,16 @@ class Library:
         return order, starts, first
 
     @cached_property
-    def _contexts(self) -> dict[int, Sequence[list[Token]]]:
+    def _above(self) -> dict[int, list[Span | None]]:
         return {}
 
     def context(self, passage: int, sentence: int) -> list[Token]:
-        """The words of the heading above a sentence, or of the line that introduces its list."""
-        if passage not in self._contexts:
-            self._contexts[passage] = self.texts[passage].context
-        return self._contexts[passage][sentence]
+        """The words of the heading above a sentence, or of the line that introduces its list; offsets into the text."""
+        text = self.texts[passage]
+        if passage not in self._above:
+            self._above[passage] = text.above()
+        above = self._above[passage][sentence]
+        return [] if above is None else _words_of(text.text, text.language, (above,))
 
     @cached_property
     def _bits(self) -> dict[str, int]:
@@ -358,11 +314,14 @@ class Library:
 
     def bits(self, stem: str) -> int:
         """The sentences that hold a stem, as a set of bits, one a position."""
+        passages = self._passages.get(stem)
+        if passages is None:
+            return 0
         found = self._bits.get(stem)
         if found is None:
             first = self._order[2]
             held = bytearray(self.sentences // 8 + 1)
-            for k in self._passages.get(stem, ()):
+            for k in passages:
                 for number in self.texts[k].index[stem]:
                     at = first[k] + number
                     held[at >> 3] |= 1 << (at & 7)

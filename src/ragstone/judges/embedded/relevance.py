@@ -246,7 +246,7 @@ class _Text:
         self.shares: list[float] = []
         self.others: Counter[str] = Counter()
         self.counts: dict[str, float] = defaultdict(float)
-        for line in text.stems:
+        for line in map(text.stems, range(len(text.spans))):
             own: dict[str, float] = {}
             for stem in line:
                 match = question.match(stem)
@@ -275,7 +275,7 @@ class _Text:
         near = sorted({0, *(j for i in core for j in (i - 1, i, i + 1) if 0 <= j < len(self.shares))})
         if isinstance(shown, int):
             weights = self.question.weights
-            return any(t.kind == shown and t.stem not in weights for i in near for t in self.text.tokens[i])
+            return any(t.kind == shown and t.stem not in weights for i in near for t in self.text.tokens(i))
         text, spans = self.text.text, [self.text.spans[i] for i in near]
         return any(shown.search(text[span.start : span.end].lower()) for span in spans) or None
 

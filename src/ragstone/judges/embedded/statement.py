@@ -156,7 +156,7 @@ def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
 
 
 def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tuple[str, ...], str, int]:
-    stems = text.stems[number]
+    stems = text.stems(number)
     return -statement.alike(stems), stems, text.text, number
 
 

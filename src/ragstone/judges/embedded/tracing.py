@@ -67,7 +67,9 @@ class Contexts:
         statement = Statement(question, library, question_stems(library.language))
         asked = frozenset() if statement.functional else statement.weights.keys()
         self.asked = {t.stem: question[t.start : t.end] for t in statement.tokens if t.stem in asked}
-        self.content = [content_of(line, library) for text in library.texts for line in text.tokens]
+        self.content = [
+            content_of(line, library) for text in library.texts for line in map(text.tokens, range(len(text.spans)))
+        ]
         self.index: dict[str, list[int]] = {}
         for i, stems in enumerate(self.content):
             for stem in stems:
