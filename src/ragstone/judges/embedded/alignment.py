@@ -94,6 +94,13 @@ SHOWN: Final = 60
 """Characters of a value that are quoted."""
 
 
+FAR: Final = LONG + 1
+"""Farther than any two words of a sentence stand apart."""
+
+
+_NOWHERE: Final[tuple[Sequence[int], float]] = ((), 0.0)
+
+
 class Clash(NamedTuple):
     """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it."""
 
@@ -247,7 +254,9 @@ class Alignment:
         self.quantities = quantities(self.tokens, text)
         self.units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
         self.units |= {i for i in range(len(self.tokens)) if word_at(self.tokens, text, i) == "minus"}
-        self._likes = [likes(token.stem, self.language) for token in self.tokens]
+        self._likes = [
+            {} if token.kind in {NUMBER, NEGATION} else likes(token.stem, self.language) for token in self.tokens
+        ]
         self._found: dict[Line, list[tuple[Sequence[int], float]]] = {}
         self._near: dict[int, list[tuple[int, float]]] = {}
         self._carried: dict[Line, bool] = {}
@@ -265,23 +274,21 @@ class Alignment:
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
         """Where a word of the statement, or one like it, stands in a sentence, and how much it counts there."""
-        row = self._found.get(line)
-        if row is None:
-            row = self._found[line] = [self._places(k, line) for k in range(len(self.tokens))]
-        return row[i]
+        return (self._found.get(line) or self._find(line))[i]
 
-    def _places(self, i: int, line: Line) -> tuple[Sequence[int], float]:
-        token = self.tokens[i]
-        places = line.places.get(self.stems[i])
-        if places:
-            return places, 1.0
-        if token.kind in {NUMBER, NEGATION}:
-            return (), 0.0
-        known = self._likes[i]
-        if known.keys().isdisjoint(line.places):
-            return (), 0.0
-        near = [(grade, p) for like, grade in known.items() if (p := line.places.get(like))]
-        return [place for _, places in near for place in places], max(grade for grade, _ in near)
+    def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
+        found: list[tuple[Sequence[int], float]] = []
+        there, words = line.places, line.places.keys()
+        for stem, known in zip(self.stems, self._likes, strict=True):
+            if stem in there:
+                found.append((there[stem], 1.0))
+            elif not known or words.isdisjoint(known):
+                found.append(_NOWHERE)
+            else:
+                near = [(grade, there[like]) for like, grade in known.items() if like in there]
+                found.append(([place for _, places in near for place in places], max(grade for grade, _ in near)))
+        self._found[line] = found
+        return found
 
     def near(self, i: int) -> list[tuple[int, float]]:
         """The other content words of the statement, each with its weight for a word's place: by rarity and distance.
@@ -305,26 +312,33 @@ class Alignment:
         What an earlier clause says holds for the later ones, too, the other way round less.
         """
         places, grade = self.found(j, line)
-        stem = self.tokens[j].stem
         if line.heads:
-            heads = line.heads[place]
-            if stem in heads or not heads.isdisjoint(likes(stem, self.language)):
-                return 1.0
-            return TABLE * (bool(places) or stem in line.above)
+            return self._headed(j, line, place)
         if not places:
-            return AROUND if stem in line.around else 0.0
-        clause = line.clauses[place]
-        gap = min((abs(place - p) for p in places if line.clauses[p] == clause), default=None)
-        if gap is not None:
+            return AROUND if self.tokens[j].stem in line.around else 0.0
+        numbers = line.clauses
+        clause, before, gap = numbers[place], -1, FAR
+        for p in places:
+            if numbers[p] == clause:
+                gap = min(gap, abs(place - p))
+            elif numbers[p] < clause:
+                before = max(before, p)
+        if gap < FAR:
             return grade / (1 + gap / 20)
-        if not any(line.clauses[p] < clause for p in places):
+        if before < 0:
             return grade * LATER
         first = line.numbers[0] if line.numbers else len(line.tokens)
-        last = max(p for p in places if line.clauses[p] < clause)
-        own = any(line.clauses[number] == line.clauses[last] for number in line.numbers)
-        between = any(last < number < place for number in line.numbers)
+        own = any(numbers[number] == numbers[before] for number in line.numbers)
+        between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
         return grade * (EARLIER if shared else LATER)
+
+    def _headed(self, j: int, line: Line, place: int) -> float:
+        """The same in a row of a table: a word of the column's heading or of the row's stands by the place."""
+        heads, stem = line.heads[place], self.tokens[j].stem
+        if stem in heads or not heads.isdisjoint(likes(stem, self.language)):
+            return 1.0
+        return TABLE * (bool(self.found(j, line)[0]) or stem in line.above)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
         """How well a place of the evidence corresponds to a word's, by the words around both; in [0, 1]."""
