@@ -343,10 +343,14 @@ class Alignment:
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
         """How well a place of the evidence corresponds to a word's, by the words around both; in [0, 1]."""
         held = total = 0.0
+        found, headed = self._found.get(line) or self._find(line), bool(line.heads)
         for j, weight in self.near(i):
             if j not in without:
                 total += weight
-                held += weight * self.held(j, line, place)
+                if headed or found[j][0]:
+                    held += weight * self.held(j, line, place)
+                elif self.tokens[j].stem in line.around:
+                    held += weight * AROUND
         return held / total if total else 0.0
 
     def prefers(
