@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from heapq import nsmallest
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
@@ -309,7 +310,7 @@ class Library:
         """Passage and number of sentences that have a stem, at most so many of each passage and of all."""
         passages = self._passages.get(stem, ())
         if len(passages) > most:  # which of them does not depend on the order of the passages
-            passages = sorted(passages, key=lambda k: self.texts[k].text)[:most]
+            passages = nsmallest(most, passages, key=self._order[2].__getitem__)
         return [(k, s) for k in passages for s in self.texts[k].index[stem][:each]][:most]
 
     def bits(self, stem: str) -> int:
