@@ -24,8 +24,8 @@ LINES: Final = 6
 """Sentences of the evidence that are compared with the statement, word by word."""
 
 
-KEPT: Final = 2000
-"""Sentences of the evidence that are kept for the next statement."""
+KEPT: Final = 150_000
+"""Words of sentences of the evidence that are kept for the next statement."""
 
 
 WORDS: Final = 80
@@ -192,15 +192,20 @@ class Line:
         return self._negated
 
 
-_kept: Final = WeakKeyDictionary[Library, dict[tuple[int, int], Line]]()
+class _Lines(dict[tuple[int, int], Line]):
+    """The sentences of the evidence that were read, by their place, and how many words they have."""
+
+    words: int = 0
 
 
-def _lines_of(library: Library) -> dict[tuple[int, int], Line]:
-    """The sentences that were read for the statements before, few enough of them."""
-    lines = _kept.setdefault(library, {})
-    if len(lines) >= KEPT:
-        lines.clear()
-    return lines
+_read: Final = WeakKeyDictionary[Library, _Lines]()
+
+
+def _lines_of(library: Library) -> _Lines:
+    """The sentences that were read for the statements before, if they are few enough."""
+    if library not in _read or _read[library].words > KEPT:
+        _read[library] = _Lines()
+    return _read[library]
 
 
 @lru_cache(maxsize=1)
@@ -266,6 +271,7 @@ class Alignment:
         place = (passage, sentence)
         if place not in self._lines:
             self._lines[place] = Line(self.library, passage, sentence)
+            self._lines.words += len(self._lines[place].tokens)
         return self._lines[place]
 
     def having(self, stem: str) -> list[Line]:

@@ -25,7 +25,7 @@ from ragstone.types import Span
 CACHED: Final = 1_000_000
 """Characters of passages whose analysis is kept."""
 
-REMEMBERED: Final = 4096
+REMEMBERED: Final = 8192
 """Sentences whose words are kept ..."""
 
 SHORT: Final = 500
@@ -59,7 +59,7 @@ class Analysed:
     text: str
     language: str
     spans: tuple[Span, ...]
-    index: dict[str, list[int]]
+    index: dict[str, Sequence[int]]
     words: int
     rows: dict[int, Table] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
     table_of = {row: table for table in tables for row in table.rows}
     rows = {number: table_of[span] for number, span in enumerate(spans) if span in table_of} if table_of else {}
     lent = {id(table): _lent(text, language, table) for table in tables}
-    index: dict[str, list[int]] = {}
+    index: dict[str, Sequence[int]] = {}
     words = 0
     for number, span in enumerate(spans):
         table = rows.get(number)
@@ -175,8 +175,13 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
         if table is not None:
             heads = lent[id(table)]
             stems.update(token.stem for token in (*heads, *_scaled(text, language, table, heads, span)))
+        once = (number,)  # most stems stand in one sentence, and share this
         for stem in stems:
-            index.setdefault(stem, []).append(number)
+            known = index.setdefault(stem, once)
+            if isinstance(known, list):
+                known.append(number)
+            elif known is not once:
+                index[stem] = [*known, number]
     return Analysed(text, language, tuple(spans), index, words, rows)
 
 
