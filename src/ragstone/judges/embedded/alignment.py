@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import nsmallest
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -125,26 +125,30 @@ class Line:
         self.tokens: Sequence[Token] = text.tokens(sentence)[:LONG]
         self.places: dict[str, list[int]] = {}
         for i, token in enumerate(self.tokens):
-            known = self.places.setdefault(token.stem, [])
-            if len(known) < PLACES:
+            known = self.places.get(token.stem)
+            if known is None:
+                self.places[token.stem] = [i]
+            elif len(known) < PLACES:
                 known.append(i)
         self.clauses = clauses(self.tokens, self.text)
-        self.coordinate = self._coordinate()
-        free = free_words()
-        self.numbers = [
-            i
-            for i, token in enumerate(self.tokens)
-            if token.kind == NUMBER or self.text[token.start : token.end].lower() in free
-        ]
         lent = text.headings(sentence) if sentence in text.rows else []
         self.above = {token.stem for token in (*lent, *library.context(passage, sentence))}
         self.around = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
-        self._quantities: list[Quantity] | None = None
-        self._negated: list[bool] | None = None
 
-    def _coordinate(self) -> frozenset[int]:
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Its numbers, and the words that say that something is free."""
+        free = free_words()
+        return [
+            i
+            for i, token in enumerate(self.tokens)
+            if token.kind == NUMBER or self.text[token.start : token.end].lower() in free
+        ]
+
+    @cached_property
+    def coordinate(self) -> frozenset[int]:
         """The clauses that a conjunction or a number begins: what is said before of another number is not theirs."""
         breaks = _breaks()
         return frozenset(
@@ -156,19 +160,17 @@ class Line:
             )
         )
 
-    @property
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """Its quantities; of a table's row also those times the power of ten that the table names."""
-        if self._quantities is None:
-            found = quantities(self.tokens, self.text)
-            scaled = [
-                one._replace(value=float(token.stem[1:]), written=float(token.stem[1:]))
-                for token, start in self._scaled
-                for one in found
-                if one.start == token.start - start
-            ]
-            self._quantities = found + scaled
-        return self._quantities
+        found = quantities(self.tokens, self.text)
+        scaled = [
+            one._replace(value=float(token.stem[1:]), written=float(token.stem[1:]))
+            for token, start in self._scaled
+            for one in found
+            if one.start == token.start - start
+        ]
+        return found + scaled
 
     def _heads(self, library: Library, cells: Sequence[Cell]) -> tuple[frozenset[str], ...]:
         """For each word of a table's row the words of its column's heading and of its row's."""
@@ -184,12 +186,10 @@ class Line:
             for token in self.tokens
         )
 
-    @property
+    @cached_property
     def negated(self) -> list[bool]:
         """For each word whether it is denied."""
-        if self._negated is None:
-            self._negated = negated(self.tokens, self.text)
-        return self._negated
+        return negated(self.tokens, self.text)
 
 
 class _Lines(dict[tuple[int, int], Line]):

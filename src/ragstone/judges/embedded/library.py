@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from heapq import nsmallest
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
@@ -24,12 +24,6 @@ from ragstone.types import Span
 
 CACHED: Final = 1_000_000
 """Characters of passages whose analysis is kept."""
-
-REMEMBERED: Final = 8192
-"""Sentences whose words are kept ..."""
-
-SHORT: Final = 500
-"""... if they have at most so many characters."""
 
 LONGEST: Final = 16_384
 """Characters of a sentence; longer ones are cut."""
@@ -116,16 +110,6 @@ class _Cache:
         return made
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _kept(text: str, language: str) -> list[Token]:
-    return tokens_of(text, language)
-
-
-def _read(text: str, language: str) -> list[Token]:
-    """The words of a sentence, which nobody may change."""
-    return _kept(text, language) if len(text) <= SHORT else tokens_of(text, language)
-
-
 def analyse(text: str, language: str) -> Analysed:
     """Sentences, words and index of a text; linear in its length."""
     tables = tables_of(text, lines_of(text))
@@ -188,7 +172,7 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
 def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
     """The words of a sentence or of the cells of a row."""
     if table is None:
-        return _read(text[span.start : span.end], language)
+        return tokens_of(text[span.start : span.end], language)
     cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
     return _words_of(text, language, cells, span.start)
 
@@ -197,7 +181,7 @@ def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: 
     """The numbers of a row times the power of ten that its table's caption or headings name: "million crowns"."""
     power = next(filter(None, (power_of(text[token.start : token.end]) for token in lent)), 0)
     for cell in table.cells(text, row) if power else ():
-        for token in _read(cell.text, language):
+        for token in tokens_of(cell.text, language):
             if token.kind == NUMBER and token.stem.startswith("#") and cell.row_heading:
                 stem = number_of(token.stem[1:], power)
                 yield Token(stem, cell.start + token.start, cell.start + token.end, NUMBER)
@@ -213,7 +197,7 @@ def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) ->
     return [
         Token(token.stem, span.start - base + token.start, span.start - base + token.end, token.kind)
         for span in spans
-        for token in _read(text[span.start : span.end], language)
+        for token in tokens_of(text[span.start : span.end], language)
     ]
 
 
