@@ -112,7 +112,7 @@ class _Cache:
 
 def analyse(text: str, language: str) -> Analysed:
     """Sentences, words and index of a text; linear in its length."""
-    tables = tables_of(text, lines_of(text))
+    tables = tables_of(text, lines_of(text)) if any(sign in text for sign in "|\t;,<") else ()
     spans: list[Span] = []
     at = 0
     for table in tables:
@@ -133,6 +133,9 @@ def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]
     """The sentences of a stretch of a text, very long ones cut at blanks."""
     whole = (start, end) == (0, len(text))
     for span in sentences(text if whole else text[start:end], language):
+        if whole and span.end - span.start <= LONGEST:
+            yield span
+            continue
         at, stop = start + span.start, start + span.end
         while stop - at > LONGEST:
             cut = text.rfind(" ", at, at + LONGEST)
