@@ -283,6 +283,7 @@ class Alignment:
         return (self._found.get(line) or self._find(line))[i]
 
     def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
+        """The same of every word."""
         found: list[tuple[Sequence[int], float]] = []
         there, words = line.places, line.places.keys()
         for stem, known in zip(self.stems, self._likes, strict=True):
@@ -322,19 +323,19 @@ class Alignment:
             return self._headed(j, line, place)
         if not places:
             return AROUND if self.tokens[j].stem in line.around else 0.0
-        numbers = line.clauses
-        clause, before, gap = numbers[place], -1, FAR
+        clause_of = line.clauses
+        clause, before, gap = clause_of[place], -1, FAR
         for p in places:
-            if numbers[p] == clause:
+            if clause_of[p] == clause:
                 gap = min(gap, abs(place - p))
-            elif numbers[p] < clause:
+            elif clause_of[p] < clause:
                 before = max(before, p)
         if gap < FAR:
             return grade / (1 + gap / 20)
         if before < 0:
             return grade * LATER
         first = line.numbers[0] if line.numbers else len(line.tokens)
-        own = any(numbers[number] == numbers[before] for number in line.numbers)
+        own = any(clause_of[number] == clause_of[before] for number in line.numbers)
         between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
         return grade * (EARLIER if shared else LATER)
