@@ -432,27 +432,7 @@ _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 
 
 _TURNS: Final = frozenset(
-    (
-        "but",
-        "and",
-        "or",
-        "although",
-        "that",
-        "which",
-        "who",
-        "though",
-        "while",
-        "because",
-        "unless",
-        "except",
-        "if",
-        "aber",
-        "mais",
-        "pero",
-        "ma",
-        "mas",
-        "но",
-    )
+    "but and or although that which who though while because unless except if aber mais pero ma mas но".split()  # noqa: SIM905 - a list to be read
 )
 
 

@@ -76,10 +76,6 @@ class Analysed:
         lent = _lent(self.text, self.language, table)
         return [*lent, *_scaled(self.text, self.language, table, lent, self.spans[number])]
 
-    def above(self) -> list[Span | None]:
-        """For each sentence the line that introduces its list, or the heading above it."""
-        return context_of(self.text, self.spans)
-
     def cells(self, number: int) -> tuple[Cell, ...]:
         """The cells of a row; none of any other sentence."""
         table = self.rows.get(number)
@@ -270,7 +266,7 @@ class Library:
         """The words of the heading above a sentence, or of the line that introduces its list; offsets into the text."""
         text = self.texts[passage]
         if passage not in self._above:
-            self._above[passage] = text.above()
+            self._above[passage] = context_of(text.text, text.spans)
         above = self._above[passage][sentence]
         return [] if above is None else _words_of(text.text, text.language, (above,))
 
