@@ -32,12 +32,12 @@ def test_a_row_is_found_with_its_headings_and_caption(text: str) -> None:
     (place,) = finding.windows
     assert "Europe" in library.text(place)
     assert "Asia" not in library.text(place)
-    cells = library.texts[0].cells[place.first]
+    cells = library.texts[0].cells(place.first)
     assert [cell[:3] for cell in cells] == [
         ("", "Region", "Europe"), ("Europe", "2022", "412"), ("Europe", "2023", "453"),
     ]  # fmt: skip
     assert all(text[cell.start : cell.end] == cell.text for cell in cells)
-    assert {text[token.start : token.end] for token in library.texts[0].headings[place.first]} >= {"million", "2022"}
+    assert {text[token.start : token.end] for token in library.texts[0].headings(place.first)} >= {"million", "2022"}
 
 
 @pytest.mark.parametrize("text", [
@@ -55,7 +55,7 @@ def test_any_text_is_read(text: str) -> None:
     last = 0
     for number, span in enumerate(made.spans):
         assert last <= span.start < span.end <= len(text)
-        assert all(span.start <= cell.start <= cell.end <= span.end for cell in made.cells[number])
+        assert all(span.start <= cell.start <= cell.end <= span.end for cell in made.cells(number))
         last = span.end
 
 

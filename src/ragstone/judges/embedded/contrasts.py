@@ -36,11 +36,11 @@ def opposite(aligned: Alignment) -> Clash | None:
         against = opposites(token.stem, aligned.language)
         if not against or against & stems:
             continue
-        same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
-        mine = _best_place(aligned, i, same, own[i])
         rival = _best_place(aligned, i, against, own[i])
         if rival is None or rival[0] < FITS or _swapped(aligned, rival[1], i, rival[2]):
             continue
+        same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
+        mine = _best_place(aligned, i, same, own[i])
         if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
             _, line, place = rival
             says, has = around(aligned, i), around(line, place)

@@ -105,8 +105,10 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
 def _known(aligned: Alignment, token: Token) -> bool:
     """Whether a name is in the question or a passage, an abbreviation also without the s of its plural."""
     raw = aligned.text[token.start : token.end]
-    single = raw[:-1] if raw.endswith("s") and raw[:-1].isupper() else ""
-    return is_known(aligned, token.stem) or bool(single and is_known(aligned, stem_of(single.lower(), aligned.language)))
+    stems = [token.stem]
+    if raw.endswith("s") and raw[:-1].isupper():
+        stems.append(stem_of(raw[:-1].lower(), aligned.language))
+    return any(is_known(aligned, stem) for stem in stems)
 
 
 def _named(aligned: Alignment, stem: str) -> bool:

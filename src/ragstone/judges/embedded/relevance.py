@@ -145,7 +145,7 @@ class _Text:
         self.shares: list[float] = []
         self.others: Counter[str] = Counter()
         self.counts: dict[str, float] = defaultdict(float)
-        for line in text.stems:
+        for line in map(text.stems, range(len(text.spans))):
             own: dict[str, float] = {}
             for stem in line:
                 match = question.match(stem)
@@ -173,7 +173,7 @@ class _Text:
         near = sorted({0, *(j for i in core for j in (i - 1, i, i + 1) if 0 <= j < len(self.shares))})
         shown, weights = self.question.wanted.shown, self.question.weights
         if isinstance(shown, int):
-            return any(t.kind == shown and t.stem not in weights for i in near for t in self.text.tokens[i])
+            return any(t.kind == shown and t.stem not in weights for i in near for t in self.text.tokens(i))
         return any(shown.search(self._sentence(i).lower()) for i in near) or None
 
     def _sentence(self, number: int) -> str:

@@ -26,6 +26,7 @@ from ragstone.judges.embedded.words import (
 
 FARTHEST: Final = 120  # characters within which a lead-in ends
 SHORT: Final = 4  # content words from which on an answer stands without its question
+BRIEF: Final = 400  # ... and characters: what is longer has so many
 MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
 _CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
 _CITATIONS: Final = re.compile(
@@ -107,12 +108,12 @@ def restated(question: str, answer: str, language: str) -> str:
     question that can be answered so, "No" the same denied.
     """
     bare = answer.strip()
+    if len(bare) > BRIEF:
+        return answer
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
-    words = rest.split()
-    told = language == ENGLISH and (imperative(words) or bool(finite(words)))
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
-    if len(content) >= SHORT or (content and told):
+    if len(content) >= SHORT or (content and language == ENGLISH and _tells(rest.split())):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
     kept = _asked_about(question, language, numbers=not numbered)
@@ -122,6 +123,11 @@ def restated(question: str, answer: str, language: str) -> str:
         return f"{kept} {rest}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
+
+
+def _tells(words: list[str]) -> bool:
+    """Whether an English answer has a verb of its own."""
+    return imperative(words) or bool(finite(words))
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:

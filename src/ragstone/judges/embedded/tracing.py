@@ -67,14 +67,15 @@ class Contexts:
         statement = Statement(question, library, question_stems(library.language))
         asked = frozenset() if statement.functional else statement.weights.keys()
         self.asked = {t.stem: question[t.start : t.end] for t in statement.tokens if t.stem in asked}
-        self.content = [content_of(line, library) for text in library.texts for line in text.tokens]
+        read = (line for text in library.texts for line in map(text.tokens, range(len(text.spans))))
+        known: dict[frozenset[str], frozenset[str]] = {}
+        self.content = [known.setdefault(stems, stems) for stems in (content_of(line, library) for line in read)]
         self.index: dict[str, list[int]] = {}
         for i, stems in enumerate(self.content):
             for stem in stems:
                 self.index.setdefault(stem, []).append(i)
-        different = set(self.content)
-        self._different = len(different)
-        self.counts = Counter(stem for stems in different for stem in stems)
+        self._different = len(known)
+        self.counts = Counter(stem for stems in known for stem in stems)
 
     def weight(self, stem: str) -> float:
         """How rare a stem is in the language, times how rare it is among the different sentences."""

@@ -38,9 +38,21 @@ NUMBER: Final = 1
 NAME: Final = 2
 NEGATION: Final = 3
 
-LONGEST_WORD: Final = 40  # characters of a word that are compared; longer ones are cut
-LONGEST_TEXT: Final = 100_000  # characters from which on repeated words are not listed
-REMEMBERED: Final = 32_768  # words of a language whose reading is kept
+LONGEST_WORD: Final = 40
+"""Characters of a word that are compared; longer ones are cut."""
+
+LONGEST_TEXT: Final = 100_000
+"""Characters from which on repeated words are not listed."""
+
+REMEMBERED: Final = 32_768
+"""Words of a language whose reading is kept."""
+
+SENTENCES: Final = 8192
+"""Texts whose words are kept ..."""
+
+SHORT: Final = 500
+"""... if they have at most so many characters."""
+
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -291,10 +303,10 @@ def tokens_of(text: str, language: str) -> list[Token]:
     (``C#``, ``Node.js``, ``max_len``, ``--force``, ``v2.1``, ``A4``) is a NAME of its own, compared as a whole.
 
     Of a text of more than ``LONGEST_TEXT`` characters each word is listed once, where it stands first: it takes the
-    memory of its different words.
+    memory of its different words. The list is not to be changed: that of a short text is remembered.
     """
     if len(text) <= LONGEST_TEXT:
-        return _tokens(text, language)
+        return _sentence(text, language) if len(text) <= SHORT else _tokens(text, language)
     first: dict[tuple[str, int], Token] = {}
     start = 0
     while start < len(text):
@@ -307,6 +319,11 @@ def tokens_of(text: str, language: str) -> list[Token]:
                 first[token.stem, token.kind] = moved
         start = end
     return list(first.values())
+
+
+@lru_cache(maxsize=SENTENCES)
+def _sentence(text: str, language: str) -> list[Token]:
+    return _tokens(text, language)
 
 
 def _tokens(text: str, language: str) -> list[Token]:
