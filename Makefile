@@ -58,8 +58,8 @@ $(VENV)/.model: $(VENV)/.dev locks/model.txt
 model: $(VENV)/.model
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_support.py --data $(DATA)
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_relevance.py --data $(DATA)
-	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_band.py --data $(DATA)
 	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_trace.py --data $(DATA)
+	@OMP_NUM_THREADS=1 $(BIN)/python training/fit_band.py --data $(DATA)
 	@$(BIN)/python training/evaluate_support.py --data $(DATA) --write src/ragstone/judges/embedded/measured.json
 
 evaluate-model: $(VENV)/.model

@@ -13,10 +13,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 WORDS = 600
@@ -55,12 +57,18 @@ def claim(draw: random.Random, text: str) -> str:
 
 
 def first_answer() -> tuple[float, float]:
-    """Seconds by the clock and of the processor from the start of Python to the first verdict, the best of three."""
+    """Seconds by the clock and of the processor from the start of Python to the first verdict, the best of three.
+
+    The code is compiled by the first of them, as it is where the package was installed.
+    """
     found = []
-    for _ in range(3):
-        start = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", FIRST], check=True, capture_output=True, text=True)
-        found.append((time.perf_counter() - start, float(done.stdout)))
+    with tempfile.TemporaryDirectory() as compiled:
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        known = {**inherited, "PYTHONPYCACHEPREFIX": compiled}
+        for _ in range(3):
+            start = time.perf_counter()
+            done = subprocess.run([sys.executable, "-c", FIRST], check=True, capture_output=True, text=True, env=known)
+            found.append((time.perf_counter() - start, float(done.stdout)))
     return min(wall for wall, _ in found), min(cpu for _, cpu in found)
 
 

@@ -19,7 +19,7 @@ from evaluate_support import weigh
 from fit_band import Row
 from fit_support import read
 from ragstone.judges.cascade import Band
-from ragstone.judges.embedded.band import band_of
+from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import digest
 from ragstone.questions import Task
 

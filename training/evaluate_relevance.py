@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from fit_relevance import Call, passage_calls, read, response_calls, statement_calls
-from ragstone.judges.embedded.relevance import Level, chance_of, models, relevance, relevance_label
+from ragstone.judges.embedded.relevance import Level, chance_of, log_odds, relevance, relevance_label
 from ragstone.judges.embedded.words import tokens_of
 from ragstone.questions import GRADE_0_3
 
@@ -59,9 +59,8 @@ def bm25(texts: Iterable[str]) -> Score:
 
 
 def judge(level: Level) -> Score:
-    weigh = models()[level]
     return lambda question, texts: [
-        chance_of(weigh.log_odds(seen.features), seen.declines) for seen in relevance(question, texts, level)
+        chance_of(log_odds(level, seen.features), seen.declines) for seen in relevance(question, texts, level)
     ]
 
 
@@ -97,11 +96,10 @@ def refusals(traces: Sequence[dict[str, Any]]) -> list[Call]:
 
 def labels(name: str, calls: Sequence[Call], level: Level) -> None:
     """How often each label of 0 to 3 is given to relevant and to other texts."""
-    weigh = models()[level]
     given: dict[int, Counter[str]] = {0: Counter(), 1: Counter()}
     for call in calls:
         for seen, label in zip(relevance(call.question, call.texts, level), call.labels, strict=True):
-            value = chance_of(weigh.log_odds(seen.features), seen.declines)
+            value = chance_of(log_odds(level, seen.features), seen.declines)
             given[label][relevance_label(GRADE_0_3, value, strong=seen.strong, related=seen.related)] += 1
     for label, counts in given.items():
         line(

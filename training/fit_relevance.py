@@ -141,7 +141,7 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers, seen: Sequence[str
 
     found = minimize(loss, np.zeros(len(seen) + 1), jac=True, bounds=[*bounds, (None, None)], method="L-BFGS-B").x
     *weight, bias = found.round(4).tolist()
-    return {"bias": bias, "weight": {name: own for name, own in zip(seen, weight, strict=True) if own}}
+    return {"bias": bias, **{name: own for name, own in zip(seen, weight, strict=True) if own}}
 
 
 def main() -> None:

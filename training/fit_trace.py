@@ -21,7 +21,8 @@ import orjson
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from ragstone.judges.embedded.marks import Relevance, Use, Weights, both, chances, value
+from ragstone.judges.embedded.marks import Relevance, Use, both, chances
+from ragstone.judges.embedded.model import Weights, weighted
 from ragstone.judges.embedded.tracing import Contexts, Given, Said, relevant, said, use_of, utilized
 
 OUT = Path(__file__).parent.parent / "src/ragstone/judges/embedded/trace.json"
@@ -47,7 +48,7 @@ class Labelled:
 
     def used(self, weights: Weights) -> list[float | None]:
         """The log-odds of use."""
-        return [None if row is None else value(weights, row._asdict()) for row in self.utilized]
+        return [None if row is None else weighted(weights, row._asdict()) for row in self.utilized]
 
     def about(self, weights: Weights) -> list[Relevance]:
         """The features of relevance, with what the model of use says."""
@@ -56,7 +57,7 @@ class Labelled:
 
     def probabilities(self, numbers: Mapping[str, Weights]) -> tuple[list[float], list[float]]:
         """That each sentence is relevant, and that it was used."""
-        about = [value(numbers["relevant"], row._asdict()) for row in self.about(numbers["utilized"])]
+        about = [weighted(numbers["relevant"], row._asdict()) for row in self.about(numbers["utilized"])]
         return chances(about), chances(self.used(numbers["utilized"]))
 
 

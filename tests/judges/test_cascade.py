@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragstone.judges.cascade import Band, Calibrated, cascade, is_sure
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.band import band_of, fitted, has_band
+from ragstone.judges.embedded.measured import band_of, bands, has_band
 from ragstone.judges.embedded.model import digest
 from ragstone.questions import GRADE_0_3, LIKERT, SUPPORT_3, TASKS, YES_NO, Rate, Rated, Task
 from ragstone.types import TRIVIAL, Scale, Unit, Verdict
@@ -142,7 +142,7 @@ def test_each_unit_has_one_verdict_in_its_place(
 
 def test_the_band_belongs_to_the_model() -> None:
     """After a new fit of the model: python training/fit_band.py."""
-    assert fitted()["model"] == digest()
+    assert bands()["model"] == digest()
 
 
 def test_the_embedded_judge_can_be_first_for_support_and_assignment_alone() -> None:
@@ -161,7 +161,7 @@ def test_a_stricter_rate_is_never_sure_of_more(task: Task, rates: tuple[float, f
 
 
 def test_between_the_rates_that_were_fitted_the_stricter_one_holds() -> None:
-    rows = fitted()["bands"]["support"]
+    rows = bands()["bands"]["support"]
     for (rate, below, above), (following, _, _) in pairwise(rows):
         assert band_of("support", rate) == band_of("support", (rate + following) / 2) == Band(below, above)
     assert band_of("support", rows[0][0] / 2) == Band()

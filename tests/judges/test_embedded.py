@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.judges.base import Backend, Call, Failed, Judge, Replies, Reply
-from ragstone.judges.embedded import EmbeddedJudge
+from ragstone.judges.embedded import EmbeddedJudge, alignment, words
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.model import cuts_of, label_of, model
+from ragstone.judges.embedded.stated import restated
 from ragstone.questions import (
     GRADE_0_2,
     GRADE_0_3,
@@ -412,6 +414,36 @@ def test_long_texts_are_weighed(claim: Any, context: Any) -> None:
     """2,000 words against 50,000 take no time to speak of, whatever they are."""
     (verdict,) = rate(claim, contexts=(context,))
     assert verdict.probability is not None
+
+
+def test_a_sentence_is_read_once_for_all_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statement, question and passage alike; else the cost of many grows with their product."""
+    read: Counter[object] = Counter()
+
+    def counted(name: str, made: Any, key: Any) -> None:
+        def count(*given: Any) -> Any:
+            read[name, *key(given)] += 1
+            return made(*given)
+
+        monkeypatch.setattr(f"ragstone.judges.embedded.{name}", count)
+
+    counted("words._tokens", words._tokens, lambda given: given)
+    counted("alignment.Line", alignment.Line, lambda given: given[1:])
+    towns = ("Quillport", "Ostravel", "Brenmoor", "Tallgate")
+    contexts = tuple(
+        f"The harbour fee of {town} is {n}7 florins. It was {n}3 before." for n, town in enumerate(towns, 2)
+    )
+    claims = [f"The harbour fee of {town} is {n} florins." for town in towns for n in range(20, 60, 3)]
+    rate(*claims, contexts=contexts, question="What is the harbour fee of each of the four towns?")
+    assert len(read) > len(claims)
+    assert set(read.values()) == {1}
+
+
+def test_a_long_answer_is_not_searched_for_verbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands without its question, whatever it says; millions of words are not looked at one by one."""
+    monkeypatch.delattr("ragstone.judges.embedded.stated.finite")
+    answer = "x " * 300
+    assert restated("What is the fee?", answer, "en") == answer
 
 
 def test_it_beats_the_word_overlap_floor_on_human_labels(outside_data: Callable[[str], Path]) -> None:

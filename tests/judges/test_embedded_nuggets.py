@@ -17,7 +17,7 @@ from ragstone.judges.base import Failed, Replies, Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.bank import of_passages, statements
 from ragstone.judges.embedded.compute import reply_to
-from ragstone.judges.embedded.model import assignment_cuts, assignment_of
+from ragstone.judges.embedded.model import assignment_cuts, label_of
 from ragstone.questions import (
     GRADE_0_3,
     IMPORTANCE,
@@ -116,10 +116,6 @@ def assign(response: str, *texts: str, scale: Scale = SUPPORT_3) -> tuple[Verdic
         ("- The **kettle** is [steel](https://a.example/b);", ["The kettle is steel"]),
         ("Paris (the capital of France) is on the Seine.", ["Paris (the capital of France) is on the Seine"]),
         ("It was made in the U.S.", ["It was made in the U.S."]),
-        (
-            "Moscow is the capital of Russia, and Paris is the capital of France.",
-            ["Moscow is the capital of Russia", "Paris is the capital of France"],
-        ),
         ("Hello! Here are the steps:\nI hope this helps!", []),
         ("Which city do you mean?", []),
         ("The context does not say who built it.", []),
@@ -160,14 +156,12 @@ def test_a_fuller_nugget_is_not_taken_for_its_beginning() -> None:
 @settings(max_examples=150)
 @given(TEXTS, TEXTS)
 def test_the_second_round_brings_nothing(text: Any, before: Any) -> None:
-    """Any text has nuggets, each with its sentence and a confidence; when all are known there are no more."""
+    """Any text has nuggets, each with its sentence; when all are known there are no more."""
     known = units_of(text)
     found = write(text, before=before)
     for number, unit in enumerate(found, 1):
         assert (unit.id, unit.level, unit.part) == (f"nugget/{number}", "nugget", 1)
         assert unit.text.strip()
-        assert unit.confidence is not None
-        assert 0 < unit.confidence <= 1
         (parent,) = (one for one in known if one.id == unit.parent)
         assert unit.span == parent.span
     assert nuggets(text, before=before, known=tuple(unit.text for unit in found)) == []
@@ -369,7 +363,7 @@ def test_two_grades_and_three_read_one_call() -> None:
         keys.add(call.key)
     assert len(keys) == 1
     for k in range(101):
-        two, three = assignment_of(SUPPORT_2, k / 100), assignment_of(SUPPORT_3, k / 100)
+        two, three = (label_of(scale, k / 100, high, low) for scale in (SUPPORT_2, SUPPORT_3))
         assert (two == "support") == (three == "support") == (k / 100 >= high)
         assert (three == "partial_support") == (low <= k / 100 < high)
 

@@ -1,4 +1,4 @@
-"""Tables and lists as evidence: a row is found together with its headings, and where it stands."""
+"""Tables as evidence: a row is found together with its headings."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_row_is_found_with_its_headings_and_caption(text: str) -> None:
     (place,) = finding.windows
     assert "Europe" in library.text(place)
     assert "Asia" not in library.text(place)
-    cells = library.texts[0].cells[place.first]
+    cells = library.texts[0].cells(place.first)
     assert [cell[:3] for cell in cells] == [
         ("", "Region", "Europe"), ("Europe", "2022", "412"), ("Europe", "2023", "453"),
     ]  # fmt: skip
     assert all(text[cell.start : cell.end] == cell.text for cell in cells)
-    assert {text[token.start : token.end] for token in library.texts[0].headings[place.first]} >= {"million", "2022"}
+    assert {text[token.start : token.end] for token in library.texts[0].headings(place.first)} >= {"million", "2022"}
 
 
 @pytest.mark.parametrize("text", [
@@ -48,20 +48,6 @@ def test_prose_and_single_lines_are_no_table(text: str) -> None:
     assert not analyse(text, "en").rows
 
 
-@pytest.mark.parametrize(("text", "sentence", "words"), [
-    ("The following are banned:\n- straws\n- bags", "- bags", {"banned"}),
-    ("## Pricing\n\nThe plan is free.", "The plan is free.", {"Pricing"}),
-    ("Section 41, Return. The landlord pays.", "The landlord pays.", {"Section", "Return"}),
-    ("One line.\n\nThe plan is free.", "The plan is free.", set()),
-])  # fmt: skip
-def test_an_item_and_a_section_have_the_words_above_them_as_context(text: str, sentence: str, words: set[str]) -> None:
-    made = analyse(text, "en")
-    number = [text[span.start : span.end] for span in made.spans].index(sentence)
-    found = {text[token.start : token.end] for token in made.context[number]}
-    assert found >= words
-    assert bool(found) == bool(words)
-
-
 @given(st.text(alphabet='ab1,;|\t\n-:<>/tdrhable" ', max_size=80))
 def test_any_text_is_read(text: str) -> None:
     """Sentences, rows and cells stand in order within the text; a row keeps all of its line."""
@@ -69,7 +55,7 @@ def test_any_text_is_read(text: str) -> None:
     last = 0
     for number, span in enumerate(made.spans):
         assert last <= span.start < span.end <= len(text)
-        assert all(span.start <= cell.start <= cell.end <= span.end for cell in made.cells[number])
+        assert all(span.start <= cell.start <= cell.end <= span.end for cell in made.cells(number))
         last = span.end
 
 

@@ -1,7 +1,8 @@
 """Twin claims about one passage, one true and one wrong by a single fact, and the answer key of the examples.
 
-``twins/*.jsonl`` was written by somebody who had not seen the judge: natural sentences of ten fields. ``first`` was
-looked at while the judge was built, ``second`` was not. The floors are what was measured, rounded down.
+``first`` and ``second`` were written by somebody who had not seen the judge: natural sentences of ten fields. ``first``
+was looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to
+try a judge, most with two parallel clauses. The floors are what was measured, rounded down.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ GROUPS = {
     "comparison": "order",
     "quantifier": "order",
     "paraphrase": "paraphrase",
+    "short": "short",
 }
 
 
@@ -72,6 +74,7 @@ FLOORS = {
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.75, 0.66),
     },
+    "short": {"short": Rates(0.9, 0.7)},
 }
 
 

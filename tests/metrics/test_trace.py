@@ -228,6 +228,15 @@ def test_three_hundred_sentences() -> None:
     assert values(trace(every, every, support, about(contexts=(text,), response=text)))["average"] == 1.0
 
 
+def test_more_sentences_than_can_be_marked_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory stays bounded whatever the contexts are, and no number is made up."""
+    monkeypatch.setattr("ragstone.metrics.trace.SENTENCES", 2)
+    scores, questions = columns(find("trace")(), about(), {"trace": {}})
+    assert not questions
+    assert {(score.value, score.status) for score in scores.values()} == {(None, "judge_failed")}
+    assert {score.reason for score in scores.values()} == {"the contexts hold more than 2 sentences"}
+
+
 def test_the_map_says_what_supports_what_and_what_was_left_unused() -> None:
     scores = trace(["doc_0_s0", "doc_1_s0"], ["doc_0_s0", "doc_0_s1"], {"resp_s0": [FIRST, "general"], "resp_s1": []})
     detail = scores["adherence"].detail

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -29,6 +30,9 @@ LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "tokens": words_in,
 }
 """What a sentence counts in the shares: one, its characters, or its words."""
+
+SENTENCES: Final = 100_000
+"""Sentences of the contexts that are marked at most; of more nothing is said, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +82,14 @@ class TraceMetric(Metric):
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Take apart, ask once, count."""
-        contexts = tuple(context_sentences(record))
+        contexts = tuple(islice(context_sentences(record), SENTENCES + 1))
         response = tuple(response_units(record))
         if not contexts:
             return self.nothing(record, "empty", "the contexts hold no sentence")
         if not response:
             return self.nothing(record, "empty", "the response holds no sentence")
+        if len(contexts) > SENTENCES:
+            return self.nothing(record, "judge_failed", f"the contexts hold more than {SENTENCES:,} sentences")
         (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
         traced = _checked(answer, {key_of(unit) for unit in contexts})
         first = f"{self.name}.{COLUMNS[0]}"

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragstone.judges.embedded.words import NEGATION, NUMBER, function_stems, lexicon, question_stems, stem_of, tokens_of
+from ragstone.judges.embedded.words import (
+    NEGATION,
+    NUMBER,
+    function_stems,
+    listed_phrases,
+    listed_words,
+    question_stems,
+    stem_of,
+    tokens_of,
+)
 from ragstone.segment import language_of
 
 LONGEST: Final = 400
@@ -66,7 +75,7 @@ def abstention(text: str, language: str) -> Abstention | None:
     if len(text) > LONGEST or not _may(text):
         return None
     words = _words(text)
-    sources, provisos = _everywhere("sources"), _listed("provisos", language)
+    sources, provisos = listed_words("sources"), listed_words("provisos", language, ENGLISH)
     sourced = next((i for i, word in enumerate(words) if word in sources), len(words))
     topic: list[str] = []
     besides: list[str] = []
@@ -105,7 +114,7 @@ def leads(text: str, language: str) -> bool:
     All its words are of the frame, and one names the evidence or what is given.
     """
     words = _words(text)
-    if (_everywhere("sources") | _listed("signals", language)).isdisjoint(words):
+    if (listed_words("sources") | listed_words("signals", language, ENGLISH)).isdisjoint(words):
         return False
     framing = frames(language) | _stems("leading", language) | _stems("signals", language)
     return not any(
@@ -123,14 +132,14 @@ def frames(language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _stems(kind: str, language: str) -> frozenset[str]:
-    return frozenset(stem_of(word, language) for word in _listed(kind, language))
+    return frozenset(stem_of(word, language) for word in listed_words(kind, language, ENGLISH))
 
 
 def _words(text: str) -> list[str]:
     """The words in small letters with negations in full; between ideographs and kana, what is listed is a word."""
     low = _full(text.lower().replace("\u2019", "'"))
     if UNSPACED.search(low):
-        low = _listed_words().sub(r" \g<0> ", low)
+        low = _unspaced_words().sub(r" \g<0> ", low)
     return [bare for word in low.split() if (bare := word.strip(_EDGES))]
 
 
@@ -140,42 +149,26 @@ def _full(low: str) -> str:
 
 def _unframed(text: str) -> str:
     """A text without blanks between words without what frames a statement; any other as it is."""
-    return _listed_words().sub(" ", text) if UNSPACED.search(text) else text
+    return _unspaced_words().sub(" ", text) if UNSPACED.search(text) else text
 
 
 @lru_cache(maxsize=1)
-def _listed_words() -> re.Pattern[str]:
+def _unspaced_words() -> re.Pattern[str]:
     """What is listed in languages that put no blanks between words, longest first."""
     kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
-    listed = {word for kind in kinds.split() for words in lexicon()[kind].values() for word in re.split("[| ]", words)}
+    listed = {word for entry in listed_words(kinds) for word in entry.split("|")}
     return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))
-
-
-@lru_cache(maxsize=8)
-def _phrases(kind: str) -> frozenset[str]:
-    return frozenset(_full(phrase) for known in lexicon()[kind].values() for phrase in known.split("|") if phrase)
-
-
-@lru_cache(maxsize=8)
-def _everywhere(*kinds: str) -> frozenset[str]:
-    """The words of some kinds in all languages."""
-    return frozenset(word for kind in kinds for known in lexicon()[kind].values() for word in known.split())
-
-
-@lru_cache(maxsize=256)
-def _listed(kind: str, language: str) -> frozenset[str]:
-    return frozenset(word for code in {language, ENGLISH} for word in lexicon()[kind].get(code, "").split())
 
 
 def _may(text: str) -> bool:
     """Whether any of the phrases may be in a text: most texts lack what all of them have."""
     low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
-    return any(mark in low for mark in _phrases("lacks"))
+    return any(mark in low for mark in listed_phrases("lacks"))
 
 
 def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
     """The phrases of one kind that a text has, each with its first place where a word begins."""
-    for phrase in _phrases(kind):
+    for phrase in listed_phrases(kind):
         at = low.find(phrase)
         while at > 0 and low[at - 1].isalnum() and not UNSPACED.match(phrase):
             at = low.find(phrase, at + 1)
@@ -185,8 +178,11 @@ def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
 
 def _pieces(text: str, language: str) -> list[str]:
     """The stretches of a sentence that words of contrast part: "A, but B", "while A, B", "if A, B", "A; B"."""
-    contrasts, concessions = _listed("contrasts", language), _listed("concessions", language)
-    opening = concessions | _listed("provisos", language)
+    contrasts, concessions = (
+        listed_words("contrasts", language, ENGLISH),
+        listed_words("concessions", language, ENGLISH),
+    )
+    opening = concessions | listed_words("provisos", language, ENGLISH)
     found: list[str] = []
     start = 0
     conceding = _first(text) in opening
@@ -203,7 +199,7 @@ def _pieces(text: str, language: str) -> list[str]:
 @lru_cache(maxsize=64)
 def _breaks(language: str) -> re.Pattern[str]:
     """Where a stretch may end: at a comma, a semicolon, the end of a sentence, or before a word of contrast."""
-    words = "|".join(map(re.escape, sorted(_listed("contrasts", language))))
+    words = "|".join(map(re.escape, sorted(listed_words("contrasts", language, ENGLISH))))
     return re.compile(rf"{_BREAK}|\s+(?=(?:{words})\s)", re.IGNORECASE)
 
 
@@ -215,7 +211,7 @@ def _ignorant(low: str) -> bool:
     """Whether a stretch says that who speaks does not know or cannot answer."""
     if any(_hits("ignorance", low)):
         return True
-    known = _everywhere("sources", "knowledge")
+    known = listed_words("sources knowledge")
     return any(not known.isdisjoint(low[at + len(phrase) :].split()[:WITHIN]) for phrase, at in _hits("wanting", low))
 
 
@@ -226,9 +222,9 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
     may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
     one ("based on the context, ..."). Else a source must be the subject, or follow closely.
     """
-    sources, words = _everywhere("sources"), low.split()
+    sources, words = listed_words("sources"), low.split()
     named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # but "No, the text says"
-    nothing = words[0] in _everywhere("nothing") and not sources.isdisjoint(named)
+    nothing = words[0] in listed_words("nothing") and not sources.isdisjoint(named)
     if any(_hits("declining", low)) or (nothing and any(word.startswith(_TELLING) for word in words)):
         return True
     for kind in ("silent", "abstaining"):
@@ -253,10 +249,10 @@ def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: b
     ``passive``: its subject is what is missing, and may be information but no document: "the documents are not included
     in the fee" is about documents.
     """
-    sources, framing = _everywhere("sources"), _everywhere("frames", "contrasts", "concessions")
+    sources, framing = listed_words("sources"), listed_words("frames contrasts concessions")
     for i in range(len(subject) - 1, -1, -1):
         if subject[i] in sources:
-            return _of_evidence(subject[:i]) if active else not passive or subject[i] in _everywhere("matter")
+            return _of_evidence(subject[:i]) if active else not passive or subject[i] in listed_words("matter")
         if subject[i] not in framing:
             return False
     return before
@@ -264,7 +260,7 @@ def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: b
 
 def _of_evidence(ahead: Sequence[str]) -> bool:
     """Whether the words ahead of a source leave it the evidence: "the provided" does, "plant protein" does not."""
-    telling = _everywhere("sources", "frames", "contrasts", "concessions", "kinds")
+    telling = listed_words("sources frames contrasts concessions kinds")
     for word in reversed(ahead):
         if word in _DETERMINERS:
             return True
@@ -275,7 +271,7 @@ def _of_evidence(ahead: Sequence[str]) -> bool:
 
 def _leads(words: Sequence[str], language: str) -> bool:
     """Whether a sentence begins by naming its source."""
-    attributions, sources = _listed("attributions", language), _everywhere("sources")
+    attributions, sources = listed_words("attributions", language, ENGLISH), listed_words("sources")
     first = next((i for i, word in enumerate(words[:3]) if word in attributions), None)
     if first is None:
         return not sources.isdisjoint(words[:3]) and UNSPACED.match(words[0]) is not None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from heapq import nsmallest
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.quantities import Quantity, free_words, quantities
@@ -20,6 +22,10 @@ from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, tokens_of
 
 LINES: Final = 6
 """Sentences of the evidence that are compared with the statement, word by word."""
+
+
+KEPT: Final = 150_000
+"""Words of sentences of the evidence that are kept for the next statement."""
 
 
 WORDS: Final = 80
@@ -88,6 +94,21 @@ SHOWN: Final = 60
 """Characters of a value that are quoted."""
 
 
+CLOSE: Final = 10
+"""Words between two that are said together."""
+
+
+TOGETHER: Final = 0.3
+"""The share of a clause's words that must stand close to a place for what is there to contradict it."""
+
+
+FAR: Final = LONG + 1
+"""Farther than any two words of a sentence stand apart."""
+
+
+_NOWHERE: Final[tuple[Sequence[int], float]] = ((), 0.0)
+
+
 class Clash(NamedTuple):
     """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it."""
 
@@ -99,37 +120,43 @@ class Clash(NamedTuple):
 
 
 class Line:
-    """A sentence of the evidence, its words by stem, and the stems shortly before it."""
+    """A sentence of the evidence and its words by stem.
+
+    ``above``: the stems that a row has from its table; ``around``: these and those of the sentences shortly before.
+    """
 
     def __init__(self, library: Library, passage: int, sentence: int) -> None:
         text = library.texts[passage]
         span = text.spans[sentence]
         self.passage, self.sentence = passage, sentence
         self.text = text.text[span.start : span.end]
-        self.tokens: Sequence[Token] = text.tokens[sentence][:LONG]
+        self.tokens: Sequence[Token] = text.tokens(sentence)[:LONG]
         self.places: dict[str, list[int]] = {}
         for i, token in enumerate(self.tokens):
-            known = self.places.setdefault(token.stem, [])
-            if len(known) < PLACES:
+            known = self.places.get(token.stem)
+            if known is None:
+                self.places[token.stem] = [i]
+            elif len(known) < PLACES:
                 known.append(i)
         self.clauses = clauses(self.tokens, self.text)
-        self.coordinate = self._coordinate()
+        lent = text.headings(sentence) if sentence in text.rows else []
+        self.above = {token.stem for token in lent}
+        self.around = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
+        self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
+        self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Its numbers, and the words that say that something is free."""
         free = free_words()
-        self.numbers = [
+        return [
             i
             for i, token in enumerate(self.tokens)
             if token.kind == NUMBER or self.text[token.start : token.end].lower() in free
         ]
-        before = range(max(0, sentence - 2), sentence)
-        lent = text.headings[sentence] if sentence in text.rows else []
-        self.above = frozenset(token.stem for token in (*lent, *library.context(passage, sentence)))
-        self.before = frozenset(stem for s in before for stem in text.stems[s])
-        self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
-        self.heads = self._heads(library, text.cells[sentence]) if sentence in text.rows else ()
-        self._quantities: list[Quantity] | None = None
-        self._negated: list[bool] | None = None
 
-    def _coordinate(self) -> frozenset[int]:
+    @cached_property
+    def coordinate(self) -> frozenset[int]:
         """The clauses that a conjunction or a number begins: what is said before of another number is not theirs."""
         breaks = _breaks()
         return frozenset(
@@ -141,19 +168,17 @@ class Line:
             )
         )
 
-    @property
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """Its quantities; of a table's row also those times the power of ten that the table names."""
-        if self._quantities is None:
-            found = quantities(self.tokens, self.text)
-            scaled = [
-                one._replace(value=float(token.stem[1:]), written=float(token.stem[1:]))
-                for token, start in self._scaled
-                for one in found
-                if one.start == token.start - start
-            ]
-            self._quantities = found + scaled
-        return self._quantities
+        found = quantities(self.tokens, self.text)
+        scaled = [
+            one._replace(value=float(token.stem[1:]), written=float(token.stem[1:]))
+            for token, start in self._scaled
+            for one in found
+            if one.start == token.start - start
+        ]
+        return found + scaled
 
     def _heads(self, library: Library, cells: Sequence[Cell]) -> tuple[frozenset[str], ...]:
         """For each word of a table's row the words of its column's heading and of its row's."""
@@ -169,12 +194,26 @@ class Line:
             for token in self.tokens
         )
 
-    @property
+    @cached_property
     def negated(self) -> list[bool]:
         """For each word whether it is denied."""
-        if self._negated is None:
-            self._negated = negated(self.tokens, self.text)
-        return self._negated
+        return negated(self.tokens, self.text)
+
+
+class _Lines(dict[tuple[int, int], Line]):
+    """The sentences of the evidence that were read, by their place, and how many words they have."""
+
+    words: int = 0
+
+
+_read: Final = WeakKeyDictionary[Library, _Lines]()
+
+
+def _lines_of(library: Library) -> _Lines:
+    """The sentences that were read for the statements before, if they are few enough."""
+    if library not in _read or _read[library].words > KEPT:
+        _read[library] = _Lines()
+    return _read[library]
 
 
 @lru_cache(maxsize=1)
@@ -188,8 +227,9 @@ def clauses(tokens: Sequence[Token], text: str) -> list[int]:
     clause = 0
     breaks = _breaks()
     for i, token in enumerate(tokens):
-        if (i and _BREAKS.search(text, tokens[i - 1].end, token.start)) or (
-            i and token.end - token.start <= BREAK and text[token.start : token.end].lower() in breaks
+        if i and (
+            ((between := text[tokens[i - 1].end : token.start]) != " " and _BREAKS.search(between))
+            or (token.end - token.start <= BREAK and text[token.start : token.end].lower() in breaks)
         ):
             clause += 1
         found.append(clause)
@@ -220,23 +260,26 @@ class Alignment:
         self.asked = frozenset(asked)
         self.clauses = clauses(self.tokens, text)
         self.content = [i for i, token in enumerate(self.tokens) if token.stem in self.weights]
-        ranked = sorted(masks, key=lambda place: (-statement.share(masks[place]), place))[:LINES]
-        self._lines = {place: Line(library, *place) for place in ranked}
-        self.lines = list(self._lines.values())
+        ranked = nsmallest(LINES, masks, key=lambda place: (-statement.share(masks[place]), place))
+        self._lines = _lines_of(library)
+        self.lines = [self.line(*place) for place in ranked]
         self.agreed: set[int] = set()
         self.quantities = quantities(self.tokens, text)
         self.units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
         self.units |= {i for i in range(len(self.tokens)) if word_at(self.tokens, text, i) == "minus"}
-        self._likes = [likes(token.stem, self.language) for token in self.tokens]
+        self._likes = [
+            {} if token.kind in {NUMBER, NEGATION} else likes(token.stem, self.language) for token in self.tokens
+        ]
         self._found: dict[Line, list[tuple[Sequence[int], float]]] = {}
         self._near: dict[int, list[tuple[int, float]]] = {}
-        self._carried: dict[Line, bool] = {}
+        self._carried: dict[Line, float] = {}
 
     def line(self, passage: int, sentence: int) -> Line:
         """Any sentence of the evidence."""
         place = (passage, sentence)
         if place not in self._lines:
             self._lines[place] = Line(self.library, passage, sentence)
+            self._lines.words += len(self._lines[place].tokens)
         return self._lines[place]
 
     def having(self, stem: str) -> list[Line]:
@@ -245,23 +288,22 @@ class Alignment:
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
         """Where a word of the statement, or one like it, stands in a sentence, and how much it counts there."""
-        row = self._found.get(line)
-        if row is None:
-            row = self._found[line] = [self._places(k, line) for k in range(len(self.tokens))]
-        return row[i]
+        return (self._found.get(line) or self._find(line))[i]
 
-    def _places(self, i: int, line: Line) -> tuple[Sequence[int], float]:
-        token = self.tokens[i]
-        places = line.places.get(self.stems[i])
-        if places:
-            return places, 1.0
-        if token.kind in {NUMBER, NEGATION}:
-            return (), 0.0
-        known = self._likes[i]
-        if known.keys().isdisjoint(line.places):
-            return (), 0.0
-        near = [(grade, p) for like, grade in known.items() if (p := line.places.get(like))]
-        return [place for _, places in near for place in places], max(grade for grade, _ in near)
+    def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
+        """The same of every word."""
+        found: list[tuple[Sequence[int], float]] = []
+        there, words = line.places, line.places.keys()
+        for stem, known in zip(self.stems, self._likes, strict=True):
+            if stem in there:
+                found.append((there[stem], 1.0))
+            elif not known or words.isdisjoint(known):
+                found.append(_NOWHERE)
+            else:
+                near = [(grade, there[like]) for like, grade in known.items() if like in there]
+                found.append(([place for _, places in near for place in places], max(grade for grade, _ in near)))
+        self._found[line] = found
+        return found
 
     def near(self, i: int) -> list[tuple[int, float]]:
         """The other content words of the statement, each with its weight for a word's place: by rarity and distance.
@@ -285,34 +327,45 @@ class Alignment:
         What an earlier clause says holds for the later ones, too, the other way round less.
         """
         places, grade = self.found(j, line)
-        stem = self.tokens[j].stem
         if line.heads:
-            heads = line.heads[place]
-            if stem in heads or not heads.isdisjoint(likes(stem, self.language)):
-                return 1.0
-            return TABLE * (bool(places) or stem in line.above)
+            return self._headed(j, line, place)
         if not places:
-            return AROUND if stem in line.before or stem in line.above else 0.0
-        clause = line.clauses[place]
-        gap = min((abs(place - p) for p in places if line.clauses[p] == clause), default=None)
-        if gap is not None:
+            return AROUND if self.tokens[j].stem in line.around else 0.0
+        clause_of = line.clauses
+        clause, before, gap = clause_of[place], -1, FAR
+        for p in places:
+            if clause_of[p] == clause:
+                gap = min(gap, abs(place - p))
+            elif clause_of[p] < clause:
+                before = max(before, p)
+        if gap < FAR:
             return grade / (1 + gap / 20)
-        if not any(line.clauses[p] < clause for p in places):
+        if before < 0:
             return grade * LATER
         first = line.numbers[0] if line.numbers else len(line.tokens)
-        last = max(p for p in places if line.clauses[p] < clause)
-        own = any(line.clauses[number] == line.clauses[last] for number in line.numbers)
-        between = any(last < number < place for number in line.numbers)
+        own = any(clause_of[number] == clause_of[before] for number in line.numbers)
+        between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
         return grade * (EARLIER if shared else LATER)
+
+    def _headed(self, j: int, line: Line, place: int) -> float:
+        """The same in a row of a table: a word of the column's heading or of the row's stands by the place."""
+        heads, stem = line.heads[place], self.tokens[j].stem
+        if stem in heads or not heads.isdisjoint(likes(stem, self.language)):
+            return 1.0
+        return TABLE * (bool(self.found(j, line)[0]) or stem in line.above)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
         """How well a place of the evidence corresponds to a word's, by the words around both; in [0, 1]."""
         held = total = 0.0
+        found, headed = self._found.get(line) or self._find(line), bool(line.heads)
         for j, weight in self.near(i):
             if j not in without:
                 total += weight
-                held += weight * self.held(j, line, place)
+                if headed or found[j][0]:
+                    held += weight * self.held(j, line, place)
+                elif self.tokens[j].stem in line.around:
+                    held += weight * AROUND
         return held / total if total else 0.0
 
     def prefers(
@@ -358,14 +411,33 @@ class Alignment:
         ranked = [(self.fit(i, line, place), line, place) for line in self.lines for place in self.found(i, line)[0]]
         return max(ranked, key=lambda found: found[0]) if ranked else None
 
-    def carries(self, line: Line) -> bool:
-        """Whether a sentence has enough of the statement to be about the same, so that it can contradict it."""
+    def carries(self, line: Line, share: float = SAME) -> bool:
+        """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
+        return self.weight_in(line) >= share * self.total
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all words of the statement."""
+        return sum(self.weights[self.tokens[j].stem] for j in self.content)
+
+    def weight_in(self, line: Line) -> float:
+        """The weight of the statement's words that a sentence has, alike ones in part."""
         known = self._carried.get(line)
         if known is None:
-            total = sum(self.weights[self.tokens[j].stem] for j in self.content)
-            held = sum(self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
-            known = self._carried[line] = held >= SAME * total
+            held = (self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
+            known = self._carried[line] = sum(held)
         return known
+
+    def speaks_of(self, i: int, line: Line, place: int) -> bool:
+        """Whether a place is about what a word's clause is about: enough of its words stand close by."""
+        close = total = 0.0
+        for j in self.content:
+            if j != i and self.clauses[j] == self.clauses[i]:
+                weight = self.weights[self.tokens[j].stem]
+                places, grade = self.found(j, line)
+                total += weight
+                close += weight * grade * any(abs(p - place) <= CLOSE for p in places)
+        return close >= TOGETHER * total and self.carries(line)
 
     def said(self, start: int, end: int) -> str:
         """A stretch of the statement, on one line and not too long."""
@@ -387,27 +459,7 @@ _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 
 
 _TURNS: Final = frozenset(
-    (
-        "but",
-        "and",
-        "or",
-        "although",
-        "that",
-        "which",
-        "who",
-        "though",
-        "while",
-        "because",
-        "unless",
-        "except",
-        "if",
-        "aber",
-        "mais",
-        "pero",
-        "ma",
-        "mas",
-        "но",
-    )
+    "but and or although that which who though while because unless except if aber mais pero ma mas но".split()  # noqa: SIM905 - a list to be read
 )
 
 
@@ -444,17 +496,33 @@ def negated(tokens: Sequence[Token], text: str) -> list[bool]:
             continue
         heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
         for i in range(n + 1, min(len(tokens), n + 1 + SCOPE)):
-            between = text[tokens[i - 1].end : tokens[i].start]
-            word = text[tokens[i].start : tokens[i].end].lower()
-            if (between.strip() and _BREAKS.search(between)) or word in _TURNS:
+            if _ends(tokens, text, i):
                 break
+            word = word_at(tokens, text, i)
             found[i] = not found[i]
             heads -= word not in light and (len(word) > 3 or not word.isascii() or word in {"use", "ask", "pay", "run"})
             if not heads:
                 break
+        if n and (n + 1 == len(tokens) or _ends(tokens, text, n + 1)) and denial in {"not", "cannot"}:
+            for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
+                if _ends(tokens, text, i):
+                    break
+                found[i] = not found[i]
     return found
 
 
-def around(tokens: Sequence[Token], text: str, i: int) -> str:
-    """What is quoted of a word: three words before it and one behind."""
-    return shortened(text[tokens[max(0, i - 3)].start : tokens[min(len(tokens) - 1, i + 1)].end])
+def _ends(tokens: Sequence[Token], text: str, i: int) -> bool:
+    """Whether a clause ends before a word."""
+    between = text[tokens[i - 1].end : tokens[i].start] if i else ""
+    return bool(between.strip() and _BREAKS.search(between)) or word_at(tokens, text, i) in _TURNS
+
+
+def around(side: Alignment | Line, i: int) -> str:
+    """What is quoted of a word: its clause, or as many words around it as are shown."""
+    low = high = i
+    for step in range(1, len(side.tokens)):
+        for k in (i - step, i + step):
+            inside = 0 <= k < len(side.tokens) and side.clauses[k] == side.clauses[i] and k in (low - 1, high + 1)
+            if inside and side.tokens[max(high, k)].end - side.tokens[min(low, k)].start <= SHOWN:
+                low, high = min(low, k), max(high, k)
+    return shortened(side.text[side.tokens[low].start : side.tokens[high].end])

@@ -14,28 +14,20 @@ from typing import Final
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.nuggets import Listing, put
-from ragstone.judges.embedded.question_overlap import QuestionWords
+from ragstone.judges.embedded.question_words import QuestionWords
 from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states, verbs
 from ragstone.segment import SAMPLE, language_of, sentences
 
-FLOOR: Final = 0.33
-"""The closeness below which a statement is not about the question."""
-
-SHARED: Final = 2
-"""The least different words of the question that a statement about it has."""
-
-RELATIVE: Final = 0.8
-"""The share of the closest statement's closeness that a new one must have."""
-
+FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
+SHARED: Final = 2  # the least different words of the question that a statement about it has
+RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
 WORDS: Final = (4, 26)
 """The fewest and the most words of a statement ..."""
 
 CHARACTERS: Final = (6, 90)
 """... and the same in characters where words are not separated."""
 
-LONGEST: Final = 600
-"""Characters beyond which a sentence is not read."""
-
+LONGEST: Final = 600  # characters beyond which a sentence is not read
 _UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
@@ -64,10 +56,14 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     listing = Listing(language)
     had = [text for text in known if text.strip() and listing.add(text)]
     instructing = bool(_HOW.search(question.lower()))
-    new = {text for passage in passages for text in statements(passage, instructing=instructing)} if words else set()
+    new = (
+        {text for passage in passages for text in statements(passage, instructing=instructing)}
+        if words.weights
+        else set()
+    )
     found = {text: words.closeness(text) for text in (*had, *new)}
     least = max(FLOOR, RELATIVE * max((one.value for one in found.values()), default=0.0))
-    few = min(SHARED, len(words))
+    few = min(SHARED, len(words.weights))
     near = {text for text in new if found[text].value >= least and len(found[text].shared) >= few}
 
     def ordered(texts: Iterable[str]) -> list[str]:
@@ -95,14 +91,8 @@ def _is_prose(text: str) -> bool:
     words = text.split()
     large = sum(word[:1].isupper() for word in words)
     torn = any(len(word) == 1 and word.isascii() and word.islower() and word != "a" for word in words)
-    letters = sum(char.isalpha() for char in text)
-    return (
-        not torn
-        and text.count('"') % 2 == 0
-        and text.count("(") == text.count(")")
-        and letters >= 0.7 * sum(not char.isspace() for char in text)
-        and not (len(words) > 6 and large > 0.6 * len(words))
-    )
+    paired = text.count('"') % 2 == 0 and text.count("(") == text.count(")")
+    return paired and not torn and not (len(words) > 6 and large > 0.6 * len(words))
 
 
 def _headless(text: str) -> str:
@@ -112,9 +102,8 @@ def _headless(text: str) -> str:
         one, before, after = words[i], words[i - 1], words[i + 1]
         if not one[:1].isupper() or not before.rstrip(")")[-1:].isalnum():
             continue
-        if one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper())):
-            return " ".join(words[i:])
-        if one == before or (after in {"the", "your"} and one.lower() in base):
+        ran_in = one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper()))
+        if ran_in or (after in {"the", "your"} and one.lower() in base):
             return " ".join(words[i:])
     return text
 

@@ -1,8 +1,7 @@
 """Sentences to claims: each by itself something that the answer asserts.
 
-A list item without a verb is put behind the line that introduces it, and a table row behind the headings of its
-columns. English sentences are taken apart by clauses where their form leaves little doubt; in every other language a
-claim is a sentence.
+A claim is a sentence without its list marker, citations and lead-in. A list item without a verb is put behind the line
+that introduces it, and a table row behind the headings of its columns.
 """
 
 from __future__ import annotations
@@ -10,19 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import abstains, leads
-from ragstone.judges.embedded.clauses import WHOLE, grammar_of, split
 from ragstone.judges.embedded.stated import MARK, stated
+from ragstone.judges.embedded.tables import tables_of
 from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
 from ragstone.segment import language_of
+from ragstone.types import Span
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
 _CITATIONS: Final = re.compile(r"\s?(?:\[[^\[\]\n]{1,24}\]|\u3010[^\u3011\n]{1,40}\u3011)")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
-_RULE: Final = re.compile(r"[\s|:+-]+")
 _REASON: Final = re.compile(r",?\s(?:since|because|as|so|but|if|when|while)\s")
 _ITEM: Final = 12  # words of an item, up to its reason or condition, that may need the line that introduces it
 _INTRODUCTION: Final = 240  # characters of a line that is carried to the items that it introduces
@@ -32,11 +32,10 @@ _BEFORE: Final = 2000  # characters of the text before that are looked at for a 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim's text, the number of its sentence (from 0), and how sure its form is, in [0, 1]."""
+    """A claim's text and the number of its sentence, from 0."""
 
     text: str
     sentence: int
-    confidence: float
 
 
 def write(texts: Sequence[str], before: str = "") -> list[Claim]:
@@ -44,11 +43,8 @@ def write(texts: Sequence[str], before: str = "") -> list[Claim]:
 
     ``before`` is the text before them: its last line may introduce the first items.
     """
-    language = language_of(" ".join(texts))
-    grammar = grammar_of(language)
-    said = in_full(texts, language, before[-_BEFORE:].rstrip().rpartition("\n")[2])
-    pieces = (split(bare, grammar) if grammar and bare else [(bare, WHOLE)] for bare in said)
-    return [Claim(text, number, sure) for number, found in enumerate(pieces) for text, sure in found if text]
+    said = in_full(texts, language_of(" ".join(texts)), before[-_BEFORE:].rstrip().rpartition("\n")[2])
+    return [Claim(text, number) for number, text in enumerate(said) if text]
 
 
 def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
@@ -59,15 +55,11 @@ def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
     """
     found: list[str] = []
     introduction, carrier = _introduction(before) if language == LANGUAGE else "", -1
-    headings: list[str] | None = None
+    rows = _rows(texts)
     for number, text in enumerate(texts):
-        after = texts[number + 1] if number + 1 < len(texts) else ""
-        if "|" in text and (headings is not None or _is_rule(after) or _is_rule(text) or text.startswith("|")):
-            first = headings is None and _is_rule(after)
-            headings = _cells(text) if first else headings
-            found.append("" if first else _row(text, headings or ()))
+        if number in rows:
+            found.append(rows[number])
             continue
-        headings = None
         bare = "" if triviality(text, language) else asserted(text, language)
         if introduction and MARK.match(text):
             item = clean(text)
@@ -101,10 +93,10 @@ def clean(text: str) -> str:
 def _introduction(text: str) -> str:
     """A line that ends with a colon and has a verb, so that an item goes on with it; empty for any other."""
     bare = asserted(text, LANGUAGE) if text.endswith((":", ":**")) and len(text) <= _INTRODUCTION else ""
-    words, grammar = bare.removesuffix(":").split(), grammar_of(LANGUAGE)
+    words = bare.removesuffix(":").split()
     if not words or not {"steps", "instructions", "procedure"}.isdisjoint(words) or leads(bare, LANGUAGE):
         return ""
-    return bare if (grammar and words[-1] in grammar.enumerating) or _acts([*words, "it"]) else ""
+    return bare if _acts([*words, "it"]) else ""
 
 
 def _verbless(item: str) -> bool:
@@ -119,17 +111,19 @@ def _acts(words: list[str]) -> bool:
     return bool(finite(words)) or imperative(words) or purposeful(words)
 
 
-def _is_rule(text: str) -> bool:
-    return "|" in text and "-" in text and _RULE.fullmatch(text) is not None
-
-
-def _cells(row: str) -> list[str]:
-    return [clean(cell) for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
-
-
-def _row(text: str, headings: Sequence[str]) -> str:
-    """``Region: Europe, 2023: 453``; empty for a row without letters and digits."""
-    cells = _cells(text)
-    named = [*headings, *[""] * len(cells)]
-    told = [f"{head[:_HEADED]}: {cell}" if head else cell for head, cell in zip(named, cells, strict=False) if cell]
-    return ", ".join(told) if any(char.isalnum() for cell in cells for char in cell) else ""
+def _rows(texts: Sequence[str]) -> dict[int, str]:
+    """What the rows of tables assert, by number: ``Region: Europe, 2023: 453``; nothing, where they are headings."""
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    number = {start: n for n, start in enumerate(starts)}
+    whole = "\n".join(texts)
+    found: dict[int, str] = {}
+    spans = [Span(at, at + len(text)) for at, text in zip(starts, texts, strict=False)]
+    for table in tables_of(whole, spans) if "|" in whole else ():
+        if table.kind != "|":
+            continue
+        found.update(dict.fromkeys(range(number[table.start], number[table.rows[-1].start] + 1), ""))
+        for row in table.rows:
+            cells = [(clean(cell.column_heading)[:_HEADED], clean(cell.text)) for cell in table.cells(whole, row)]
+            if any(char.isalnum() for _, cell in cells for char in cell):
+                found[number[row.start]] = ", ".join(f"{head}: {cell}" if head else cell for head, cell in cells)
+    return found

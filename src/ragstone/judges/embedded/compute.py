@@ -15,11 +15,11 @@ from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.nuggets import of_answer
-from ragstone.judges.embedded.question_overlap import QuestionWords
-from ragstone.judges.embedded.relevance import Level, Seen, models, relevance
+from ragstone.judges.embedded.question_words import question_words
+from ragstone.judges.embedded.relevance import Level, Seen, log_odds, relevance
 from ragstone.judges.embedded.support import held, named, rounded, supported
 from ragstone.judges.embedded.tracing import trace
-from ragstone.segment import sentences
+from ragstone.segment import language_of, sentences
 
 
 def reply_to(body: bytes) -> str:
@@ -28,15 +28,14 @@ def reply_to(body: bytes) -> str:
     task, question = asked["task"], asked.get("question", "")
     if task == "claims":
         claims = write(asked["sentences"], asked["before"])
-        found: Any = {"claims": [[claim.text, claim.sentence, claim.confidence] for claim in claims]}
+        found: Any = {"claims": [[claim.text, claim.sentence] for claim in claims]}
     elif task == "support":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [held(text, library, trivial=asked["trivial"], question=question) for text in asked["units"]]}
     elif task == "nuggetize":
         found = _nuggets(asked)
     elif task == "importance":
-        questions = QuestionWords.of_each(question, asked["units"])
-        found = {"units": list(map(_importance, asked["units"], questions))}
+        found = {"units": [_importance(text, question) for text in asked["units"]]}
     elif task == "assign":
         library = Library(asked["passages"], asked["units"])
         found = {"units": [supported(text, library, trivial=False, question=question) for text in asked["units"]]}
@@ -46,12 +45,9 @@ def reply_to(body: bytes) -> str:
     elif task == "trace":
         found = trace(asked["question"], asked["passages"], asked["response"])
     else:
-        found = {
-            "units": [
-                _relevance(seen, asked["level"])
-                for seen in relevance(asked["question"], asked["units"], asked["level"])
-            ],
-        }
+        level = asked["level"]
+        seen = relevance(question, asked["units"], level)
+        found = {"units": [_relevance(one, level) if question.strip() else {"blank": True} for one in seen]}
     return orjson.dumps(found).decode()
 
 
@@ -59,13 +55,15 @@ def _nuggets(asked: Mapping[str, Any]) -> dict[str, Any]:
     if "passages" in asked:
         return {"nuggets": of_passages(asked["question"], asked["passages"], asked["known"], asked["most"])}
     nuggets = of_answer(asked["sentences"], asked["before"], asked["known"], asked["most"])
-    return {"nuggets": [[nugget.text, nugget.sentence, nugget.confidence] for nugget in nuggets]}
+    return {"nuggets": [[nugget.text, nugget.sentence] for nugget in nuggets]}
 
 
-def _importance(text: str, question: QuestionWords) -> dict[str, Any]:
-    if not question or not text.strip():
+def _importance(text: str, question: str) -> dict[str, Any]:
+    # The language of both as one text: a nugget alone is often taken for one of another.
+    words = question_words(question, language_of(f"{question} {text}"))
+    if not words.weights or not text.strip():
         return {"blank": True}
-    close = question.closeness(text)
+    close = words.closeness(text)
     return {"close": rounded(close.value), "shared": named(close.shared)}
 
 
@@ -82,8 +80,8 @@ def _relevance(seen: Seen, level: Level) -> dict[str, Any]:
     if seen.blank:
         return {"blank": True}
     return {
-        "x": rounded(models()[level].log_odds(seen.features)),
-        "best": seen.best,
+        "x": rounded(log_odds(level, seen.features)),
+        "best": [seen.best.start, seen.best.end] if seen.best else None,
         "missing": named(seen.missing),
         "shared": named(seen.shared),
         "wanted": seen.wanted,

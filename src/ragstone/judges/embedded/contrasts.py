@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ragstone.judges.embedded.alignment import (
@@ -12,12 +12,16 @@ from ragstone.judges.embedded.alignment import (
     Line,
     around,
     negated,
+    shortened,
     word_at,
 )
-from ragstone.judges.embedded.thesaurus import allies, likes, opposites, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists
 from ragstone.judges.embedded.words import (
+    NEGATION,
     NUMBER,
     WORD,
+    Token,
+    function_stems,
     stem_of,
 )
 
@@ -32,14 +36,14 @@ def opposite(aligned: Alignment) -> Clash | None:
         against = opposites(token.stem, aligned.language)
         if not against or against & stems:
             continue
-        same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
-        mine = _best_place(aligned, i, same, own[i])
         rival = _best_place(aligned, i, against, own[i])
         if rival is None or rival[0] < FITS or _swapped(aligned, rival[1], i, rival[2]):
             continue
-        if aligned.carries(rival[1]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
+        same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
+        mine = _best_place(aligned, i, same, own[i])
+        if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
             _, line, place = rival
-            says, has = around(aligned.tokens, aligned.text, i), around(line.tokens, line.text, place)
+            says, has = around(aligned, i), around(line, place)
             return Clash("opposite", says, has, line.passage, line.sentence)
     return None
 
@@ -84,11 +88,11 @@ def _swapped(aligned: Alignment, line: Line, i: int, place: int) -> bool:
 
 @lru_cache(maxsize=16)
 def _ranks(language: str) -> dict[str, tuple[str, int]]:
-    return {
-        stem_of(word, language): (kind, int(rank))
-        for kind, words in slot_lists()["quantities"].items()
-        for word, rank in (pair.split("=") for pair in words.split())
-    }
+    found: dict[str, tuple[str, int]] = {}
+    for kind, words in slot_lists()["quantities"].items():
+        for word, rank in (pair.split("=") for pair in words.split()):
+            found.setdefault(stem_of(word, language), (kind, int(rank)))
+    return found
 
 
 def graded(aligned: Alignment) -> Clash | None:
@@ -96,7 +100,7 @@ def graded(aligned: Alignment) -> Clash | None:
     ranks = _ranks(aligned.language)
     for i, token in enumerate(aligned.tokens):
         mine = ranks.get(token.stem)
-        if mine is None:
+        if mine is None or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.tokens[j].stem not in ranks), None)
         best = None if head is None else aligned.best(head)
@@ -114,6 +118,50 @@ def graded(aligned: Alignment) -> Clash | None:
             continue
         _, p, theirs = min(near)
         if abs(theirs[1] - mine[1]) >= 2 or (mine[1] == 5 and theirs[1] == 4):
-            says, has = around(aligned.tokens, aligned.text, i), around(line.tokens, line.text, p)
+            says, has = around(aligned, i), around(line, p)
             return Clash("quantity", says, has, line.passage, line.sentence)
     return None
+
+
+def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
+    """What two things are compared by, where the evidence has them the other way round.
+
+    The flag is true where both the things and the word are turned round: "A is faster than B", "B is slower than A".
+    """
+    own = _sides(aligned.tokens, aligned.text, aligned.clauses)
+    if own is None or any(negated(aligned.tokens, aligned.text)):
+        return None, False
+    for line in filter(aligned.carries, aligned.lines[:3]):
+        theirs = _sides(line.tokens, line.text, line.clauses)
+        if theirs is None or any(line.negated):
+            continue
+        left, right = own[0] - own[1], own[1] - own[0]
+        before, behind = theirs[0] - theirs[1], theirs[1] - theirs[0]
+        if not (left & behind and right & before) or left & before or right & behind:
+            continue
+        turned = any(opposites(stem, aligned.language) & theirs[2] for stem in own[2] - theirs[2])
+        if turned:
+            return None, True
+        if own[2] & theirs[2]:
+            return Clash(
+                "comparison", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence
+            ), False
+    return None, False
+
+
+def _sides(
+    tokens: Sequence[Token], text: str, numbers: Sequence[int]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
+    """What stands before and behind "slower than" in its clause, but grammar, and the word that compares."""
+    at = next((i for i in range(1, len(tokens) - 1) if word_at(tokens, text, i) == "than"), None)
+    if at is None or tokens[at + 1].kind == NUMBER:
+        return None
+    by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(tokens[i].stem, LANGUAGE)), None)
+    if by is None:
+        return None
+    function = function_stems(LANGUAGE)
+    left, right = (
+        frozenset(tokens[i].stem for i in span if numbers[i] == numbers[at] and tokens[i].stem not in function)
+        for span in (range(by), range(at + 1, len(tokens)))
+    )
+    return left, right, frozenset((tokens[by].stem,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
@@ -39,12 +40,16 @@ NEARLY: Final = 0.8
 def polarity(aligned: Alignment) -> Clash | None:
     """A word that is denied on one side only, where no sentence that fits nearly as well agrees."""
     own = negated(aligned.tokens, aligned.text)
+    if any(_word(aligned, token) in _open() for token in aligned.tokens):
+        return None
     for i in aligned.content:
         token = aligned.tokens[i]
         if token.kind not in {WORD, NAME} or len(token.stem) < _shortest(aligned):
             continue
         if not own[i] and not any(
-            line.negated[p] for line in filter(aligned.carries, aligned.lines[:4]) for p in aligned.found(i, line)[0]
+            all(line.negated[p] for p in places)
+            for line in filter(aligned.carries, aligned.lines[:4])
+            if (places := aligned.found(i, line)[0])
         ):
             continue
         mine = _denials(aligned.tokens, aligned.text, aligned.clauses, i)
@@ -63,10 +68,10 @@ def polarity(aligned: Alignment) -> Clash | None:
         if best is None or best[0] < FITS / 2 or best[1] or any(ok and fit >= 0.6 * best[0] for fit, ok, *_ in found):
             continue
         _, _, line, place = best
-        if _balanced(aligned, line, i):
+        if not aligned.speaks_of(i, line, place) or _balanced(aligned, line, i):
             continue
-        says = around(aligned.tokens, aligned.text, i)
-        return Clash("negation", says, around(line.tokens, line.text, place), line.passage, line.sentence)
+        says = around(aligned, i)
+        return Clash("negation", says, around(line, place), line.passage, line.sentence)
     return None
 
 
@@ -107,6 +112,53 @@ def _balanced(aligned: Alignment, line: Line, i: int) -> bool:
         if aligned.tokens[j].stem not in line.places
         for opposite in opposites(aligned.tokens[j].stem, aligned.language)
     )
+
+
+@lru_cache(maxsize=1)
+def _excepting() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _universal() -> frozenset[str]:
+    return frozenset(slot_lists()["universal"].split())
+
+
+def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
+    """A statement of what the evidence excepts, or of all where the evidence excepts some.
+
+    The flag is true where the statement denies what is excepted, as it should: its negation is no clash then.
+    """
+    if _excepting().search(aligned.text):
+        return None, False
+    for line in filter(aligned.carries, aligned.lines[:2]):
+        found = _excepting().search(line.text)
+        if found is None:
+            continue
+        begin = next((p for p, token in enumerate(line.tokens) if token.start >= found.end()), len(line.tokens))
+        spots = range(begin, min(len(line.tokens), begin + SCOPE))
+        last = next((p for p in spots[1:] if line.clauses[p] != line.clauses[begin]), spots.stop)
+        spots = range(begin, last)
+        held = {j: aligned.found(j, line)[0] for j in aligned.content}
+        inside = [j for j, places in held.items() if places and all(p in spots for p in places)]
+        says = next((j for j, token in enumerate(aligned.tokens) if _word(aligned, token) in _universal()), None)
+        has = shortened(line.text[found.start() : line.tokens[spots[-1]].end]) if spots else ""
+        if inside and has:
+            denied = any(token.kind == NEGATION for token in aligned.tokens) or any(
+                opposite in line.places
+                for token in aligned.tokens
+                if token.stem not in line.places
+                for opposite in opposites(token.stem, aligned.language)
+            )
+            spoken = around(aligned, inside[0])
+            return (None, True) if denied else (Clash("exception", spoken, has, line.passage, line.sentence), False)
+        if says is not None and has:
+            return Clash("exception", around(aligned, says), has, line.passage, line.sentence), False
+    return None, False
+
+
+def _word(aligned: Alignment, token: Token) -> str:
+    return aligned.text[token.start : token.end].lower()
 
 
 @lru_cache(maxsize=1)
@@ -158,16 +210,15 @@ def doubted(aligned: Alignment) -> Clash | None:
     """A statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
     doubts = _doubts(aligned.language)
     asks = aligned.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(token.stem for token in aligned.tokens)
-    total = sum(aligned.weights[aligned.tokens[j].stem] for j in aligned.content)
-    if asks or not total:
+    if asks or not aligned.total:
         return None
     best: tuple[float, Line] | None = None
     for line in aligned.lines[:4]:
-        held = sum(aligned.weights[aligned.tokens[j].stem] * aligned.found(j, line)[1] for j in aligned.content) / total
+        held = aligned.weight_in(line)
         asked = line.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(line.places)
         questionable = asked and len(line.tokens) <= SHORT
         if best is None:
-            if not questionable or held < CARRIES:
+            if not questionable or held < CARRIES * aligned.total:
                 return None
             best = held, line
         elif not questionable and held >= 0.8 * best[0]:

@@ -25,9 +25,6 @@ WORDS_NAMED: Final = 5
 LONG: Final = 24
 """Words from which a statement's own sentences are looked for one by one."""
 
-COPIED: Final = 0.97
-"""Share of neighbouring words from which a statement is a copy of its window, which can only ask or doubt it."""
-
 _ASKING: Final = ("?", "\uff1f", "\u061f")
 
 
@@ -113,8 +110,7 @@ def find(
     found = None
     if slots and places:
         aligned = Alignment(claim, statement, masks, library, asked)
-        copied = _pairs([token.stem for token in statement.tokens], library.stems(places[0])) >= COPIED
-        found = doubted(aligned) if copied else clash(aligned)
+        found = doubted(aligned) if _copied(statement, library.stems(places[0])) else clash(aligned)
         agreed = sum(
             {1 << statement.number[s] for i in aligned.agreed if (s := aligned.tokens[i].stem) in statement.weights}
         )
@@ -122,6 +118,11 @@ def find(
         windows = [(where, mask | agreed) for where, mask in windows]
     features = _features(claim, statement, library, union, windows)
     return Finding(features, places, missing, shared, len(statement.tokens), found)
+
+
+def _copied(statement: Statement, window: Sequence[str]) -> bool:
+    """Whether a window has the statement word for word, so that it can only ask or doubt it."""
+    return "\0".join(("", *(token.stem for token in statement.tokens), "")) in "\0".join(("", *window, ""))
 
 
 def _telling(statement: Statement, union: int) -> list[int]:

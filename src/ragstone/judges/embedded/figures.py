@@ -13,18 +13,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-LONGEST: Final = 40
-"""Characters of a number that are compared; longer ones are cut."""
-
+LONGEST: Final = 40  # characters of a number that are compared; longer ones are cut
 DOTTED: Final = frozenset(["ca", "da", "de", "el", "es", "id", "it", "nl", "no", "pt", "ro", "tr", "vi"])
 """Languages that separate thousands with a point."""
 
-HOURS: Final = frozenset(["fr", "pt"])
-"""Languages in which "18 h" is a time of day."""
-
-MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")
-"""Signs before or after an amount."""
-
+HOURS: Final = frozenset(["fr", "pt"])  # languages in which "18 h" is a time of day
+MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")  # signs before or after an amount
 MINUS: Final = ("-", "\u2212")
 TIME: Final = "@"
 """First character of the stem of a time of day; that of any other number is ``#``."""

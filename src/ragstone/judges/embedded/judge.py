@@ -19,12 +19,10 @@ import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import Band
-from ragstone.judges.embedded.band import band_of, has_band
-from ragstone.judges.embedded.marks import grouped, trace_digest, traced
+from ragstone.judges.embedded.marks import grouped, traced
+from ragstone.judges.embedded.measured import band_of, has_band
 from ragstone.judges.embedded.model import (
-    Logistic,
     assignment_cuts,
-    assignment_of,
     digest,
     importance_of,
     label_of,
@@ -38,16 +36,13 @@ from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 VERSION: Final = "embedded-5"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-WEAK: Final = "weak rule"
-"""What is said of every verdict on importance."""
-
+WEAK: Final = "weak rule"  # what is said of every verdict on importance
 _DECLINES: Final = {
     "wholly": "does not answer: says it cannot",
     "partly": "answers in part: says that something cannot be answered",
 }
 
-QUOTES: Final = 3
-"""The most quotes a whole response is given as evidence."""
+QUOTES: Final = 3  # the most quotes a whole response is given as evidence
 
 
 class EmbeddedBackend:
@@ -103,10 +98,9 @@ class EmbeddedJudge:
         """Where it is sure of support and assignment; on other tasks it has no probability to be sure by."""
         return band_of(task, error) if has_band(task) else None
 
-    def maker(self, question: Question[Any]) -> str:
-        """The version, the hash of the numbers and word lists, of a trace's own after it, and of what divides texts."""
-        traces = f".{trace_digest()}" if question.task == "trace" else ""
-        return f"{VERSION}#{digest()}{traces}.{_divided_by()}"
+    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
+        """The version, the hash of the numbers and word lists, and what divides texts."""
+        return f"{VERSION}#{digest()}.{_divided_by()}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -125,17 +119,13 @@ class EmbeddedJudge:
         units = question.units
         if not units:
             return Rated(())
-        body: dict[str, Any] = {"units": [unit.text for unit in units]}
-        if question.task == "importance":
-            body["question"] = question.question
-        elif question.task == "relevance":
-            body["question"] = question.question
+        body: dict[str, Any] = {"units": [unit.text for unit in units], "question": question.question}
+        if question.task == "relevance":
             body["level"] = level_of([unit.level for unit in units])
-        else:
+        elif question.task != "importance":
             body["passages"] = [passage.text for passage in question.passages]
-            body["question"] = question.question
-            if question.task == "support":
-                body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
+        if question.task == "support":
+            body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, len(units), repeat),)
         rows = _rows(replies, "units", len(units))
         if isinstance(rows, str):
@@ -156,20 +146,10 @@ class EmbeddedJudge:
         rows = _rows(replies, "nuggets" if nuggets else "claims", None)
         if isinstance(rows, str):
             return Written((), rows)
-        units: list[Unit] = []
-        for number, (text, index, confidence) in enumerate(rows, 1):
-            sentence = question.sentences[index]
-            units.append(
-                Unit(
-                    f"{question.level}/{number}",
-                    question.level,
-                    text,
-                    sentence.span,
-                    parent=sentence.id,
-                    confidence=confidence,
-                    part=question.part,
-                )
-            )
+        found = ((f"{question.level}/{n}", text, question.sentences[index]) for n, (text, index) in enumerate(rows, 1))
+        units = (
+            Unit(name, question.level, text, one.span, parent=one.id, part=question.part) for name, text, one in found
+        )
         return Written(tuple(units))
 
     def _bank(self, question: Write, repeat: int) -> Dialogue:
@@ -231,8 +211,7 @@ class EmbeddedJudge:
 
     def _supported(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         found = outcome(row, lambda window: f"passage {question.passages[window[0]].rank}")
-        weigh = model().support
-        return self._weighed(question, unit, found.chance, weigh, _quotes(question, found.windows), found.reason)
+        return self._graded(question, unit, found.chance, found.windows, found.reason)
 
     def _important(self, question: Rate, unit: Unit, row: dict[str, Any]) -> Verdict:
         """By closeness to the question, which is no probability."""
@@ -255,7 +234,7 @@ class EmbeddedJudge:
             reason = f"partly found in the response ({chance:.2f}){missing}"
         else:
             reason = f"not found in the response ({chance:.2f}){missing}"
-        label, scale = assignment_of(question.scale, chance), question.scale
+        label, scale = label_of(question.scale, chance, full, partial), question.scale
         return self._labelled(unit, scale, label, chance, _quotes(question, windows), reason)
 
     def _response(self, question: Rate, unit: Unit, rows: Sequence[dict[str, Any]]) -> Verdict:
@@ -278,14 +257,15 @@ class EmbeddedJudge:
         best = sorted((found for found, _ in rated if found.chance > 0), key=lambda found: -found.chance)
         windows = [window for found in best for window in found.windows[:1]]
         unique = list(dict.fromkeys(map(tuple, windows)))[:QUOTES]
-        return self._weighed(question, unit, chance, model().support, _quotes(question, unique), reason)
+        return self._graded(question, unit, chance, unique, reason)
 
-    def _weighed(
-        self, question: Rate, unit: Unit, chance: float, weigh: Logistic, evidence: tuple[Quote, ...], reason: str
+    def _graded(
+        self, question: Rate, unit: Unit, chance: float, windows: Sequence[Sequence[int]], reason: str
     ) -> Verdict:
-        scale = question.scale
+        """By the cuts of support."""
+        weigh, scale = model().support, question.scale
         label = label_of(scale, chance, weigh.yes, weigh.maybe)
-        return self._labelled(unit, scale, label, chance, evidence, reason)
+        return self._labelled(unit, scale, label, chance, _quotes(question, windows), reason)
 
     def _labelled(
         self, unit: Unit, scale: Scale, label: str, chance: float, evidence: tuple[Quote, ...], reason: str

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
+from heapq import nsmallest
 from itertools import accumulate, chain
-from typing import Final, NamedTuple, TypeVar, overload
+from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
-from ragstone.judges.embedded.tables import Cell, Table, context_of, lines_of, tables_of
+from ragstone.judges.embedded.tables import Cell, Table, lines_of, tables_of
 from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
 CACHED: Final = 1_000_000
 """Characters of passages whose analysis is kept."""
-
-REMEMBERED: Final = 4096
-"""Sentences whose words are kept ..."""
-
-SHORT: Final = 500
-"""... if they have at most so many characters."""
 
 LONGEST: Final = 16_384
 """Characters of a sentence; longer ones are cut."""
@@ -39,8 +34,6 @@ HEAD: Final = 4
 BITS: Final = 16_000_000
 """Bytes of sets of sentences that are kept."""
 
-Made = TypeVar("Made")
-
 
 class Place(NamedTuple):
     """A stretch of neighbouring sentences of one passage."""
@@ -50,89 +43,41 @@ class Place(NamedTuple):
     last: int
 
 
-class OnDemand(Sequence[Made]):
-    """A sequence whose items are made when they are asked for, and not kept."""
-
-    __slots__ = ("_length", "_make")
-
-    def __init__(self, length: int, make: Callable[[int], Made]) -> None:
-        self._length = length
-        self._make = make
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> Made: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Made]: ...
-
-    def __getitem__(self, at: int | slice) -> Made | list[Made]:
-        if isinstance(at, slice):
-            return [self._make(i) for i in range(*at.indices(self._length))]
-        if not -self._length <= at < self._length:
-            raise IndexError(at)
-        return self._make(at % self._length)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysed:
-    """A text, its sentences, their words, and where each stem stands; a row of a table is a sentence.
+    """A text, its sentences, and where each stem stands; a row of a table is a sentence.
 
-    ``tokens`` and ``stems`` are the words of each sentence alone, with offsets into the sentence. ``headings`` are the
-    words that a row has from its table (the caption, the headings of its columns, and its numbers times the power of
-    ten that those name), ``context`` those that a sentence
-    has from the introduction of its list or the heading above it; their offsets are into the text. ``cells`` are the
-    cells of each row, empty for any other sentence. ``index``: the sentences that hold a stem, headings included.
+    ``index``: the sentences that hold a stem, headings included. ``rows``: the tables of those that are rows.
     """
 
     text: str
     language: str
     spans: tuple[Span, ...]
-    index: dict[str, list[int]]
+    index: dict[str, Sequence[int]]
     words: int
     rows: dict[int, Table] = field(default_factory=dict)
 
-    @property
-    def tokens(self) -> Sequence[list[Token]]:
-        """The words of each sentence."""
-        return OnDemand(len(self.spans), self._tokens)
-
-    @property
-    def stems(self) -> Sequence[tuple[str, ...]]:
-        """The stems of each sentence, in order."""
-        return OnDemand(len(self.spans), lambda number: tuple(token.stem for token in self._tokens(number)))
-
-    @property
-    def headings(self) -> Sequence[list[Token]]:
-        """The words that each row has from its table; none of any other sentence."""
-        return OnDemand(len(self.spans), self._headings)
-
-    @property
-    def context(self) -> Sequence[list[Token]]:
-        """The words of the line that introduces each sentence's list, or of the heading above it."""
-        above = context_of(self.text, self.spans)
-        return OnDemand(
-            len(self.spans), lambda number: _words_of(self.text, self.language, filter(None, (above[number],)))
-        )
-
-    @property
-    def cells(self) -> Sequence[tuple[Cell, ...]]:
-        """The cells of each row; none of any other sentence."""
-        return OnDemand(len(self.spans), self._cells)
-
-    def _tokens(self, number: int) -> list[Token]:
+    def tokens(self, number: int) -> list[Token]:
+        """The words of a sentence alone, with offsets into it."""
         return _row(self.text, self.language, self.spans[number], self.rows.get(number))
 
-    def _headings(self, number: int) -> list[Token]:
+    def stems(self, number: int) -> tuple[str, ...]:
+        """The stems of a sentence, in order."""
+        return tuple([token.stem for token in self.tokens(number)])
+
+    def headings(self, number: int) -> list[Token]:
+        """The words that a row has from its table, with offsets into the text; none of any other sentence.
+
+        The caption, the headings of its columns, and its numbers times the power of ten that those name.
+        """
         table = self.rows.get(number)
         if table is None:
             return []
         lent = _lent(self.text, self.language, table)
         return [*lent, *_scaled(self.text, self.language, table, lent, self.spans[number])]
 
-    def _cells(self, number: int) -> tuple[Cell, ...]:
+    def cells(self, number: int) -> tuple[Cell, ...]:
+        """The cells of a row; none of any other sentence."""
         table = self.rows.get(number)
         return () if table is None else table.cells(self.text, self.spans[number])
 
@@ -161,19 +106,9 @@ class _Cache:
         return made
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _kept(text: str, language: str) -> list[Token]:
-    return tokens_of(text, language)
-
-
-def _read(text: str, language: str) -> list[Token]:
-    """The words of a sentence, which nobody may change."""
-    return _kept(text, language) if len(text) <= SHORT else tokens_of(text, language)
-
-
 def analyse(text: str, language: str) -> Analysed:
     """Sentences, words and index of a text; linear in its length."""
-    tables = tables_of(text, lines_of(text))
+    tables = tables_of(text, lines_of(text)) if any(sign in text for sign in "|\t;,<") else ()
     spans: list[Span] = []
     at = 0
     for table in tables:
@@ -194,6 +129,9 @@ def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]
     """The sentences of a stretch of a text, very long ones cut at blanks."""
     whole = (start, end) == (0, len(text))
     for span in sentences(text if whole else text[start:end], language):
+        if whole and span.end - span.start <= LONGEST:
+            yield span
+            continue
         at, stop = start + span.start, start + span.end
         while stop - at > LONGEST:
             cut = text.rfind(" ", at, at + LONGEST)
@@ -210,7 +148,7 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
     table_of = {row: table for table in tables for row in table.rows}
     rows = {number: table_of[span] for number, span in enumerate(spans) if span in table_of} if table_of else {}
     lent = {id(table): _lent(text, language, table) for table in tables}
-    index: dict[str, list[int]] = {}
+    index: dict[str, Sequence[int]] = {}
     words = 0
     for number, span in enumerate(spans):
         table = rows.get(number)
@@ -220,15 +158,20 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
         if table is not None:
             heads = lent[id(table)]
             stems.update(token.stem for token in (*heads, *_scaled(text, language, table, heads, span)))
+        once = (number,)  # most stems stand in one sentence, and share this
         for stem in stems:
-            index.setdefault(stem, []).append(number)
+            known = index.setdefault(stem, once)
+            if isinstance(known, list):
+                known.append(number)
+            elif known is not once:
+                index[stem] = [*known, number]
     return Analysed(text, language, tuple(spans), index, words, rows)
 
 
 def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
     """The words of a sentence or of the cells of a row."""
     if table is None:
-        return _read(text[span.start : span.end], language)
+        return tokens_of(text[span.start : span.end], language)
     cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
     return _words_of(text, language, cells, span.start)
 
@@ -237,7 +180,7 @@ def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: 
     """The numbers of a row times the power of ten that its table's caption or headings name: "million crowns"."""
     power = next(filter(None, (power_of(text[token.start : token.end]) for token in lent)), 0)
     for cell in table.cells(text, row) if power else ():
-        for token in _read(cell.text, language):
+        for token in tokens_of(cell.text, language):
             if token.kind == NUMBER and token.stem.startswith("#") and cell.row_heading:
                 stem = number_of(token.stem[1:], power)
                 yield Token(stem, cell.start + token.start, cell.start + token.end, NUMBER)
@@ -253,7 +196,7 @@ def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) ->
     return [
         Token(token.stem, span.start - base + token.start, span.start - base + token.end, token.kind)
         for span in spans
-        for token in _read(text[span.start : span.end], language)
+        for token in tokens_of(text[span.start : span.end], language)
     ]
 
 
@@ -278,9 +221,9 @@ class Library:
         """The words of a window in order, with their kinds, after those that rows in it have from their table."""
         text = self.texts[place.passage]
         numbers = range(place.first, place.last + 1)
-        lines = [text.tokens[number] for number in numbers]
+        lines = [text.tokens(number) for number in numbers]
         if text.rows:
-            lines.insert(0, list(dict.fromkeys(chain.from_iterable(text.headings[number] for number in numbers))))
+            lines.insert(0, list(dict.fromkeys(chain.from_iterable(map(text.headings, numbers)))))
         return list(chain.from_iterable(lines))
 
     def stems(self, place: Place) -> list[str]:
@@ -295,10 +238,10 @@ class Library:
     # ---- all sentences as bits, in the order of the passages' texts, so that none depends on that of the passages
 
     @cached_property
-    def _passages(self) -> dict[str, list[int]]:
+    def _passages(self) -> Mapping[str, Sequence[int]]:
         """The passages that have a stem."""
         if len(self.texts) == 1:
-            return {stem: [0] for stem in self.texts[0].index}
+            return dict.fromkeys(self.texts[0].index, (0,))
         found: dict[str, list[int]] = {}
         for k, text in enumerate(self.texts):
             for stem in text.index:
@@ -314,16 +257,6 @@ class Library:
         for start, k in zip(starts, order, strict=False):
             first[k] = start
         return order, starts, first
-
-    @cached_property
-    def _contexts(self) -> dict[int, Sequence[list[Token]]]:
-        return {}
-
-    def context(self, passage: int, sentence: int) -> list[Token]:
-        """The words of the heading above a sentence, or of the line that introduces its list."""
-        if passage not in self._contexts:
-            self._contexts[passage] = self.texts[passage].context
-        return self._contexts[passage][sentence]
 
     @cached_property
     def _bits(self) -> dict[str, int]:
@@ -353,16 +286,19 @@ class Library:
         """Passage and number of sentences that have a stem, at most so many of each passage and of all."""
         passages = self._passages.get(stem, ())
         if len(passages) > most:  # which of them does not depend on the order of the passages
-            passages = sorted(passages, key=lambda k: self.texts[k].text)[:most]
+            passages = nsmallest(most, passages, key=self._order[2].__getitem__)
         return [(k, s) for k in passages for s in self.texts[k].index[stem][:each]][:most]
 
     def bits(self, stem: str) -> int:
         """The sentences that hold a stem, as a set of bits, one a position."""
+        passages = self._passages.get(stem)
+        if passages is None:
+            return 0
         found = self._bits.get(stem)
         if found is None:
             first = self._order[2]
             held = bytearray(self.sentences // 8 + 1)
-            for k in self._passages.get(stem, ()):
+            for k in passages:
                 for number in self.texts[k].index[stem]:
                     at = first[k] + number
                     held[at >> 3] |= 1 << (at & 7)

@@ -6,27 +6,22 @@ are marked, as many as make relevance, utilization and completeness of the recor
 
 from __future__ import annotations
 
-import hashlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from itertools import accumulate, chain
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.embedded.model import DIGITS, model, probability
+from ragstone.judges.embedded.model import DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.outcomes import Window, outcome
+from ragstone.judges.embedded.words import packaged
 from ragstone.questions import YES_NO, Special, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
 
-FILE: Final = "trace.json"
-
 Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and those marked as used
-Weights = Mapping[str, float]  # the weights of a model's features by name, and its ``bias``
 
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
@@ -39,7 +34,6 @@ CLOSEST: Final = 7  # how many counts of marked sentences are tried, of those cl
 class Use(NamedTuple):
     """What the model of use sees of a context sentence, all in [0, 1]."""
 
-    match: float  # best cosine with a sentence of the response
     share: float  # its part of the response's words, each shared among the sentences that have it, against the best
     held: float  # share of its words that the response has, averaged over the sentences around it
     evidence: float  # share of the response's sentences whose evidence it is in
@@ -49,32 +43,19 @@ class Use(NamedTuple):
 class Relevance(NamedTuple):
     """What the model of relevance sees of a context sentence. What was used is the best sign of what answers."""
 
-    close: float  # weight of the question's words in it, against the best
-    around: float  # the same, averaged over the sentences around it
+    around: float  # weight of the question's words, against the best, averaged over the sentences around it
     used: float  # log-odds that the response used it
 
 
-def value(weights: Weights, features: Mapping[str, float]) -> float:
-    """The weighted sum of some features and the bias."""
-    return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
-
-
-@lru_cache(maxsize=1)
 def numbers() -> Mapping[str, Weights]:
-    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``; read once."""
-    found: Mapping[str, Weights] = orjson.loads(files("ragstone.judges.embedded").joinpath(FILE).read_bytes())
+    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``."""
+    found: Mapping[str, Weights] = packaged("trace.json")
     return found
 
 
 def log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
     """What a model says of each sentence, to six decimals; None where it has no features."""
-    return [None if row is None else round(value(numbers()[name], row._asdict()), 6) for row in rows]
-
-
-@lru_cache(maxsize=1)
-def trace_digest() -> str:
-    """Six hex digits that change with any of the numbers."""
-    return hashlib.sha256(files("ragstone.judges.embedded").joinpath(FILE).read_bytes()).hexdigest()[:6]
+    return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
 
 
 class Layout:
@@ -109,7 +90,7 @@ def marked(relevant: Sequence[float], utilized: Sequence[float], weights: Weight
     The most probable are marked, so many as relevant and so many as used that the three shares come closest to what is
     expected, in squares; none where none is expected. Equally probable ones are marked together or not at all.
     """
-    wanted = min(1.0, max(0.0, value(weights, {"both": both(relevant, utilized)})))
+    wanted = min(1.0, max(0.0, weighted(weights, {"both": both(relevant, utilized)})))
     about, used, size = math.fsum(relevant), math.fsum(utilized), max(1, len(utilized))
     by_use, by_relevance = _ordered(utilized, LEAST_USED), _ordered(relevant, LEAST_RELEVANT)
     options: list[tuple[float, int, int, Marked]] = []

@@ -1,15 +1,19 @@
-"""How the embedded judge does on human labels: what reports say of it; ``docs/embedded-judge.md`` has the whole.
+"""How the embedded judge does on human labels, and where it is sure; ``docs/embedded-judge.md`` has the whole.
 
-``python training/evaluate_support.py --write FILE`` makes the numbers, of claims that nothing was fitted to.
+``training/evaluate_support.py --write`` makes the figures, of claims that nothing was fitted to, and
+``training/fit_band.py`` the bands, of training data that was kept back. On texts of another kind their rates may not
+hold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
+from typing import Any
 
-import orjson
+from ragstone.judges.cascade import Band
+from ragstone.judges.embedded.words import packaged
+from ragstone.questions import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,26 @@ class Measured:
     floor: float
 
 
-@lru_cache(maxsize=1)
 def measured() -> Measured:
     """The figures of this version's model."""
-    raw = orjson.loads(files("ragstone.judges.embedded").joinpath("measured.json").read_bytes())
-    return Measured(**raw)
+    return Measured(**packaged("measured.json"))
+
+
+def bands() -> Mapping[str, Any]:
+    """The ``model`` that the bands were fitted for, and by task the ``bands`` as (rate, below, above)."""
+    found: Mapping[str, Any] = packaged("band.json")
+    return found
+
+
+def has_band(task: Task) -> bool:
+    """Whether it was fitted for the task."""
+    return task in bands()["bands"]
+
+
+def band_of(task: Task, error: float) -> Band:
+    """Where it errs at most so often, by the next stricter rate that was fitted; KeyError where ``has_band`` is not."""
+    found = Band()
+    for rate, below, above in bands()["bands"][task]:
+        if rate <= error + 1e-9:
+            found = Band(below, above)
+    return found

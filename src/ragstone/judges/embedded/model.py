@@ -14,29 +14,24 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
-import orjson
-
-from ragstone.judges.embedded.words import function_stems, nugget_lexicon
+from ragstone.judges.embedded.words import function_stems, nugget_lexicon, packaged
 from ragstone.types import Scale
 
-PLAIN_WEIGHT: Final = 4.0
-"""The weight of a word in a language without counts; counted words lie between 0 and about 9."""
-
-SHORT_WEIGHT: Final = 2.0
-"""The same of a word of four letters."""
-
+PLAIN_WEIGHT: Final = 4.0  # the weight of a word in a language without counts; counted words lie between 0 and about 9
+SHORT_WEIGHT: Final = 2.0  # the same of a word of four letters
 FUNCTION_WEIGHT: Final = 0.5
 
-_PARTICLES: Final = frozenset("的是在了和与或也都就把被从到对以及而之其这那有")
-"""Chinese characters that carry grammar."""
-
-CONTENT: Final = 2.0
-"""Words that weigh less than this carry grammar rather than content."""
-
+_PARTICLES: Final = frozenset("的是在了和与或也都就把被从到对以及而之其这那有")  # chinese characters that carry grammar
+CONTENT: Final = 2.0  # words that weigh less than this carry grammar rather than content
 DIGITS: Final = 9
 """Decimals that logarithms and exponentials are rounded to: their last bit may differ between machines."""
 
-_FILES: Final = ("model.json", "lexicon.json", "nuggets.json", "relevance.json", "slots.json", "thesaurus.txt")
+_FILES: Final = (
+    "model.json", "lexicon.json", "nuggets.json", "relevance.json", "slots.json", "thesaurus.txt", "trace.json",
+)  # fmt: skip
+
+
+Weights = Mapping[str, float]  # the weights of a small model's features by name, and its ``bias``
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ def logistic(raw: Mapping[str, Any]) -> Logistic:
 
 @lru_cache(maxsize=1)
 def digest() -> str:
-    """Six hex digits that stand for the numbers and word lists of the judge, those of traces left out."""
+    """Six hex digits that stand for the numbers and word lists of the judge."""
     folder = files("ragstone.judges.embedded")
     made = hashlib.sha256()
     for name in _FILES:
@@ -98,7 +93,7 @@ def digest() -> str:
 @lru_cache(maxsize=1)
 def model() -> Model:
     """The model of this version, read once."""
-    raw = orjson.loads(files("ragstone.judges.embedded").joinpath("model.json").read_bytes())
+    raw = packaged("model.json")
     rarity = raw["rarity"]
     return Model(
         digest=digest(),
@@ -137,6 +132,11 @@ def weigher(language: str) -> Callable[[str], float]:
     return by_kind
 
 
+def weighted(weights: Weights, features: Mapping[str, float]) -> float:
+    """The weighted sum of some features and the bias."""
+    return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
+
+
 def probability(log_odds: float, calibration: tuple[float, float]) -> float:
     """Log-odds to a calibrated probability, in [0, 1] whatever comes in."""
     slope, shift = calibration
@@ -169,14 +169,6 @@ def assignment_cuts() -> tuple[float, float]:
     """The probabilities from which on a response holds a nugget in part, and in full."""
     found = nugget_lexicon()["assign"]
     return found["partial"], found["support"]
-
-
-def assignment_of(scale: Scale, chance: float) -> str:
-    """The label of a scale of two or three that a probability earns a nugget; on a scale of two none is in part."""
-    partial, full = assignment_cuts()
-    if chance >= full:
-        return scale.labels[-1]
-    return scale.labels[1] if chance >= partial and len(scale.labels) > 2 else scale.labels[0]
 
 
 def importance_of(scale: Scale, closeness: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import (
@@ -15,8 +15,9 @@ from ragstone.judges.embedded.alignment import (
     Line,
     is_known,
     shortened,
+    word_at,
 )
-from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists, verbal
 from ragstone.judges.embedded.words import (
     NAME,
     WORD,
@@ -24,6 +25,12 @@ from ragstone.judges.embedded.words import (
     function_stems,
     stem_of,
 )
+
+MOSTLY: Final = 0.6
+"""The share of a statement that a sentence must have for its name to be given as the right one."""
+
+PLAIN: Final = 12
+"""Words of a statement whose nouns are looked at as agent and patient."""
 
 RARE: Final = 4.0
 """Weight of a word from which a name is looked at for its place."""
@@ -56,7 +63,7 @@ def name_runs(tokens: Sequence[Token], text: str) -> list[tuple[int, int]]:
 
 def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     tokens, library = aligned.tokens, aligned.library
-    strange = [i for i in range(first, last + 1) if not is_known(aligned, tokens[i].stem)]
+    strange = [i for i in range(first, last + 1) if not _known(aligned, tokens[i])]
     says = aligned.said(tokens[first].start, tokens[last].end)
     itself = frozenset(range(first, last + 1))
     lost = [i for i in strange if (first < i and last > first) or (0 < first < last) or _proper(aligned, i)]
@@ -69,14 +76,13 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
         ):
             return None
         stands = _position(tokens, aligned.text, first)
-        if rival is not None and rival[0] >= FITS and stands and _stands_alike(stands, rival, None):
+        if rival is not None and aligned.carries(rival[1], MOSTLY) and stands and _stands_alike(stands, rival, None):
             return Clash("name", says, _run_text(rival[1], rival[2]), rival[1].passage, rival[1].sentence)
         return Clash("name", says, "", -1, -1)
     if strange or library.weight(tokens[last].stem) < RARE:
         return None
-    mixed = _mixed(aligned, first, last)
-    if mixed is not None:
-        return Clash("name", says, _run_text(*mixed), mixed[0].passage, mixed[0].sentence)
+    if _mixed(aligned, first, last):
+        return Clash("name", says, "", -1, -1)
     places = [
         (aligned.fit(last, line, p, itself), line, p)
         for line in aligned.having(tokens[last].stem)
@@ -94,6 +100,15 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     ):
         return Clash("name", says, _run_text(rival[1], rival[2]), rival[1].passage, rival[1].sentence)
     return None
+
+
+def _known(aligned: Alignment, token: Token) -> bool:
+    """Whether a name is in the question or a passage, an abbreviation also without the s of its plural."""
+    raw = aligned.text[token.start : token.end]
+    stems = [token.stem]
+    if raw.endswith("s") and raw[:-1].isupper():
+        stems.append(stem_of(raw[:-1].lower(), aligned.language))
+    return any(is_known(aligned, stem) for stem in stems)
 
 
 def _named(aligned: Alignment, stem: str) -> bool:
@@ -127,11 +142,11 @@ def _stands_alike(stands: str, rival: tuple[float, Line, tuple[int, int]], own: 
     return theirs == stands or (apart and theirs not in ("", "^") and stands != "^")
 
 
-def _mixed(aligned: Alignment, first: int, last: int) -> tuple[Line, tuple[int, int]] | None:
-    """A name of the evidence that shares a word with the statement's and has another one beside it."""
+def _mixed(aligned: Alignment, first: int, last: int) -> bool:
+    """Whether only part of a name stands in the evidence, in another name."""
     own = [aligned.tokens[i].stem for i in range(first, last + 1)]
     if len(own) < 2:
-        return None
+        return False
     for one, other in pairwise(own):
         runs = [
             (line, run, {token.stem for token in line.tokens[run[0] : run[1] + 1]})
@@ -143,12 +158,12 @@ def _mixed(aligned: Alignment, first: int, last: int) -> tuple[Line, tuple[int, 
             continue
         if any(line.places.get(one) and line.places.get(other) and _beside(line, one, other) for line, *_ in runs):
             continue
-        for line, run, stems in runs:
+        for _line, _run, stems in runs:
             if aligned.language == LANGUAGE and listed(other if one in stems else one):
                 continue  # a common word with a capital is at times left out of a name
             if (one in stems) != (other in stems) and len(stems) > 1 and not stems <= set(own):
-                return line, run
-    return None
+                return True
+    return False
 
 
 def _beside(line: Line, one: str, other: str) -> bool:
@@ -240,18 +255,33 @@ def _inverse(language: str) -> dict[str, tuple[int, int]]:
 
 
 def roles(aligned: Alignment) -> Clash | None:
-    """Two names around a verb, the other way round."""
+    """Two names or things around a verb, the other way round."""
     runs = [run for run in name_runs(aligned.tokens, aligned.text) if is_known(aligned, aligned.tokens[run[1]].stem)]
     runs = [run for run in runs if not _calendar(aligned.tokens[run[1]], aligned.text)]
-    for one, other in pairwise(runs):
+    plain = aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN
+    things = [(i, i) for i in aligned.content if _thing(aligned, i)] if plain else []
+    for one, other in chain(pairwise(runs), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD][:1]
-        if not between or between[0] - one[1] > 3:
+        if not between or between[0] - one[1] > 3 or not _acts(aligned, between[0]):
             continue
         for line in aligned.lines[:3]:
             found = _turned(aligned, line, one, other, between)
             if found is not None:
                 return found
     return None
+
+
+def _acts(aligned: Alignment, i: int) -> bool:
+    """Whether a word may be a verb; where no thesaurus tells, it may."""
+    stem = aligned.tokens[i].stem
+    return aligned.language != LANGUAGE or not listed(stem) or verbal(stem) or stem in _inverse(LANGUAGE)
+
+
+def _thing(aligned: Alignment, i: int) -> bool:
+    """Whether a word behind an article is a noun that some passage has."""
+    token = aligned.tokens[i]
+    article = word_at(aligned.tokens, aligned.text, i - 1) in {"the", "a", "an"}
+    return article and token.kind == WORD and not verbal(token.stem) and aligned.library.has(token.stem)
 
 
 def _calendar(token: Token, text: str) -> bool:

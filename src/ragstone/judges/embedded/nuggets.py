@@ -20,9 +20,7 @@ SAME: Final = 0.8
 LIGHT: Final = 3.0
 """... and the heaviest word that it may lack."""
 
-HEAD: Final = 5
-"""Letters by which two stems are taken for forms of one word."""
-
+HEAD: Final = 5  # letters by which two stems are taken for forms of one word
 COMPARED: Final = 64
 """The most nuggets that one is compared with for each of its ``HEAVIEST`` words."""
 

@@ -20,15 +20,15 @@ from ragstone.judges.embedded.alignment import (
     Line,
     is_known,
     shortened,
+    word_at,
 )
-from ragstone.judges.embedded.contrasts import graded, opposite
-from ragstone.judges.embedded.denials import doubted, forbidden, polarity
+from ragstone.judges.embedded.contrasts import compared, graded, opposite
+from ragstone.judges.embedded.crossings import crossed
+from ragstone.judges.embedded.denials import doubted, exception, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
-from ragstone.judges.embedded.words import (
-    NUMBER,
-)
+from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
+from ragstone.judges.embedded.words import NUMBER, function_stems, stem_of
 
 LIKELY: Final = 0.6
 """How well, of the best place, another must fit for its value to be named where it is closer to the statement's."""
@@ -48,11 +48,20 @@ def clash(aligned: Alignment) -> Clash | None:
         return number._replace(says=shortened(f"{name.says}, {number.says}"))
     if number is not None or name is not None:
         return number or name
-    for check in (doubted, polarity, forbidden, opposite, graded, roles, _addition):
+    for check in (doubted, _denied, graded, roles, crossed, _addition):
         found = check(aligned)
         if found is not None:
             return found
     return None
+
+
+def _denied(aligned: Alignment) -> Clash | None:
+    """What is denied, excepted, forbidden, or compared or put the other way round, on one side only."""
+    for both in (exception, compared):
+        found, balanced = both(aligned)
+        if found is not None or balanced:
+            return found
+    return polarity(aligned) or forbidden(aligned) or opposite(aligned)
 
 
 _ADDING: Final = re.compile(
@@ -85,7 +94,11 @@ def _marks_item(text: str, one: Quantity) -> bool:
     if found is None:
         return False
     before = text[: one.start].rstrip()
-    return not before or before[-1] in ".!?:\"'\u201d" or found.end() < len(text) or len(_MARKER.findall(text)) > 1
+    if not before or before[-1] in ".!?:\"'\u201d" or found.end() < len(text) or len(_MARKER.findall(text)) > 1:
+        return True
+    # "Open the list 2.": the marker of the item behind; "is 2." and "of 2." say a number.
+    last = before.rpartition(" ")[2].lower()
+    return last.isalpha() and stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
 
 
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
@@ -173,10 +186,9 @@ def _noun(aligned: Alignment, one: Quantity) -> bool:
 
 def _limit_there(aligned: Alignment, one: Quantity, line: Line) -> bool:
     """Whether the words of the statement's limit stand in the sentence, too, if elsewhere."""
-    before = range(max(0, one.at - 3), one.at)
-    return any(
-        aligned.tokens[j].stem in line.places for j in before if aligned.library.weight(aligned.tokens[j].stem) > 1
-    )
+    limits = slot_lists()["limits"].split()
+    words = (word_at(aligned.tokens, aligned.text, j) for j in range(max(0, one.at - 3), one.at))
+    return any(word in limits and stem_of(word, aligned.language) in line.places for word in words)
 
 
 def _ratio(one: float, other: float) -> float:
@@ -203,20 +215,12 @@ def _operands(aligned: Alignment, own: Sequence[Quantity]) -> list[Quantity]:
     return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]
 
 
-COVERED: Final = 0.6
+COVERED: Final = 0.7
 """The share of a statement that must be found for a stretch that is not to count as added to it."""
 
 
-ADDED: Final = 8.0
+ADDED: Final = 10.0
 """The least weight of such a stretch, of two words or more; verbs, which are often put in other words, add none."""
-
-
-NEARLY_ALL: Final = 0.75
-"""The share from which on less weight is enough ..."""
-
-
-LITTLE: Final = 6.0
-"""... namely this."""
 
 
 SPEAKING: Final = 3.5
@@ -247,8 +251,7 @@ def _addition(aligned: Alignment) -> Clash | None:
             stretch, weight = [*stretch, i], weight + (0.0 if verbal(token.stem) else own)
             if weight > most:
                 most, best = weight, stretch
-    enough = most >= ADDED and covered >= COVERED * total
-    if len(best) < 2 or not (enough or (most >= LITTLE and covered >= NEARLY_ALL * total)):
+    if len(best) < 2 or most < ADDED or covered < COVERED * total:
         return None
     return Clash("addition", aligned.said(aligned.tokens[best[0]].start, aligned.tokens[best[-1]].end), "", -1, -1)
 

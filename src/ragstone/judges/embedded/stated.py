@@ -8,15 +8,25 @@ are read by. ``restated`` puts an answer of few words together with its question
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import ENGLISH, UNSPACED, leads
 from ragstone.judges.embedded.verbs import finite, imperative, states
-from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, function_stems, lexicon, question_stems, tokens_of
+from ragstone.judges.embedded.words import (
+    NEGATION,
+    NUMBER,
+    Token,
+    function_stems,
+    lexicon,
+    listed_phrases,
+    listed_words,
+    question_stems,
+    tokens_of,
+)
 
 FARTHEST: Final = 120  # characters within which a lead-in ends
 SHORT: Final = 4  # content words from which on an answer stands without its question
+BRIEF: Final = 400  # ... and characters: what is longer has so many
 MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
 _CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
 _CITATIONS: Final = re.compile(
@@ -52,7 +62,7 @@ def told(text: str, language: str) -> str:
     if not asked:
         return ""
     low = _CALL.sub("", text.lower().lstrip(" \u00bf"), count=1)
-    phrase = next((one for one in _rhetorical() if low.startswith(one)), "")
+    phrase = next((one for one in listed_phrases("rhetorical") if low.startswith(one)), "")
     if not phrase:
         return ""
     end = len(text) - len(text[-80:]) + asked.start()
@@ -66,25 +76,11 @@ def told(text: str, language: str) -> str:
     return rest + "."
 
 
-@lru_cache(maxsize=1)
-def _rhetorical() -> tuple[str, ...]:
-    """Of all languages: a sentence is too short to be sure of its own."""
-    return tuple(phrase for known in lexicon()["rhetorical"].values() for phrase in known.split("|") if phrase)
-
-
 def _asks(text: str) -> bool:
     """Whether a stretch begins with a word that asks; without blanks between words, whether it has one."""
     if UNSPACED.search(text):
-        return any(word in text for word in _asking() if UNSPACED.search(word))
-    return text.lower().strip(" \u00bf").partition(" ")[0] in _asking()
-
-
-@lru_cache(maxsize=1)
-def _asking() -> tuple[str, ...]:
-    """The words that ask, of all languages, longest first."""
-    return tuple(
-        sorted({word for known in lexicon()["asking"].values() for word in known.split()}, key=lambda w: (-len(w), w))
-    )
+        return any(word in text for word in listed_words("asking") if UNSPACED.search(word))
+    return text.lower().strip(" \u00bf").partition(" ")[0] in listed_words("asking")
 
 
 def _lead(text: str, language: str) -> int:
@@ -112,12 +108,12 @@ def restated(question: str, answer: str, language: str) -> str:
     question that can be answered so, "No" the same denied.
     """
     bare = answer.strip()
+    if len(bare) > BRIEF:
+        return answer
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
-    words = rest.split()
-    told = language == ENGLISH and (states(rest) or imperative(words) or bool(finite(words)))
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
-    if len(content) >= SHORT or (content and told):
+    if len(content) >= SHORT or (content and language == ENGLISH and _tells(rest.split())):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
     kept = _asked_about(question, language, numbers=not numbered)
@@ -129,13 +125,20 @@ def restated(question: str, answer: str, language: str) -> str:
     return f"{denials[0]} {kept}"
 
 
+def _tells(words: list[str]) -> bool:
+    """Whether an English answer has a verb of its own."""
+    return imperative(words) or bool(finite(words))
+
+
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
     """Which of the two an answer begins with, empty for neither, and where that ends."""
     low = answer.lower()
     for kind in ("yes", "no"):
-        for word in (word for code in (language, ENGLISH) for word in lexicon()[kind].get(code, "").split()):
-            if low.startswith(word) and (UNSPACED.search(word) or not low[len(word) : len(word) + 1].isalnum()):
-                return kind, len(word)
+        begun = (word for word in listed_words(kind, language, ENGLISH) if low.startswith(word))
+        ended = (word for word in begun if UNSPACED.search(word) or not low[len(word) : len(word) + 1].isalnum())
+        word = max(ended, key=len, default="")
+        if word:
+            return kind, len(word)
     return "", 0
 
 
@@ -148,7 +151,7 @@ def _content(text: str, language: str) -> list[Token]:
 def _asked_about(question: str, language: str, *, numbers: bool) -> str:
     """The content words of a question as they are written."""
     if UNSPACED.search(question):
-        for word in filter(UNSPACED.match, _asking()):
+        for word in sorted(filter(UNSPACED.match, listed_words("asking")), key=lambda word: (-len(word), word)):
             question = question.replace(word, " ")
         return " ".join(question.strip(_BREAKS + "?\uff1f").split())
     words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]

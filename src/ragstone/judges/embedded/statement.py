@@ -134,10 +134,11 @@ def promising(weights: Sequence[float], holders: Sequence[int], sentences: int) 
 
 def _positions(bits: int) -> Iterator[int]:
     """The places of the bits that are set, lowest first."""
-    while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
+    digits = bin(bits)[:1:-1]
+    at = digits.find("1")
+    while at >= 0:
+        yield at
+        at = digits.find("1", at + 1)
 
 
 def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
@@ -156,7 +157,7 @@ def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
 
 
 def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tuple[str, ...], str, int]:
-    stems = text.stems[number]
+    stems = text.stems(number)
     return -statement.alike(stems), stems, text.text, number
 
 

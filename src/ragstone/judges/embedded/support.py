@@ -8,6 +8,7 @@ A row has ``x``, the log-odds of support, the ``windows`` it was found in, the w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ragstone.judges.embedded.absence import Absence, absence, denied
@@ -79,6 +80,7 @@ def _clashing(clash: Clash | None, library: Library) -> dict[str, Any]:
     return {"clash": found}
 
 
+@lru_cache(maxsize=4)
 def stems_asked(question: str, language: str) -> tuple[str, ...]:
     """The stems of the question, which its answer need not get from the passages."""
     return tuple(token.stem for token in tokens_of(question[:ASKED], language) if token.kind != NUMBER)

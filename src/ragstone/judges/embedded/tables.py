@@ -1,4 +1,4 @@
-"""Tables and lists in a passage: which stretches are rows, and what the headings around a line say of it.
+"""Tables in a passage: which stretches are rows, and what headings their cells have.
 
 Reads Markdown, HTML, CSV and TSV. Pure; every offset is one into the text given; linear in it.
 """
@@ -6,8 +6,10 @@ Reads Markdown, HTML, CSV and TSV. Pure; every offset is one into the text given
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 from typing import Final, NamedTuple
 
 from ragstone.types import Span
@@ -15,23 +17,21 @@ from ragstone.types import Span
 LEAST: Final = 3
 """Neighbouring lines with the same number of delimiters that are a table, where no ruler or tag says so."""
 
-CAPTION: Final = 300
-"""Most characters of a caption, a heading or the introduction of a list."""
-
-HEADING: Final = 80
-"""Most characters of a heading that no mark shows to be one."""
-
-COLUMNS: Final = 64
-"""Most columns whose headings are read."""
-
-ROW: Final = 2000
-"""Most characters of a row."""
-
+CAPTION: Final = 300  # most characters of a caption
+COLUMNS: Final = 64  # most columns whose headings are read
+ROW: Final = 2000  # most characters of a row
 _RULER: Final = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?|\|\s*:?-{1,}:?\s*\|?")
-_HTML: Final = re.compile(r"<(/?)(table|caption|tr|t[dh])\b[^<>]{0,200}>", re.IGNORECASE)
-_MARKED: Final = re.compile(r"#{1,6}\s+|(?=\*\*[^*]+\*\*:?$)")
-_NUMBERED: Final = re.compile(r"(?i:section|chapter|article|part|appendix)\s+[\dIVX]+\b")
-_ITEM: Final = re.compile(r"(?:[-*+\u2022\u25e6\u25aa\u2013]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
+
+
+def _element(name: str, until: str) -> re.Pattern[str]:
+    """An element of HTML, its content as a group, up to the first of some tags; closing tags may be left out."""
+    return re.compile(rf"<{name}\b[^<>]{{0,200}}>((?:(?!<(?:{until})\b).)*)(?:</{name}>)?", re.IGNORECASE | re.DOTALL)
+
+
+_HTML_TABLE: Final = re.compile(r"<table\b[^<>]{0,200}>(?:(?!<table\b).)*?</table>", re.IGNORECASE | re.DOTALL)
+_HTML_CAPTION: Final = _element("caption", "/caption|tr|/table")
+_HTML_ROW: Final = _element("tr", "/?tr|/?table")
+_HTML_CELL: Final = _element("t[dh]", "/?t[rdh]|/?table")
 _QUOTED: Final = re.compile(r'"(?:[^"\n]|"")*"')
 _NUMERIC: Final = re.compile(r"[\d\s.,%$\u20ac\u00a3\u00a5()+\u2212-]*")
 
@@ -87,20 +87,14 @@ def lines_of(text: str) -> list[Span]:
 def tables_of(text: str, lines: Sequence[Span]) -> tuple[Table, ...]:
     """The tables of a text in order; ``lines``: its lines or, where it has been divided already, its sentences."""
     found = list(_html(text)) if "<" in text and "<table" in text.lower() else []
-    inside = iter(found)
-    current = next(inside, None)
-    free: list[Span] = []
-    blocks: list[list[Span]] = [free]
-    for line in lines:
-        while current is not None and current.end <= line.start:
-            current = next(inside, None)
-        if current is not None and line.end > current.start:
-            blocks.append([])
-        else:
-            blocks[-1].append(line)
-    for block in blocks:
-        found.extend(_plain(text, block))
-    return tuple(sorted(found, key=lambda table: table.start))
+    starts = [table.start for table in found]
+
+    def passed(line: Span) -> int:
+        return bisect_left(starts, line.end)
+
+    free = [line for line in lines if not (n := passed(line)) or found[n - 1].end <= line.start]
+    plain = chain.from_iterable(_plain(text, list(block)) for _, block in groupby(free, key=passed))
+    return tuple(sorted([*found, *plain], key=lambda table: table.start))
 
 
 def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
@@ -152,7 +146,7 @@ def _ruled(text: str, lines: Sequence[Span], at: int) -> bool:
 def _cells(text: str, start: int, end: int, kind: str) -> list[Span]:
     """The cells of a row, trimmed, without quotation marks around them."""
     if kind == "<":
-        return _html_cells(text, start, end)
+        return [_trimmed(text, *cell.span(1)) for cell in _HTML_CELL.finditer(text, start, end)]
     if kind == "|":
         start += text.startswith("|", start, end)
         end -= end > start and text.endswith("|", start, end)
@@ -189,84 +183,10 @@ def _caption(lines: Sequence[Span], at: int) -> Span | None:
 
 def _html(text: str) -> Iterator[Table]:
     """The tables of HTML in a text; of nested ones the innermost."""
-    start = -1
-    tags: list[re.Match[str]] = []
-    for tag in _HTML.finditer(text):
-        name = tag[2].lower()
-        if name == "table" and not tag[1]:
-            start, tags = tag.start(), []
-        elif name == "table" and start >= 0:
-            made = _html_table(text, start, tag.end(), tags)
-            if made is not None:
-                yield made
-            start = -1
-        elif start >= 0:
-            tags.append(tag)
-
-
-def _html_table(text: str, start: int, end: int, tags: Sequence[re.Match[str]]) -> Table | None:
-    caption: Span | None = None
-    rows: list[Span] = []
-    opened = titled = -1
-    for tag in tags:
-        name, closing = tag[2].lower(), bool(tag[1])
-        if name == "caption":
-            caption, titled = (Span(titled, tag.start()), -1) if closing and titled >= 0 else (caption, tag.end())
-        elif name == "tr":
-            if opened >= 0:
-                rows.append(Span(opened, tag.end() if closing else tag.start()))
-            opened = -1 if closing else tag.start()
-    if opened >= 0:
-        rows.append(Span(opened, end - len("</table>")))
-    heads = tuple(_html_cells(text, rows[0].start, rows[0].end))[:COLUMNS] if len(rows) > 1 else ()
-    return Table("<", start, end, caption, heads, tuple(rows[bool(heads) :])) if rows else None
-
-
-def _html_cells(text: str, start: int, end: int) -> list[Span]:
-    found: list[Span] = []
-    opened = -1
-    for tag in _HTML.finditer(text, start, end):
-        if opened >= 0:
-            found.append(_trimmed(text, opened, tag.start()))
-        opened = tag.end() if tag[2].lower() in {"td", "th"} and not tag[1] else -1
-    return found if opened < 0 else [*found, _trimmed(text, opened, end)]
-
-
-# ---- headings and lists
-
-
-def context_of(text: str, sentences: Sequence[Span]) -> list[Span | None]:
-    """For each sentence the line that says what it belongs to: the introduction of its list, else the heading above."""
-    found: list[Span | None] = []
-    heading: Span | None = None
-    introduction: Span | None = None
-    last: Span | None = None
-    for span in sentences:
-        line = text[span.start : min(span.end, span.start + CAPTION + 1)]
-        new = last is None or "\n" in text[last.end : span.start]
-        item = bool(new and _ITEM.match(line))
-        if new and _is_heading(text, span, line):
-            heading, introduction = span, None
-            found.append(None)
-        elif item or (introduction is not None and not new):
-            if item and introduction is None and last is not None and text[last.end - 1] == ":":
-                introduction = last if last.end - last.start <= CAPTION else None
-            found.append(introduction or heading)
-        else:
-            introduction = None
-            found.append(heading)
-        last = span
-    return found
-
-
-def _is_heading(text: str, span: Span, line: str) -> bool:
-    """A line marked or numbered as a heading, or a short one between blank lines that does not end as a sentence."""
-    behind = text[span.end : span.end + 4]
-    if not line or len(line) > CAPTION:
-        return False
-    if _NUMBERED.match(line) and len(line) <= HEADING:
-        return True
-    if behind and behind[0] not in "\r\n":
-        return False
-    alone = len(line) <= HEADING and behind.count("\n") > 1 and line[0].isupper() and line[-1] not in ".:!?,;"
-    return alone or bool(_MARKED.match(line))
+    for whole in _HTML_TABLE.finditer(text):
+        rows = [Span(*row.span()) for row in _HTML_ROW.finditer(text, *whole.span())]
+        caption = _HTML_CAPTION.search(text, *whole.span())
+        heads = _cells(text, rows[0].start, rows[0].end, "<")[:COLUMNS] if len(rows) > 1 else []
+        if rows:
+            named = Span(*caption.span(1)) if caption else None
+            yield Table("<", *whole.span(), named, tuple(heads), tuple(rows[bool(heads) :]))

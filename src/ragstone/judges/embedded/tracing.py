@@ -67,14 +67,15 @@ class Contexts:
         statement = Statement(question, library, question_stems(library.language))
         asked = frozenset() if statement.functional else statement.weights.keys()
         self.asked = {t.stem: question[t.start : t.end] for t in statement.tokens if t.stem in asked}
-        self.content = [content_of(line, library) for text in library.texts for line in text.tokens]
+        read = (line for text in library.texts for line in map(text.tokens, range(len(text.spans))))
+        known: dict[frozenset[str], frozenset[str]] = {}
+        self.content = [known.setdefault(stems, stems) for stems in (content_of(line, library) for line in read)]
         self.index: dict[str, list[int]] = {}
         for i, stems in enumerate(self.content):
             for stem in stems:
                 self.index.setdefault(stem, []).append(i)
-        different = set(self.content)
-        self._different = len(different)
-        self.counts = Counter(stem for stems in different for stem in stems)
+        self._different = len(known)
+        self.counts = Counter(stem for stems in known for stem in stems)
 
     def weight(self, stem: str) -> float:
         """How rare a stem is in the language, times how rare it is among the different sentences."""
@@ -111,8 +112,8 @@ def relevant(contexts: Contexts, used: Sequence[float | None] = ()) -> list[Rele
     """The features of each sentence's relevance to the question; ``used``: log-odds of use, if there are any."""
     cover = [contexts.total(stems & contexts.asked.keys()) for stems in contexts.content]
     best = max(cover, default=0.0) or 1.0
-    close = [value / best for value in cover]
-    return list(map(Relevance, close, contexts.smoothed(close), use_of(used or [None] * len(close))))
+    around = contexts.smoothed([value / best for value in cover])
+    return list(map(Relevance, around, use_of(used or [None] * len(around))))
 
 
 class Said(NamedTuple):
@@ -131,22 +132,16 @@ def said(text: str, library: Library, question: str) -> Said:
 
 def utilized(contexts: Contexts, response: Sequence[Said]) -> list[Use | None]:
     """The features of each sentence's use; None where it shares no word with the response."""
-    live = sorted({one.stems for one in response if one.stems}, key=sorted)
     sizes = [contexts.total(stems) for stems in contexts.content]
-    match, part, weights = ([0.0] * len(sizes) for _ in range(3))
-    for stem in sorted(frozenset().union(*live)):
+    part, weights = [0.0] * len(sizes), [0.0] * len(sizes)
+    for stem in sorted(frozenset().union(*(one.stems for one in response))):
         weight = contexts.weight(stem)
         for i in contexts.index.get(stem, ()):
             part[i] += weight / contexts.counts[stem]
             weights[i] += weight
-    for stems in live:
-        size = contexts.total(stems)
-        for i, value in _shared(contexts, stems).items():
-            match[i] = max(match[i], value / math.sqrt(size * sizes[i]))
     most = max(part, default=0.0) or 1.0
     around = contexts.smoothed([x / size if size else 0.0 for x, size in zip(weights, sizes, strict=True)])
-    evidence, pieces = _evidence(contexts, response), _pieces(contexts, response)
-    rows = map(Use, match, (x / most for x in part), around, evidence, pieces)
+    rows = map(Use, (x / most for x in part), around, _evidence(contexts, response), _pieces(contexts, response))
     return [row if weight else None for row, weight in zip(rows, weights, strict=True)]
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, leads, names
 from ragstone.judges.embedded.stated import told
-from ragstone.judges.embedded.verbs import verbs
-from ragstone.judges.embedded.words import NAME, NUMBER, Token, lexicon, nugget_lexicon, tokens_of
+from ragstone.judges.embedded.verbs import listed, states
+from ragstone.judges.embedded.words import NAME, NUMBER, Token, listed_phrases, listed_words, tokens_of
 from ragstone.segment import FUNCTION_WORDS
 
 _ENDS: Final = (
@@ -33,26 +32,17 @@ _ALTERNATIVE: Final = 5
 """Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
 
 _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "when", "why", "how", "if", "whether"})
-_NO_CLAUSE: Final = frozenset({"to", "that", "which", "who", "the", "a", "an", "of"})
-"""What a verb stands after in "Things to do", "Foods that are rich in zinc", "The will of the people"."""
-
 _PIECE: Final = re.compile(r"[^!.,;]*\w[^!.,;]*")
 _PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
 _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
 
 
-@lru_cache(maxsize=256)
-def _phrases(kind: str, language: str) -> tuple[str, ...]:
-    """The phrases of one kind in a language and in English; "" is all languages."""
-    codes = dict.fromkeys((language, "en")) if language else lexicon()[kind]
-    return tuple(phrase for code in codes for phrase in lexicon()[kind].get(code, "").split("|") if phrase)
-
-
 @lru_cache(maxsize=64)
 def _grammar(language: str) -> frozenset[str]:
     """Words that are small in a title."""
-    listed = (lexicon()["prepositions"], nugget_lexicon()["determiners"])
-    return frozenset(FUNCTION_WORDS.get(language, ())).union(*(words.get(language, "").split() for words in listed))
+    return listed_words("prepositions", language).union(
+        FUNCTION_WORDS.get(language, ()), listed("determiners", language)
+    )
 
 
 def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> bool:
@@ -67,12 +57,12 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
 
 def _courteous(plain: str, language: str) -> bool:
     """Whether a sentence begins with a courtesy and does not go on to anything else."""
-    starts = _phrases("trivial_starts", language)
+    starts = listed_phrases("trivial_starts", language, "en")
     start = max((phrase for phrase in starts if plain.startswith(phrase)), key=len, default="")
     _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
     if len(more) > 1 and more[-1].startswith("or "):
         more = [piece for piece in more if len(piece.split()) > _ALTERNATIVE]
-    polite = starts + _phrases("courtesies", language)
+    polite = starts + listed_phrases("courtesies", language, "en")
     return start != "" and all(
         not piece or _said(piece) or piece.startswith(polite) or _JOINER.sub("", piece, 1).startswith(polite)
         for piece in more
@@ -81,7 +71,7 @@ def _courteous(plain: str, language: str) -> bool:
 
 def _said(plain: str) -> bool:
     """Whether a stretch is one of the known greetings and labels."""
-    return plain in _phrases("trivial", "")
+    return plain in listed_phrases("trivial")
 
 
 def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) -> bool:
@@ -89,11 +79,7 @@ def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) 
     words = [word for raw in bare.replace("\u2019", "'").split() if (word := raw.strip(_ENDS))]
     if words[0].casefold() in _ASKING:
         return False
-    if language == "en" and any(
-        (word.casefold() in verbs().auxiliaries and word != "May") or word.endswith("n't")
-        for before, word in pairwise(words)
-        if before.casefold() not in _NO_CLAUSE
-    ):
+    if language == "en" and states(" ".join(words)):
         return True
     title = not any(word[0].islower() and word not in _grammar(language) for word in words)
     return named and len(tokens) > _LABEL and not title
@@ -128,7 +114,9 @@ def triviality(text: str, language: str) -> str:
     if end not in "?\uff1f" and leads(bare, language):
         return "lead-in"
     if end in ":\uff1a":
-        announced = len(tokens) <= 4 or any(phrase in plain for phrase in _phrases("announcements", language))
+        announced = len(tokens) <= 4 or any(
+            phrase in plain for phrase in listed_phrases("announcements", language, "en")
+        )
         return "heading of a list" if announced else ""
     if end in "?\uff1f" and not named and not told(bare, language):
         return "question"

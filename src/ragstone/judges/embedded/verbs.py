@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.words import lexicon, nugget_lexicon
 
-LANGUAGE: Final = "en"
-"""The one language whose verbs are known."""
-
+LANGUAGE: Final = "en"  # the one language whose verbs are known
 _PLURALS: Final = frozenset("people men women children data bacteria criteria media police they you we who".split())
-_JOINING: Final = frozenset({"and", "or"})
-_OBJECTS: Final = frozenset({"that", "to", "it", "them", "him", "you"})
-_RELATIVE: Final = frozenset("which who whose whom because although though unless whereas if whenever wherever".split())
+_RELATIVE: Final = frozenset(
+    "which who whose whom that because although though unless whereas if when whenever where wherever while".split()
+)
 _CONTRACTED: Final = ("'re", "'ll", "'ve", "n't")
 _SUBJECT_IS: Final = frozenset({"it's", "that's", "there's", "he's", "she's", "what's", "who's"})
 
@@ -41,16 +40,14 @@ def listed(kind: str, language: str = LANGUAGE) -> frozenset[str]:
 class Verbs:
     """English words by what they may be.
 
-    ``sure`` are finite wherever they stand after a subject, ``third`` may be plural nouns, ``past`` may be
-    participles, ``participles`` are never finite, ``base`` are infinitives, imperatives and plural presents,
-    ``nominal`` those of them that are nouns, too.
+    ``sure`` are finite wherever they stand after a subject, ``third`` may be plural nouns, ``past`` may be participles,
+    ``base`` are infinitives, imperatives and plural presents, ``nominal`` those of them that are nouns, too.
     """
 
     auxiliaries: frozenset[str]
     sure: frozenset[str]
     third: frozenset[str]
     past: frozenset[str]
-    participles: frozenset[str]
     base: frozenset[str]
     nominal: frozenset[str]
     determiners: frozenset[str]
@@ -72,8 +69,7 @@ def _past(verb: str) -> set[str]:
         return {verb + "d"}
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return {verb[:-1] + "ied"}
-    doubled = verb + verb[-1] + "ed" if verb[-1] in "bdglmnprt" and verb[-2] in "aeiou" else verb + "ed"
-    return {verb + "ed", doubled}
+    return {verb + "ed", verb + verb[-1] * (verb[-1] in "bdglmnprt" and verb[-2] in "aeiou") + "ed"}
 
 
 @lru_cache(maxsize=1)
@@ -82,27 +78,17 @@ def verbs() -> Verbs:
     only, nominal = listed("verbs"), listed("verbs_or_nouns")
     auxiliaries = listed("auxiliaries")
     sure = {_third(verb) for verb in only} - {"analyses", "belongings"}
-    past: set[str] = set()
-    participles: set[str] = set()
-    irregular = set()
-    for entry in nugget_lexicon()["irregular"][LANGUAGE].split():
-        verb, _, forms = entry.partition("=")
-        was, _, done = forms.partition("/")
-        irregular.add(verb)
-        if was == done:
-            past.add(was)
-        else:
-            sure.add(was)
-            participles.add(done)
-    for verb in (only | nominal) - irregular:
-        past |= _past(verb)
+    irregular = dict(entry.split("=") for entry in nugget_lexicon()["irregular"][LANGUAGE].split())
+    past = set[str]().union(*map(_past, (only | nominal) - irregular.keys()))
+    for forms in irregular.values():
+        was, done = forms.split("/")
+        (past if was == done else sure).add(was)
     base = (only | nominal) - auxiliaries
     return Verbs(
         auxiliaries=auxiliaries,
         sure=frozenset(sure - auxiliaries - base),
         third=frozenset({_third(verb) for verb in nominal} - sure),
         past=frozenset(past - auxiliaries),
-        participles=frozenset(participles - base),
         base=frozenset(base),
         nominal=nominal,
         determiners=listed("determiners"),
@@ -133,42 +119,30 @@ def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
         return False
     if is_auxiliary(low) or low in known.sure:
         return words[i] != "May"
-    if back and before in {"which", "who", "that"}:
+    if back and before in _RELATIVE:
         return low in known.base | known.third | known.past
-    if words[i][:1].isupper() or words[i - 1].endswith((",", ";", ":", ")")) or before in known.prepositions | _JOINING:
+    if words[i][:1].isupper() or words[i - 1].endswith((",", ";", ":", ")")) or before in known.prepositions:
         return False
-    small = known.determiners | known.prepositions | known.adverbs | _OBJECTS
-    follows = after in small or after.endswith("ly") or words[min(i + 1, len(words) - 1)][:1] < "a"
-    plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
     if low in known.past:
-        return follows and after not in {"", "by", "as"}
-    if after in known.auxiliaries:
-        return False
+        return after not in {"", "by", "as"}
+    plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
     if low in known.third:
-        return not plural and after != "" and (after not in known.prepositions or low in listed("leading"))
-    return low in known.base and plural and (follows or low not in known.nominal)
-
-
-def _opens(lows: Sequence[str], i: int) -> bool:
-    """Whether a clause with a verb of its own is likely to begin here."""
-    low, after = lows[i], lows[i + 1] if i + 1 < len(lows) else ""
-    if low == "that":
-        return i > 0
-    return (low in _RELATIVE and after != "of") or (low in {"when", "where", "while"} and not after.endswith("ing"))
+        alone = after in known.prepositions and low not in listed("leading")  # "notes for devices"
+        return not (plural or alone or after in known.auxiliaries | {""})
+    verbal = low not in known.nominal or before in _PLURALS or after in known.determiners | known.prepositions
+    return low in known.base and plural and verbal
 
 
 def states(text: str) -> bool:
     """Whether an English sentence is a full statement: a subject with a verb that is not only a relative clause's."""
     words = text.split()
     lows, places, known = [plain(word) for word in words], finite(words), verbs()
-    if len(places) <= sum(_opens(lows, i) for i in range(len(lows))):
-        return False
-    first = places[0]
-    if lows[0].endswith("ing") and lows[first] in known.past - known.auxiliaries - known.sure:
+    opened = sum(low in _RELATIVE and not after.endswith("ing") for low, after in pairwise([*lows, ""]))
+    if len(places) <= opened or (lows[0].endswith("ing") and lows[places[0]] in known.past):
         return False
     grammar = known.determiners | known.prepositions | known.adverbs | known.subordinators
-    subject = [low for low in lows[:first] if low not in grammar and low[:1].isalnum() and not low.endswith("ly")]
-    return bool(subject) or (lows[0] in {"there", "it", "you"} and first == 1)
+    subject = [low for low in lows[: places[0]] if low not in grammar and low[:1].isalnum() and not low.endswith("ly")]
+    return bool(subject) or (lows[0] in {"there", "it", "you"} and places[0] == 1)
 
 
 def imperative(words: Sequence[str]) -> bool:
@@ -177,10 +151,8 @@ def imperative(words: Sequence[str]) -> bool:
     if len(words) < 3:
         return False
     first, second = plain(words[0]), plain(words[1])
-    if first in {"always", "never"}:
-        return second in known.base
-    if first in {"do", "don't"}:
-        return first == "don't" or second == "not"
+    if first in {"always", "never", "do", "don't"}:
+        return second in known.base | {"not"}
     acts = next((i for i in finite(words[:6]) if i < 4), 0)
     if acts and second != "sure" and not known.subordinators & {plain(word) for word in words[1:acts]}:
         return False

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -38,9 +38,6 @@ NUMBER: Final = 1
 NAME: Final = 2
 NEGATION: Final = 3
 
-SCOPE: Final = 3
-"""Words after a negation that count as negated."""
-
 LONGEST_WORD: Final = 40
 """Characters of a word that are compared; longer ones are cut."""
 
@@ -49,6 +46,12 @@ LONGEST_TEXT: Final = 100_000
 
 REMEMBERED: Final = 32_768
 """Words of a language whose reading is kept."""
+
+SENTENCES: Final = 8192
+"""Texts whose words are kept ..."""
+
+SHORT: Final = 500
+"""... if they have at most so many characters."""
 
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -105,15 +108,9 @@ _AFFIRMS: Final = re.compile(
 )
 """Where "not" and "no" deny nothing."""
 
-_TIMES: Final = re.compile(r"[x\u00d7](?![^\W_])|[ -]?fold\b")
-"""How often, right behind a number: "1.5x", "3-fold"."""
-
-_TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))
-"""What English writes behind an apostrophe."""
-
-_UNIT: Final = 4
-"""Letters of a unit that may stand between two numbers of a range."""
-
+_TIMES: Final = re.compile(r"[x\u00d7](?![^\W_])|[ -]?fold\b")  # how often, right behind a number: "1.5x", "3-fold"
+_TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))  # what English writes behind an apostrophe
+_UNIT: Final = 4  # letters of a unit that may stand between two numbers of a range
 _LINKS: Final = frozenset(
     ("to", "and", "or", "by", "at", "is", "was", "then", "from", "of", "in", "=", ",", ";", ":", "/")
 )
@@ -138,18 +135,37 @@ class Token(NamedTuple):
     kind: int
 
 
-@lru_cache(maxsize=1)
-def lexicon() -> dict[str, Any]:
+@lru_cache(maxsize=8)
+def packaged(name: str) -> Any:
+    """The content of a JSON file of the package, read once."""
+    return orjson.loads(files("ragstone.judges.embedded").joinpath(name).read_bytes())
+
+
+def lexicon() -> Mapping[str, Any]:
     """The word lists of the package, by kind and language."""
-    raw = files("ragstone.judges.embedded").joinpath("lexicon.json").read_bytes()
-    return cast("dict[str, Any]", orjson.loads(raw))
+    found: Mapping[str, Any] = packaged("lexicon.json")
+    return found
 
 
-@lru_cache(maxsize=1)
-def nugget_lexicon() -> dict[str, Any]:
+def nugget_lexicon() -> Mapping[str, Any]:
     """The word lists and cuts that only the nugget tasks use, by kind and language."""
-    raw = files("ragstone.judges.embedded").joinpath("nuggets.json").read_bytes()
-    return cast("dict[str, Any]", orjson.loads(raw))
+    found: Mapping[str, Any] = packaged("nuggets.json")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def listed_words(kinds: str, *languages: str) -> frozenset[str]:
+    """The words of some kinds, named with blanks between, in some languages; in all where none is named."""
+    lists = [lexicon()[kind] for kind in kinds.split()]
+    return frozenset(word for known in lists for code in languages or known for word in known.get(code, "").split())
+
+
+@lru_cache(maxsize=256)
+def listed_phrases(kind: str, *languages: str) -> tuple[str, ...]:
+    """The phrases of one kind in some languages, in their order; in all where none is named."""
+    known = lexicon()[kind]
+    every = (phrase for code in languages or known for phrase in known.get(code, "").split("|"))
+    return tuple(dict.fromkeys(filter(None, every)))
 
 
 class _Word(NamedTuple):
@@ -287,10 +303,10 @@ def tokens_of(text: str, language: str) -> list[Token]:
     (``C#``, ``Node.js``, ``max_len``, ``--force``, ``v2.1``, ``A4``) is a NAME of its own, compared as a whole.
 
     Of a text of more than ``LONGEST_TEXT`` characters each word is listed once, where it stands first: it takes the
-    memory of its different words.
+    memory of its different words. The list is not to be changed: that of a short text is remembered.
     """
     if len(text) <= LONGEST_TEXT:
-        return _tokens(text, language)
+        return _sentence(text, language) if len(text) <= SHORT else _tokens(text, language)
     first: dict[tuple[str, int], Token] = {}
     start = 0
     while start < len(text):
@@ -303,6 +319,11 @@ def tokens_of(text: str, language: str) -> list[Token]:
                 first[token.stem, token.kind] = moved
         start = end
     return list(first.values())
+
+
+@lru_cache(maxsize=SENTENCES)
+def _sentence(text: str, language: str) -> list[Token]:
+    return _tokens(text, language)
 
 
 def _tokens(text: str, language: str) -> list[Token]:
@@ -439,24 +460,11 @@ def _inside(text: str, last_end: int, start: int) -> bool:
     return not any(c in _STOPS for c in gap)
 
 
-def negated(tokens: list[Token], functional: Callable[[str], bool]) -> frozenset[str]:
-    """The stems that stand up to three words after a negation, function words not counted."""
-    found: set[str] = set()
-    left = 0
-    for token in tokens:
-        if token.kind == NEGATION:
-            left = SCOPE
-        elif left and not functional(token.stem):
-            found.add(token.stem)
-            left -= 1
-    return frozenset(found)
-
-
 @lru_cache(maxsize=64)
 def function_stems(language: str) -> frozenset[str]:
     """Stems of the words of a language that carry grammar rather than content, as far as they are listed."""
     stem = _language(language).stem
-    known = (*FUNCTION_WORDS.get(language, ()), *lexicon()["negations"].get(language, "").split())
+    known = (*FUNCTION_WORDS.get(language, ()), *listed_words("negations", language))
     return frozenset(stem(word) for word in known)
 
 
@@ -464,4 +472,4 @@ def function_stems(language: str) -> frozenset[str]:
 def question_stems(language: str) -> frozenset[str]:
     """Stems of the words by which a language asks; they say nothing of what is asked about."""
     stem = _language(language).stem
-    return frozenset(stem(word) for word in lexicon()["question_words"].get(language, "").split())
+    return frozenset(stem(word) for word in listed_words("question_words", language))
