@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {
     "temperature": 0.5,
     "extra": {"seed": 1},
 }
-ASKED = Rate("support", claims(12), YES_NO, passages=PASSAGES)
+ASKED = Rate("support", claims(24), YES_NO, passages=PASSAGES)
 REPLY = Reply("text é\n", "length", "thought", Usage(1, 2, 3, None), ("a note",))
 
 
@@ -63,7 +63,7 @@ def test_what_was_recorded_is_answered_as_it_was(tmp_path: Path) -> None:
     replies = asyncio.run(answer(judge, next(dialogue)))
     with pytest.raises(StopIteration) as stop:
         dialogue.send(replies)
-    assert labels(stop.value.value) == ["yes"] * 12
+    assert labels(stop.value.value) == ["yes"] * 24
 
 
 def test_it_goes_by_the_recorded_judges_id_and_prompts(tmp_path: Path) -> None:

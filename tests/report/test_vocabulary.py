@@ -63,11 +63,11 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
 
 
 @pytest.mark.parametrize(("step", "alone"), [
-    ("claims:m@x+p#1|support:embedded+embedded-5#cf3dca", True),
-    ("response_support:embedded+embedded-5#a+embedded-5#a", True),
-    ("claims:embedded+embedded-5#a|support:m@x+p#1", False),
-    ("support:embedded+embedded-5#a@0.05[0.1]>m@x+p#1", False),
-    ("support:[embedded+embedded-5#a,m@x+p#1]mean", False),
+    ("claims:m@x+p#1|support:embedded+embedded-6#cf3dca", True),
+    ("response_support:embedded+embedded-6#a+embedded-6#a", True),
+    ("claims:embedded+embedded-6#a|support:m@x+p#1", False),
+    ("support:embedded+embedded-6#a@0.05[0.1]>m@x+p#1", False),
+    ("support:[embedded+embedded-6#a,m@x+p#1]mean", False),
     ("trace:human+labels#0f", False),
     ("assign:gold#81be0c", False),
 ])  # fmt: skip

@@ -98,6 +98,10 @@ CLOSE: Final = 10
 """Words between two that are said together."""
 
 
+MOSTLY: Final = 0.6
+"""The share of a statement that a sentence must have for a value there to be given as the right one."""
+
+
 TOGETHER: Final = 0.3
 """The share of a clause's words that must stand close to a place for what is there to contradict it."""
 
@@ -110,13 +114,17 @@ _NOWHERE: Final[tuple[Sequence[int], float]] = ((), 0.0)
 
 
 class Clash(NamedTuple):
-    """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it."""
+    """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it.
+
+    ``same``: whether that sentence has enough of the statement to contradict it; else it is the nearest.
+    """
 
     kind: str
     says: str
     has: str
     passage: int
     sentence: int
+    same: bool = True
 
 
 class Line:

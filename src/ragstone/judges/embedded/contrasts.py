@@ -100,7 +100,11 @@ def graded(aligned: Alignment) -> Clash | None:
     ranks = _ranks(aligned.language)
     for i, token in enumerate(aligned.tokens):
         mine = ranks.get(token.stem)
-        if mine is None or (i and aligned.tokens[i - 1].kind == NEGATION):
+        if (
+            mine is None
+            or aligned.text[token.end : token.end + 1] == ","
+            or (i and aligned.tokens[i - 1].kind == NEGATION)
+        ):
             continue
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.tokens[j].stem not in ranks), None)
         best = None if head is None else aligned.best(head)

@@ -34,7 +34,7 @@ from ragstone.questions import TASKS, Question, Rate, Rated, Task, Trace, Traced
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-5"
+VERSION: Final = "embedded-6"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 WEAK: Final = "weak rule"  # what is said of every verdict on importance
 _DECLINES: Final = {

@@ -10,6 +10,7 @@ from typing import Final
 
 from ragstone.judges.embedded.alignment import (
     FITS,
+    MOSTLY,
     Alignment,
     Clash,
     Line,
@@ -25,9 +26,6 @@ from ragstone.judges.embedded.words import (
     function_stems,
     stem_of,
 )
-
-MOSTLY: Final = 0.6
-"""The share of a statement that a sentence must have for its name to be given as the right one."""
 
 PLAIN: Final = 12
 """Words of a statement whose nouns are looked at as agent and patient."""
@@ -262,7 +260,7 @@ def roles(aligned: Alignment) -> Clash | None:
     things = [(i, i) for i in aligned.content if _thing(aligned, i)] if plain else []
     for one, other in chain(pairwise(runs), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD][:1]
-        if not between or between[0] - one[1] > 3 or not _acts(aligned, between[0]):
+        if not between or between[0] - one[1] > 3 or other[0] - between[0] > 5 or not _acts(aligned, between[0]):
             continue
         for line in aligned.lines[:3]:
             found = _turned(aligned, line, one, other, between)

@@ -6,6 +6,7 @@ fact that the evidence puts otherwise, or that no passage has, gets the worst la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,9 @@ def _found(row: Mapping[str, Any], name: Callable[[Window], str]) -> Outcome:
     clash = row.get("clash")
     if clash and "has" in clash:
         windows = [clash["at"], *(window for window in windows if window != clash["at"])]
-        reason = f"contradicted: says {clash['says']}; {name(clash['at'])} says {clash['has']} ({chance:.2f})"
+        where = f"{name(clash['at'])} says {clash['has']} ({chance:.2f})"
+        says = clash["says"]
+        reason = f"contradicted: says {says}; {where}" if clash["same"] else f"not found: {says}; nearest: {where}"
     elif clash:
         reason = f"not found: {clash['says']} ({chance:.2f}; nearest: {name(windows[0])})"
     elif not row["windows"]:
@@ -66,8 +69,9 @@ def _found(row: Mapping[str, Any], name: Callable[[Window], str]) -> Outcome:
 def _absent(row: Mapping[str, Any], name: Callable[[Window], str]) -> Outcome:
     """Why a statement that something is not there holds or not."""
     part = row["absent"]
-    chance = probability(part["x"], (1.0, 0.0))
-    if chance >= model().support.yes:
+    yes = model().support.yes
+    chance = probability(part["x"], (1.0, math.log(yes / (1 - yes))))  # even odds are where ``yes`` begins
+    if chance >= yes:
         reason = f"says it is missing, and the contexts do not have it ({chance:.2f})"
         return Outcome(chance, row.get("windows", []), reason)
     place = f"{name(part['windows'][0])} has" if part["windows"] else "the contexts have"

@@ -170,7 +170,9 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         kind = _TEMPERATURES.get(low[at], _TEMPERATURES.get(after, "degree"))
         return kind, 1.0, kind, at
     for k in (i + 1, i + 2):
-        if k < size and (low[k] in units or tokens[k].stem in units) and _near(text, tokens, i, k):
+        if k >= size or (k > i + 1 and len(low[k]) < 3):  # "1957 as an extension" is no year in French
+            continue
+        if (low[k] in units or tokens[k].stem in units) and _near(text, tokens, i, k):
             dimension, factor = units.get(low[k]) or units[tokens[k].stem]
             between = low[i + 1] if k == i + 2 else ""
             if dimension == "percent" and k + 1 < size and low[k + 1].startswith("point"):

@@ -15,6 +15,7 @@ from typing import Final
 from ragstone.judges.embedded.alignment import (
     FITS,
     LINES,
+    MOSTLY,
     Alignment,
     Clash,
     Line,
@@ -23,12 +24,12 @@ from ragstone.judges.embedded.alignment import (
     word_at,
 )
 from ragstone.judges.embedded.contrasts import compared, graded, opposite
-from ragstone.judges.embedded.crossings import crossed
+from ragstone.judges.embedded.crossings import NEARLY, crossed
 from ragstone.judges.embedded.denials import doubted, exception, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
-from ragstone.judges.embedded.words import NUMBER, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 LIKELY: Final = 0.6
 """How well, of the best place, another must fit for its value to be named where it is closer to the statement's."""
@@ -39,8 +40,17 @@ def clash(aligned: Alignment) -> Clash | None:
 
     Of a number and a name that no passage has, both are named.
     """
-    if not aligned.lines:
-        return None
+    found = _clash(aligned) if aligned.lines else None
+    if found is None or not found.has:
+        return found
+    line = aligned.line(found.passage, found.sentence)
+    other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
+    wanted = aligned.total - sum(aligned.weights.get(aligned.tokens[i].stem, 0.0) for i in other)
+    share = MOSTLY if found.kind in {"number", "limit", "name"} else NEARLY
+    return found._replace(same=aligned.weight_in(line) >= share * wanted)
+
+
+def _clash(aligned: Alignment) -> Clash | None:
     number, name = _numbers(aligned), None
     if number is None or not number.has:
         name = names(aligned)
@@ -141,6 +151,8 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         if computed(one, _operands(aligned, own), adding=bool(_ADDING.search(aligned.text))):
             aligned.agreed.update(itself)
             return None
+        if i and not one.dimension and aligned.tokens[i - 1].kind == NAME and not spelled:
+            return Clash("number", aligned.said(aligned.tokens[i - 1].start, one.end), "", -1, -1)  # "Rule 19"
         swapped = [
             (aligned.fit(i, line, theirs.at, itself), line, theirs)
             for line in lines

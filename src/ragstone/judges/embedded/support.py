@@ -76,7 +76,7 @@ def _clashing(clash: Clash | None, library: Library) -> dict[str, Any]:
     found: dict[str, Any] = {"says": clash.says}
     if clash.has:
         place = Place(clash.passage, clash.sentence, clash.sentence)
-        found |= {"has": clash.has, "at": [clash.passage, *library.place(place)]}
+        found |= {"has": clash.has, "at": [clash.passage, *library.place(place)], "same": clash.same}
     return {"clash": found}
 
 
