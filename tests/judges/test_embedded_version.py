@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-6", "03e06672f962")
+RULES = ("embedded-6", "ea0adb7c2f4b")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -22,6 +22,9 @@ from ragstone.segment import sentences
 WORDS_NAMED: Final = 5
 """The most words that a reason names."""
 
+TELLING: Final = 3.0
+"""The weight of a word that says something by itself."""
+
 LONG: Final = 24
 """Words from which a statement's own sentences are looked for one by one."""
 
@@ -71,8 +74,8 @@ WORSE: Final = frozenset(("gap", "heaviest", "overstated", "doubted", "voice"))
 class Finding:
     """What was found for one statement: the features, the best windows, the words that no passage has, in order.
 
-    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest. ``clash`` is a
-    fact that the evidence puts otherwise.
+    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest; ``telling`` are
+    those of them that say something by themselves. ``clash`` is a fact that the evidence puts otherwise.
     """
 
     features: Features
@@ -81,6 +84,7 @@ class Finding:
     shared: tuple[str, ...]
     words: int
     clash: Clash | None = None
+    telling: tuple[str, ...] = ()
 
 
 def find(
@@ -103,7 +107,9 @@ def find(
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
-    missing = tuple(surfaces[statement.stems[i]] for i in _telling(statement, union))
+    lost = _telling(statement, union)
+    missing = tuple(surfaces[statement.stems[i]] for i in lost)
+    telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     places = () if statement.functional else tuple(place for place, mask in windows if mask)
@@ -117,7 +123,7 @@ def find(
         union |= agreed
         windows = [(where, mask | agreed) for where, mask in windows]
     features = _features(claim, statement, library, union, windows)
-    return Finding(features, places, missing, shared, len(statement.tokens), found)
+    return Finding(features, places, missing, shared, len(statement.tokens), found, telling)
 
 
 def _copied(statement: Statement, window: Sequence[str]) -> bool:

@@ -58,7 +58,9 @@ def _found(row: Mapping[str, Any], name: Callable[[Window], str]) -> Outcome:
     elif not row["windows"]:
         reason = f"not found: {missing}" if missing else "not found"
     elif chance >= model().support.yes:
-        reason = f"found in {name(windows[0])} ({chance:.2f})"
+        places = " and ".join(dict.fromkeys(map(name, windows)))
+        rest = f", except: {', '.join(row['telling'])}" if row["telling"] else ""
+        reason = f"found in {places}{rest} ({chance:.2f})"
     elif missing:
         reason = f"not found: {missing} ({chance:.2f}; nearest: {name(windows[0])})"
     else:

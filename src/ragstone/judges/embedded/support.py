@@ -1,8 +1,8 @@
 """One statement against the passages: the raw row that a verdict is read from.
 
-A row has ``x``, the log-odds of support, the ``windows`` it was found in, the words ``missing`` and ``shared``, and
-``clash``, a fact that the evidence puts otherwise; of a statement that says something is not there also ``absent``; or
-``trivial`` or ``blank`` where there is nothing to judge.
+A row has ``x``, the log-odds of support, the ``windows`` it was found in, the words ``missing``, those of them that are
+``telling``, the words ``shared``, and ``clash``, a fact that the evidence puts otherwise; of a statement that says
+something is not there also ``absent``; or ``trivial`` or ``blank`` where there is nothing to judge.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def places_of(finding: Finding, library: Library) -> dict[str, Any]:
     return {
         "windows": [[place.passage, *library.place(place)] for place in finding.windows],
         "missing": named(finding.missing),
+        "telling": named(finding.telling),
         "shared": named(finding.shared),
         **_clashing(finding.clash, library),
     }
