@@ -496,7 +496,7 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                taken, turn = turn, None  # from here on the reply holds the place
+                taken, turn = turn, None  # given back here
                 self._answered(judge, taken, call, flight, reply)
                 return reply
             finally:
