@@ -1,8 +1,8 @@
 """Killed with -9 at random moments and started again each time, until it is done.
 
 The results are those of an undisturbed run byte for byte, and the endpoint has answered each call once, but for
-those that were on their way, or not yet on disk, when the process was killed. A few kills as a rule; ``RAGSTONE_KILLS=50`` makes it fifty,
-and the same file is a script that does so and prints what it measured:
+those that were on their way, or not yet on disk, when the process was killed. A few kills as a rule;
+``RAGSTONE_KILLS=50`` makes it fifty, and the same file is a script that does so and prints what it measured:
 
     python tests/test_kill.py 50
 """
