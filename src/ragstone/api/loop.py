@@ -18,8 +18,8 @@ from typing import Any, Final, TypeVar
 
 R = TypeVar("R")
 YOUNG: Final = 50_000
-"""New objects after which the collector looks for cycles while work goes on. Python's own 700 to 2000 suit programs that
-are smaller than hundreds of records on their way, which it would look through again and again and find no cycle in."""
+"""New objects after which the collector looks for cycles while work goes on. Python's own 700 to 2000 suit programs
+that are smaller than hundreds of records on their way: it would look through those again and again, and find none."""
 ORDERLY: Final = 2
 """Interrupts that the work is told of."""
 PATIENT: Final = 4
