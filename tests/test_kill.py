@@ -1,8 +1,8 @@
 """Killed with -9 at random moments and started again each time, until it is done.
 
 The results are those of an undisturbed run byte for byte, and the endpoint has answered each call once, but for
-those that were on their way when the process was killed. A few kills as a rule; ``RAGSTONE_KILLS=50`` makes it fifty,
-and the same file is a script that does so and prints what it measured:
+those that were on their way, or not yet on disk, when the process was killed. A few kills as a rule;
+``RAGSTONE_KILLS=50`` makes it fifty, and the same file is a script that does so and prints what it measured:
 
     python tests/test_kill.py 50
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import orjson
 
+from ragstone.engine.gate import UNSAVED
 from ragstone.store import Store
 from ragstone.testing import FakeServer
 
@@ -118,12 +119,12 @@ def killed(kills: int, folder: Path, seed: int) -> Told:
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    """Nothing that was kept is asked again, and what is lost was in flight, until its reply was kept."""
+    """Nothing that was kept is asked again, and what is lost was in flight, or one of a few replies not yet on disk."""
     told = killed(KILLS, tmp_path, seed=random.randrange(10**6))
     assert told.same
     assert told.unique == told.needed
     assert told.seen == told.needed + sum(told.lost)
-    assert max(told.lost) <= CONCURRENCY, told.lost
+    assert max(told.lost) <= CONCURRENCY + min(CONCURRENCY, UNSAVED), told.lost
     assert told.runs[-1] == "done"
     assert set(told.runs[:-1]) <= {"running"}
 
@@ -133,6 +134,6 @@ if __name__ == "__main__":
         measured = killed(int(sys.argv[1]), Path(place), seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     print(  # noqa: T201 - a script
         f"{len(measured.lost)} kills in {measured.seconds:.0f} s: results {'equal' if measured.same else 'DIFFER'}; "
-        f"{measured.needed} calls needed, {measured.seen} requests seen, {sum(measured.lost)} in flight at a kill "
+        f"{measured.needed} calls needed, {measured.seen} requests seen, {sum(measured.lost)} lost at a kill "
         f"(at most {max(measured.lost)} at one, concurrency {CONCURRENCY})"
     )

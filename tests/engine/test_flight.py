@@ -79,7 +79,7 @@ def test_a_reply_that_no_other_follows_is_written_at_once(tmp_path: Path, monkey
     assert asyncio.run(run(["this"]))
     assert not asyncio.run(run(["this", "another"]))
     assert not asyncio.run(run(["this", "another"], usual=3600.0))
-    assert asyncio.run(run(["this", "another"], usual=0.1)), "a quick endpoint's places are not held for long"
+    assert asyncio.run(run(["this", "another"], usual=0.1)), "who asks a quick endpoint does not wait for long"
 
 
 def test_a_unit_by_another_id_is_the_same_in_all_else() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.gate import Gate, Gates, Turn
+from ragstone.engine.gate import UNSAVED, Gate, Gates, Turn
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Left, Limits, Reply
 from ragstone.testing import ScriptedJudge
@@ -60,20 +60,25 @@ def test_turns_come_in_the_order_of_asking() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_a_reply_that_is_kept_holds_its_place_until_it_is_on_disk() -> None:
+@pytest.mark.parametrize(("places", "spare"), [(2, 2), (UNSAVED + 8, UNSAVED)])
+def test_replies_give_their_places_back_while_few_are_not_on_disk(places: int, spare: int) -> None:
+    """Calls under way and replies that are not on disk are never more than the places and that many."""
+
     async def work() -> None:
-        door = gate(2)
-        first, second = await door.enter(CALL), await door.enter(CALL)
+        door = gate(places)
+        turns = [await door.enter(CALL) for _ in range(places)]
+        for turn in turns[:spare]:
+            door.answered(turn, CALL, Reply(""), keep=True)
+        turns = turns[spare:] + [await door.enter(CALL) for _ in range(spare)]
+        door.answered(turns.pop(), CALL, Reply(""), keep=True)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
-        door.answered(first, CALL, Reply(""), keep=True)
         await asyncio.sleep(1)
         assert not waiting[0].done()
-        door.answered(second, CALL, Reply(""))
-        await waiting[0]
-        assert not waiting[1].done()
         door.kept()
+        await waiting[0]
+        assert (door.in_flight, door.unsaved) == (places, spare)
+        door.answered(turns.pop(), CALL, Reply(""))
         await waiting[1]
-        assert (door.in_flight, door.unsaved) == (2, 0)
 
     within(work)
 

@@ -14,7 +14,7 @@ from ragstone.judges.base import Failed, Reply
 class Flight:
     """One call on its way, in a task of its own, and the places of those who wait for it.
 
-    ``holds`` is the gate where its reply holds the call's place until it is on disk, if there is one.
+    ``holds`` is the gate where its reply counts until it is on disk, if there is one.
     """
 
     __slots__ = ("holds", "task", "waiting")

@@ -22,6 +22,9 @@ TOO_MANY: Final = (429, 503, 529)
 """What endpoints answer when they have more calls than they can take."""
 REFUSED: Final = 429
 """What an endpoint answers that is well and has too many calls: that is no failed try, and no sign of its death."""
+UNSAVED: Final = 32
+"""The most replies not yet on disk that hold no place at the endpoint, and no more than there are places: with the
+calls that are under way, all that a kill can lose."""
 
 
 class Turn:
@@ -39,9 +42,8 @@ class Turn:
 class Gate:
     """Lets calls through to one endpoint: so many at a time, so many a minute, and none in a pause.
 
-    ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply that is going
-    to be kept holds its call's place until it is on disk: what a kill can lose is never more than the calls that
-    may be under way together.
+    ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply gives its call's
+    place back before it is on disk, unless more than ``UNSAVED`` others are not there yet.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Gate:
         self.breaker = breaker
         self.in_flight = 0
         self.unsaved = 0
+        self._spare = min(UNSAVED, concurrency)
         self._loop = asyncio.get_running_loop()
         self._clock = self._loop.time
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
@@ -90,7 +93,7 @@ class Gate:
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
-        """A reply came; with ``keep`` its place is free only when ``kept`` is called."""
+        """A reply came; with ``keep`` it counts as not on disk until ``kept`` is called."""
         self._left(turn)
         self.unsaved += keep
         self.width.grow()
@@ -99,7 +102,7 @@ class Gate:
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
-        if self._waiting and not keep:
+        if self._waiting:
             self._let_in()
 
     def kept(self) -> None:
@@ -177,7 +180,8 @@ class Gate:
 
     def _turn(self, call: Call) -> Turn | None:
         """A turn if there is one now."""
-        if self.in_flight + self.unsaved >= (1 if self.breaker.alone else int(self.width.now)):
+        width = 1 if self.breaker.alone else int(self.width.now)
+        if self.in_flight >= width or self.in_flight + self.unsaved >= width + self._spare:
             self._held = "concurrency"
             return None
         now = self._clock()

@@ -125,7 +125,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._wake = asyncio.Event()
         self._writer = Writer(store, self._halt, self._flying, since=self._since)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop  # that of ``run``
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Results in the order of the jobs; raises what ended the run, after everything that was done is out.
@@ -363,7 +363,6 @@ class Engine:
 
     async def _call(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
         """Its reply; the key of a call that is paid for now is added to ``paid``."""
-        assert self._loop is not None
         flight = self._flying.get(call.key)
         if flight is not None:
             self.tally.shared += 1
@@ -446,7 +445,6 @@ class Engine:
 
     async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
-        assert self._loop is not None
         backend = judge.backend
         gate = self._gate(backend)
         end: float | None = None
@@ -496,7 +494,7 @@ class Engine:
                 self.tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                taken, turn = turn, None  # from here on the reply holds the place
+                taken, turn = turn, None  # given back here
                 self._answered(judge, taken, call, flight, reply)
                 return reply
             finally:
@@ -505,7 +503,6 @@ class Engine:
         raise AssertionError("there is always another attempt, or an end")
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
-        assert self._loop is not None
         gate = self._gate(judge.backend)
         if gate.shown:
             self._writer.heed(self._loop.time() - turn.begun)
@@ -517,7 +514,6 @@ class Engine:
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
         """Send once; for as long as that takes the call is known to be at the endpoint."""
-        assert self._loop is not None
         self._sending.add(call.key)
         try:
             # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.

@@ -20,7 +20,7 @@ Durable = Callable[[Reply | StoreError], None]
 LINGER: Final = 0.02
 """The most seconds that a write waits for others to share its commit with, where there may be others."""
 SHARE: Final = 0.2
-"""How much of a call's usual time that may be: the call's place at the endpoint is held for so long."""
+"""How much of a call's usual time that may be: whoever asked waits so much longer."""
 
 
 class Writer:
