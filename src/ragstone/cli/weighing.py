@@ -144,7 +144,7 @@ def show_bill(progress: api.Progress | None) -> None:
     """What was sent and what it cost, on standard error, of work that ended before there was a result to show."""
     if progress is not None and progress.tally.anything:
         bill = progress.tally.as_json()
-        show(lambda look: indented(facts(bill_rows(bill, look))), stderr=True)
+        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
 
 
 def place_of(finished: Run, wanted: Wanted) -> Place:

@@ -57,7 +57,6 @@ MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
-_COUNTS: Final = ("replayed", "retried", "failed")
 """How a judge that sends nothing is called where its name alone says little."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
@@ -494,24 +493,22 @@ def calls_said(bill: Mapping[str, Any]) -> str:
     """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
     here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
     parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
-    counts = {"unusable": bill.get("unusable", {}).get("calls"), **{what: bill[what] for what in _COUNTS}}
-    parts += [f"{number(count)} {what}" for what, count in counts.items() if count]
+    unusable = bill.get("unusable", {})
+    if count := unusable.get("calls"):
+        cost = f" ({dollars(unusable['dollars'])})" if unusable["dollars"] else ""
+        parts.append(f"{number(count)} unusable{cost}")
+    parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
     return ", ".join(parts)
 
 
 def retries_said(bill: Mapping[str, Any]) -> str:
-    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and what that cost."""
+    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and how long they waited."""
     causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
-    parts = [", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)]
-    if waited := bill.get("waited_seconds"):  # a bill of an older version has none
-        parts.append(f"{duration(waited / bill['retried'])} wait each")
-    if unusable := bill["unusable"]["calls"]:
-        parts.append(
-            f"{plural(unusable, 'unusable reply', 'unusable replies')}: {dollars(bill['unusable']['dollars'])}"
-        )
-    return "; ".join(parts)
+    said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
+    waited = bill.get("waited_seconds")  # a bill of an older version has none
+    return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
 
 
 def _notes(bill: Mapping[str, Any]) -> list[str]:
