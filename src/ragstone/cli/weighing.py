@@ -19,8 +19,9 @@ from ragstone.config import Flags, resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.report.cascades import silent
 from ragstone.report.run import Run
+from ragstone.report.terminal.bill import answered_now, bill_rows
 from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, answered_now, bill_rows, lead, outcome
+from ragstone.report.terminal.outcome import Place, lead, outcome
 from ragstone.report.terminal.screen import Look, Page, facts, indented
 from ragstone.report.terminal.text import flat
 
