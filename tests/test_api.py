@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ragstone import api
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError, RecordError
 from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
@@ -45,7 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGSTONE_STORE", raising=False)
     monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragstone import api
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
@@ -26,7 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 
 import ragstone
 from ragstone import open_run
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.errors import InputError
 from ragstone.pytest_plugin.weighing import sorted_out
 from ragstone.store import Store
@@ -51,7 +51,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
     """Runs a file of tests in a project of its own; every warning is an error there."""
     monkeypatch.delenv("RAGSTONE_STORE", raising=False)
     monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
 
     def run(body: str, *arguments: str) -> pytest.RunResult:
         pytester.makepyfile(test_it=HEAD + body)

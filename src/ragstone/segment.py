@@ -223,6 +223,8 @@ def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
 
     None for one that is blank or not there.
     """
+    if not given:  # as of most passages, which may be long
+        return ()
     places = [at for at, char in enumerate(text) if not char.isspace()]
     solid = "".join(text.split())
     found: list[Span | None] = []

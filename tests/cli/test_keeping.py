@@ -365,7 +365,7 @@ def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
     assert came.code == 4
     assert "note: no record was done; the replies that came are kept" in came.err
-    assert re.search(r"Calls +2 sent\s+Cost +.* tokens in", came.err)
+    assert re.search(r"Calls +2 sent\n +Cost +.* tokens in", came.err)
 
 
 def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:

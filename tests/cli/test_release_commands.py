@@ -576,8 +576,10 @@ def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> Non
         check(twice, min={"grounding": 0.1})
 
 
-@pytest.mark.parametrize(("policy", "code", "tag"), [("pass", 0, "skipped"), ("fail", 1, "failure")])
-def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str) -> None:
+@pytest.mark.parametrize(
+    ("policy", "code", "tag", "said"), [("pass", 0, "skipped", "passes"), ("fail", 1, "failure", "fails")]
+)
+def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said: str) -> None:
     """On the screen, in JUnit and in Markdown; the exit code follows the policy."""
     for name, values in (("before", "111111001"), ("after", "000011111")):
         Path(name).mkdir()
@@ -590,11 +592,12 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str) -> No
         Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     came = ragstone(
         "check", "after/", "--max-drop", "m=0", "--baseline", "before/", "--undecided", policy,
-        "--junit", "c.xml", "--markdown", "c.md",
+        "--junit", "c.xml", "--markdown", "c.md", columns=58,
     )  # fmt: skip
     assert (came.code, came.err) == (code, "")
-    assert "undecided  m: drop of at most 0" in came.out
-    assert "1 of 1 threshold undecided." in came.out
+    said_of_it = came.out.partition("undecided  m: drop of at most 0\n")[2].partition("\n\n")[0].splitlines()
+    assert all(line.startswith(" " * 13) and " " in line.strip() for line in said_of_it), "wrapped once"
+    assert f"1 of 1 threshold undecided, which {said}." in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
     assert suite is not None
     (case,) = suite.iter("testcase")

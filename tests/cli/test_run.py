@@ -126,7 +126,7 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
 def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls sent and retried, in one line why and what that cost, and the tokens."""
     del fake
-    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     with FakeServer(rate_500=1.0) as server:
         rows = [row(n) for n in range(3)]
         came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
@@ -216,7 +216,7 @@ def test_a_missing_key_is_named() -> None:
 
 def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3, after its tries; the pauses between them are taken out here."""
-    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     rows = [row(n) for n in range(12)]
     came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
@@ -230,7 +230,7 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is shown with the reason all the same."""
-    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
@@ -239,7 +239,7 @@ def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPa
 
 def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score that needed no judge does not make an unreachable one a success."""
-    monkeypatch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     copied = {**row(1), "contexts": ["It boils in two minutes."], "response": "It boils in two minutes."}
     came = ragstone("run", write("a.jsonl", copied), "-q", "-m", "claims", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert "shortcut" in ragstone("show", "last", "#1", "--json").out

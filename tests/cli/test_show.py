@@ -181,7 +181,7 @@ def test_panels_show_every_member(fake: str) -> None:
     write("a.jsonl", row(1))
     judges = f"response_support=[embedded,{fake},vllm:m@http://127.0.0.1:9/v1]"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ragstone.engine.run._backoff", lambda attempt: 0.0)
+        patch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
         assert ragstone("run", "a.jsonl", "-q", "-m", "response_groundedness", "-j", judges).code == 0
     came = ragstone("show", "1", "r1")
     assert "judges agree on" in came.flat

@@ -12,7 +12,7 @@ from stage import QUICK, jobs, metrics, only, prompted, records, weigh
 
 from ragstone import config
 from ragstone.engine import Engine, Route, Routes
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
@@ -28,7 +28,7 @@ REAL = replace(config.ENGINE, deadline=10.0)
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between tries are short, unless the endpoint names one."""
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
 
 
 def named(server: FakeServer, model: str, **more: int) -> Judge:

@@ -16,7 +16,7 @@ import pytest
 from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
 from ragstone.engine import Route, Routes
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Call, Failed, Limits, Reply
 from ragstone.judges.catalogue import build
@@ -33,7 +33,7 @@ CLAIMS = metrics("grounding", "claim_relevance")
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between tries are short, unless the endpoint names one."""
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.01)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragstone import Run, evaluate
-from ragstone.engine import run as engine_run
+from ragstone.engine import calls as engine_calls
 from ragstone.testing import FakeServer
 
 RECORDS = 1500
@@ -74,7 +74,7 @@ def test_a_judge_that_fails_in_every_way_costs_no_label_and_gives_none(
     5 % 429 with Retry-After, 5 % 500, 3 % truncated or malformed, 2 % fenced after a reasoning block, 1 % hung
     connections, 1 % resets, before a reply or in the middle of it.
     """
-    monkeypatch.setattr(engine_run, "_backoff", lambda attempt: 0.05)
+    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.05)
     for name in ("calm", "storm"):
         (tmp_path / name).mkdir()
     with FakeServer(answer=answer) as server:

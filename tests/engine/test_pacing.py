@@ -16,6 +16,7 @@ from stage import GOOD, Outcome, jobs, metrics, only, records
 
 from ragstone import config
 from ragstone.engine import Engine, pace
+from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.errors import BackendError, RagstoneError
 from ragstone.judges.base import Call, Limits, Reply
 from ragstone.prices import PriceBook
@@ -198,3 +199,20 @@ def test_a_call_alone_that_is_always_refused_ends_with_its_deadline() -> None:
     assert found.statuses == ["judge_failed"]
     assert "set --rpm" in found.reasons[0]
     assert found.seconds <= config.ENGINE.deadline + 30
+
+
+def test_calls_that_another_process_sends_take_nothing_of_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten a minute are ten that are sent: a turn that is given back as another has the call is no request."""
+    claim, given_back = Claims.claim, set[bytes]()
+
+    def elsewhere_at_first(self: Claims, key: bytes) -> None:
+        if key not in given_back:
+            given_back.add(key)
+            raise Elsewhere
+        claim(self, key)
+
+    monkeypatch.setattr(Claims, "claim", elsewhere_at_first)
+    monkeypatch.setattr(Endpoint, "limits", Limits("there", rpm=10))
+    found = through(10, lambda seen: None)
+    assert (found.statuses, len(given_back)) == (["scored"] * 10, 10)
+    assert found.seconds < 10

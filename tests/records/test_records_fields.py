@@ -51,10 +51,10 @@ def test_the_first_that_holds_anything_wins() -> None:
 def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
     record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
-    assert record.notes == ("question: read from 'query'; 'topic' could be it, too, and is kept as meta",)
+    assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept as meta",)
     record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
     assert record.contexts == (Passage("1", "x", 1),)
-    assert record.notes == ("contexts: read from 'contexts'; 'documents' could be it, too, and is kept as meta",)
+    assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept as meta",)
     mapped = record_of({"id": "a", "contexts": ["x"], "documents": ["y"]}, fields=Fields({"contexts": "documents"}))
     assert (mapped.contexts, mapped.notes) == ((Passage("1", "y", 1),), ())
 

@@ -95,7 +95,13 @@ def message_of(error: Any) -> str:
         return f"no command '{command}'"
     if extra := _extra(error):
         return f"unexpected argument '{extra}'"
+    said = re.sub(r": Input should be a valid (?:(integer)|number)\b.*", _number_wanted, said)
+    said = said.replace(": Input should be greater than or equal to ", ": expected a number from ")
     return f"{said[:1].lower()}{said[1:]}"
+
+
+def _number_wanted(said: re.Match[str]) -> str:
+    return f": expected a {'whole ' if said[1] else ''}number"
 
 
 def hint_for(error: Any, typed: Sequence[str]) -> str:

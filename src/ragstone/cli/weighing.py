@@ -19,8 +19,9 @@ from ragstone.config import Flags, resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.report.cascades import silent
 from ragstone.report.run import Run
+from ragstone.report.terminal.bill import answered_now, bill_rows
 from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, answered_now, bill_rows, lead, outcome
+from ragstone.report.terminal.outcome import Place, lead, outcome
 from ragstone.report.terminal.screen import Look, Page, facts, indented
 from ragstone.report.terminal.text import flat
 
@@ -144,7 +145,7 @@ def show_bill(progress: api.Progress | None) -> None:
     """What was sent and what it cost, on standard error, of work that ended before there was a result to show."""
     if progress is not None and progress.tally.anything:
         bill = progress.tally.as_json()
-        show(lambda look: indented(facts(bill_rows(bill, look))), stderr=True)
+        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
 
 
 def place_of(finished: Run, wanted: Wanted) -> Place:

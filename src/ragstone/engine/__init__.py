@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ragstone.engine.budget import Limits
+from ragstone.engine.calls import Cache, Settings
 from ragstone.engine.document import Weighed, input_of, to_json
 from ragstone.engine.route import Route, Routes, signature_of
-from ragstone.engine.run import Cache, Engine, Job, Settings
+from ragstone.engine.run import Engine, Job
 from ragstone.engine.tally import Tally
 
 __all__ = [

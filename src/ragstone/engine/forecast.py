@@ -15,10 +15,11 @@ from typing import Any, Final
 
 from ragstone.engine.assumed import Assumptions, Length, World, drawn, source
 from ragstone.engine.budget import Amount
+from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.past import Past
 from ragstone.engine.route import Route, Routes
-from ragstone.engine.run import Job, Settings
+from ragstone.engine.run import Job
 from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine

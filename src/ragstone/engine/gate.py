@@ -28,15 +28,16 @@ calls that are under way, all that a kill can lose."""
 
 
 class Turn:
-    """One attempt inside a gate."""
+    """One attempt inside a gate; until it is ``sent`` it takes nothing of the limits."""
 
-    __slots__ = ("begun", "charge", "number", "variance")
+    __slots__ = ("begun", "charge", "number", "sent", "variance")
 
     def __init__(self, begun: float, number: int, charge: Charge, variance: float) -> None:
         self.begun = begun
         self.number = number
         self.charge = charge
         self.variance = variance
+        self.sent = False
 
 
 class Gate:
@@ -73,7 +74,7 @@ class Gate:
         self._variance = 0.0
 
     async def enter(self, call: Call) -> Turn:
-        """Wait for a turn; give it back with one of ``answered``, ``refused``, ``abandoned`` and ``unsent``.
+        """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
 
         Raises the word with which a judge was dismissed.
         """
@@ -89,7 +90,7 @@ class Gate:
         except asyncio.CancelledError:
             # The turn came as the call was called off.
             if place.done() and not place.cancelled() and place.exception() is None:
-                self.unsent(place.result())
+                self.abandoned(place.result())
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
@@ -135,15 +136,12 @@ class Gate:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """The call was called off; that says nothing about the endpoint."""
+        """The call was called off, or not sent after all; that says nothing about the endpoint."""
+        if not turn.sent:
+            self.pace.take_back(turn.charge)
         self._left(turn)
         if self._waiting:
             self._let_in()
-
-    def unsent(self, turn: Turn) -> None:
-        """The call was not sent after all, and takes nothing of the limits."""
-        self.pace.take_back(turn.charge)
-        self.abandoned(turn)
 
     def dismiss(self, judge: str, word: BackendError) -> None:
         """Have the judge's calls wait no more: none will be sent."""

@@ -20,8 +20,6 @@ _LENGTHS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001,
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _EPOCH: Final = 1_000_000_000.0
 """A plain number this large is a time of day in seconds since 1970, not a duration; 1,000 times it, milliseconds."""
-
-
 LONGEST_WAIT: Final = 86_400.0
 """A day, in seconds: a longer wait is taken for one of a day, which nobody waits for either."""
 

@@ -109,10 +109,8 @@ def _read_entries(
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
-        _take(
-            reading, number, echoed,
-            _verdict(question, units[number - 1], label, manner, entry.get("reason"), entry.get("evidence")),
-        )  # fmt: skip
+        said = entry.get("reason"), entry.get("evidence")
+        echoed += _take(reading, number, _verdict(question, units[number - 1], label, manner, *said))
     problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
         problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
@@ -141,10 +139,8 @@ def _read_labels(
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            _take(
-                reading, number, echoed,
-                _verdict(question, units[number - 1], label, manner, thought.rationale, quotes),
-            )  # fmt: skip
+            verdict = _verdict(question, units[number - 1], label, manner, thought.rationale, quotes)
+            echoed += _take(reading, number, verdict)
     said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
     said += [_said_again(echoed)] if echoed else []
     if said:
@@ -152,11 +148,11 @@ def _read_labels(
         reading.status = "unknown_label" if reading.status == "ok" else reading.status
 
 
-def _take(reading: Reading, number: int, echoed: list[str], read: Verdict | str) -> None:
+def _take(reading: Reading, number: int, read: Verdict | str) -> list[str]:
     if isinstance(read, str):
-        echoed.append(f"{number}: {read[:40]!r}")
-    else:
-        reading.found[number] = read
+        return [f"{number}: {read[:40]!r}"]
+    reading.found[number] = read
+    return []
 
 
 def _said_again(echoed: Sequence[str]) -> str:

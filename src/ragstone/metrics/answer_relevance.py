@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -25,13 +24,9 @@ class AnswerRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
-    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
-        "answer_relevancy": "",
-        "response_relevancy": "",
-        "response_relevance": "",
-        "relevance": "",
-        "relevancy": "",
-    })  # fmt: skip
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("answer_relevancy", "response_relevancy", "response_relevance", "relevance", "relevancy"), ""
+    )
 
     reasons: bool = False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -25,14 +24,10 @@ class ContextRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
-    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
-        "context_relevancy": "",
-        "contextual_relevancy": "",
-        "context_precision": "without the order of the passages",
-        "contextual_precision": "without the order of the passages",
-        "relevance": "",
-        "relevancy": "",
-    })  # fmt: skip
+    synonyms: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("context_relevancy", "contextual_relevancy", "relevance", "relevancy"), ""),
+        **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
+    }
 
     reasons: bool = False
 

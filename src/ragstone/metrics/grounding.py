@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
@@ -25,12 +24,10 @@ class Grounding(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
-    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
-        "faithfulness": "",
-        "factuality": "",
-        "factual_consistency": "",
+    synonyms: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("faithfulness", "factuality", "factual_consistency"), ""),
         "hallucination": "its opposite: the share of claims that the contexts do support",
-    })  # fmt: skip
+    }
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""

@@ -63,12 +63,10 @@ class TraceMetric(Metric):
     calls: ClassVar[int] = 1
     in_auto: ClassVar[bool] = False
     source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
-    synonyms: ClassVar[Mapping[str, str]] = MappingProxyType({
-        "adherence": "in its column trace.adherence",
-        "utilization": "in its column trace.utilization",
+    synonyms: ClassVar[Mapping[str, str]] = {
         "context_utilization": "in its column trace.utilization",
-        "completeness": "in its column trace.completeness",
-    })  # fmt: skip
+        **{name: f"in its column trace.{name}" for name in ("adherence", "utilization", "completeness")},
+    }
 
     normaliser: int = 20
     length: str = "sentences"

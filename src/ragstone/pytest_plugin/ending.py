@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.report.run import Run
-from ragstone.report.terminal.outcome import calls_said, cost_said, judges_of
+from ragstone.report.terminal.bill import calls_said, cost_said
+from ragstone.report.terminal.outcome import judges_of
 from ragstone.report.terminal.text import between, flat, percent, plural
 from ragstone.stats import mean
 

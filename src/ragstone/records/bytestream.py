@@ -205,9 +205,8 @@ def pipe(path: Path) -> Iterator[bytes]:
     try:
         # Opened as it is, or opening would wait for a writer, however long it takes.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as handle:
-            while (
-                chunk := handle.read(CHUNK)
-            ) == b"" and named:  # no writer yet; of one that has not written it is None
+            # No bytes mean no writer yet; of one that has not written there is None.
+            while (chunk := handle.read(CHUNK)) == b"" and named:
                 if time.monotonic() > end:
                     raise RecordError(
                         str(path), f"a pipe that nobody wrote to for {WRITER_WAIT:g} s", "start its writer"

@@ -254,7 +254,7 @@ class _Reading:
                 continue
             with suppress(UnfitError):
                 read(value, [])
-                self.notes.append(f"{field}: read from '{taken}'; '{name}' could be it, too, and is kept as meta")
+                self.notes.append(f"{field}: read from '{taken}'; '{name}' also fits and is kept as meta")
 
     def rest(self) -> dict[str, Any]:
         """What no field consumed; a field that is null is not there."""

@@ -37,7 +37,7 @@ LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugge
 NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, taken as not given"
 NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
 NO_DIVISION: Final = "contexts: 'sentences' that are no list of texts, not used"
-DIVIDED: Final = "its sentences in their order, or no 'sentences'"
+DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 

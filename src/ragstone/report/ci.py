@@ -43,7 +43,11 @@ def headline(gate: Gate) -> str:
     if gate.outcome == "passed":
         return "the threshold is met" if total == 1 else f"all {of} are met"
     parts = [f"{failed} of {of} failed"] if failed else []
-    parts += [f"{undecided} of {of} undecided"] if undecided else []
+    parts += (
+        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
+        if undecided
+        else []
+    )
     parts += [f"{errors} of {of} could not be decided"] if errors else []
     return ", ".join(parts)
 

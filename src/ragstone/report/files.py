@@ -25,10 +25,8 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
-PAGES: Final[Mapping[str, str]] = {
-    ".html": "report last -o", ".csv": "export last -o", ".parquet": "export last -o", ".jsonl": "export last -o",
-}  # fmt: skip
-"""By the ending of a file the command that writes one, for who names a file where a folder is due."""
+FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
+"""Endings of files that other commands write, for who names a file where a folder is due."""
 
 
 class Folder:
@@ -39,11 +37,10 @@ class Folder:
     """
 
     def __init__(self, path: Path, *, cases: bool) -> None:
-        if path.suffix.lower() in PAGES and not path.is_dir():
-            raise ConfigError(
-                f"{path}: results go to a folder; name a folder, or after the run: "
-                f"ragstone {PAGES[path.suffix.lower()]} {path}"
-            )
+        if path.suffix.lower() in FILES and not path.is_dir():
+            command = "report" if path.suffix.lower() == ".html" else "export"
+            said = f"name a folder, or after the run: ragstone {command} last -o {path}"
+            raise ConfigError(f"{path}: results go to a folder; {said}")
         self.path = path
         self._cases = path / "cases" if cases else None
         try:

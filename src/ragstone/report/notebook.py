@@ -15,9 +15,10 @@ from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 from ragstone.report.embedded import about_embedded
 from ragstone.report.result import Result
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.bill import cost_said
 from ragstone.report.terminal.columns import RECALL, columns_of
 from ragstone.report.terminal.excerpt import merged, pieces
-from ragstone.report.terminal.outcome import cost_said, judged_by, judges_of, lead, missing, ranked_by, shortfall
+from ragstone.report.terminal.outcome import judged_by, judges_of, lead, missing, ranked_by, shortfall
 from ragstone.report.terminal.screen import MARKS, ORDER, kind_of
 from ragstone.report.terminal.text import between, clean, flat, percent, plural, shorten
 from ragstone.report.verdicts import with_verdicts

@@ -14,10 +14,11 @@ from ragstone.report.embedded import embedded_among
 from ragstone.report.html.rows import STATUSES, Row
 from ragstone.report.html.sentence import sentence, worst_group
 from ragstone.report.run import Run, unit_text
+from ragstone.report.terminal.bill import answered_now, cost_said
 from ragstone.report.terminal.cascades import answered, saved, sureness
 from ragstone.report.terminal.columns import ADHERENCE, LEADING
 from ragstone.report.terminal.estimate import held_said
-from ragstone.report.terminal.outcome import answered_now, cost_said, judged_by, judges_of, lead, quotes_said, ranked_by
+from ragstone.report.terminal.outcome import judged_by, judges_of, lead, quotes_said, ranked_by
 from ragstone.report.terminal.screen import Look
 from ragstone.report.terminal.text import duration, number, percent, plural
 from ragstone.report.vocabulary import by_signature, words_as_json

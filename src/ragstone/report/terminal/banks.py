@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.report.run import Run
+from ragstone.report.terminal.bill import bill_rows
 from ragstone.report.terminal.columns import RECALL, columns_of, columns_of_run
-from ragstone.report.terminal.outcome import Place, bill_rows, facts_block, judge_rows, lead, missing_block, title_line
+from ragstone.report.terminal.outcome import Place, facts_block, judge_rows, lead, missing_block, title_line
 from ragstone.report.terminal.outcome import next_command as worst_record
 from ragstone.report.terminal.repeats import repeats_block
 from ragstone.report.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste

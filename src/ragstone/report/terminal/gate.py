@@ -29,7 +29,7 @@ def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ())
     said = headline(gate)
     return page(
         _title(gate, look),
-        Group(*(_decision(decision, look) for decision in gate.decisions)),
+        _decisions(gate, look),
         *(_worst(decision, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
         _next(gate, run, options, look),
@@ -56,13 +56,15 @@ def _title(gate: Gate, look: Look) -> Text:
     return title
 
 
-def _decision(decision: Decision, look: Look) -> RenderableType:
+def _decisions(gate: Gate, look: Look) -> RenderableType:
+    wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(min_width=6, no_wrap=True)
+    table.add_column(width=wide, no_wrap=True)
     table.add_column()
-    lines = [Text(titled(decision)), prose(flat(decision.said), look, "quiet", 8)]
-    lines += [prose(flat(note), look, "quiet", 8) for note in decision.notes]
-    table.add_row(Text(decision.outcome, style=STYLES[decision.outcome]), Group(*lines))
+    for decision in gate.decisions:
+        said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.said, *decision.notes)]
+        outcome = Text(decision.outcome, style=STYLES[decision.outcome])
+        table.add_row(outcome, Group(Text(titled(decision)), *said))
     return table
 
 

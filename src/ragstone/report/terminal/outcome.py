@@ -19,6 +19,7 @@ from ragstone.report.embedded import embedded_among
 from ragstone.report.files import PARTIAL, REPORT
 from ragstone.report.run import Run, unit_text
 from ragstone.report.saved import ABOUT, RESULTS
+from ragstone.report.terminal.bill import bill_rows
 from ragstone.report.terminal.cascades import cascade_rows, differs, doubts
 from ragstone.report.terminal.columns import (
     ADHERENCE,
@@ -35,7 +36,6 @@ from ragstone.report.terminal.screen import LEFT, Look, Page, facts, indented, k
 from ragstone.report.terminal.text import (
     NBSP,
     between,
-    dollars,
     duration,
     flat,
     middle,
@@ -43,7 +43,6 @@ from ragstone.report.terminal.text import (
     percent,
     plural,
     shorten,
-    tokens,
 )
 from ragstone.report.verdicts import with_verdicts
 from ragstone.report.vocabulary import by_signature, by_verdicts
@@ -56,9 +55,6 @@ RANKED: Final[Mapping[str, str]] = {ADHERENCE: TRACE.score("adherence_share")}
 MOST_CAUSES: Final = 8
 SHORTEST: Final = 16
 """Columns of a record's id below which what is told of it is on a line of its own."""
-_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
-_COUNTS: Final = ("replayed", "retried", "failed")
-"""How a judge that sends nothing is called where its name alone says little."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 
@@ -443,15 +439,6 @@ def judge_rows(
     return rows
 
 
-def bill_rows(bill: Mapping[str, Any], look: Look, left: int = 12) -> list[tuple[str, RenderableType]]:
-    """The calls and what they cost, to stand ``left`` columns from the margin."""
-    rows: list[tuple[str, RenderableType]] = [("Calls", prose(calls_said(bill), look, indent=left))]
-    if bill["retried"]:
-        rows.append(("Retries", prose(retries_said(bill), look, indent=left)))
-    rows += [("", prose(flat(note), look, "quiet", left)) for note in _notes(bill)]
-    return [*rows, ("Cost", prose(cost_said(bill), look, indent=left))]
-
-
 def _first(label: str) -> Iterable[str]:
     yield label
     while True:
@@ -483,68 +470,6 @@ def _route(route: Mapping[str, Any]) -> str:
     if route.get("cascade"):
         return " > ".join(names)
     return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
-
-
-def answered_now(bill: Mapping[str, Any]) -> int:
-    """How many calls of a bill were answered in its run; that of an older version has all of them as sent."""
-    return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
-
-
-def calls_said(bill: Mapping[str, Any]) -> str:
-    """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
-    here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
-    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
-    counts = {"unusable": bill.get("unusable", {}).get("calls"), **{what: bill[what] for what in _COUNTS}}
-    parts += [f"{number(count)} {what}" for what, count in counts.items() if count]
-    if bill.get("unseen"):  # a bill of an older version has no count of them
-        parts.append(f"{number(bill['unseen'])} not in the store")
-    return ", ".join(parts)
-
-
-def retries_said(bill: Mapping[str, Any]) -> str:
-    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and what that cost."""
-    causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
-    parts = [", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)]
-    if waited := bill.get("waited_seconds"):  # a bill of an older version has none
-        parts.append(f"{duration(waited / bill['retried'])} wait each")
-    if unusable := bill["unusable"]["calls"]:
-        parts.append(
-            f"{plural(unusable, 'unusable reply', 'unusable replies')}: {dollars(bill['unusable']['dollars'])}"
-        )
-    return "; ".join(parts)
-
-
-def _notes(bill: Mapping[str, Any]) -> list[str]:
-    notes = [f"{note} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
-    return notes + (
-        [f"and {plural(len(bill['notes']) - 3, 'more note')}, in summary.json"] if len(bill["notes"]) > 3 else []
-    )
-
-
-def cost_said(bill: Mapping[str, Any]) -> str:
-    """``$0.0012; 1.2k tokens in, 300 out``: what they cost, or why nothing."""
-    paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
-    if not paid["calls"] and not lost:
-        if bill.get("unseen"):
-            return "nothing: offline"
-        if bill["sent"]:
-            return "nothing: no call was answered"
-        return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
-    parts = [dollars(paid["dollars"])] if paid["calls"] else []
-    if paid["input_tokens"] or paid["output_tokens"]:
-        cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
-        parts.append(
-            f"{tokens(paid['input_tokens'])} tokens in"
-            + (f" ({tokens(cached)} cached)" if cached else "")
-            + f", {tokens(paid['output_tokens'])} out"
-            + (f" ({tokens(thought)} reasoning)" if thought else "")
-        )
-    if paid["unmetered_calls"] and paid["dollars"] != 0:
-        parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
-    if lost:
-        also = " too" if parts else ""
-        parts.append(f"{plural(lost, 'attempt')} without a whole reply may have been charged{also}")
-    return "; ".join(parts)
 
 
 def next_command(run: Run, leading: str, place: Place) -> str:

@@ -1,0 +1,325 @@
+"""Each call gets its reply: from the store, from a call like it that is on its way, or from its endpoint.
+
+Promises: a call that is in the store is not sent, and one that is in flight is awaited, also in another process; a
+reply is on disk before it is used; a call is tried while that is worth it; an endpoint that is dead or refuses the key
+ends the run, unless every panel has a judge left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Literal
+
+from ragstone.engine.budget import Budget, Limits
+from ragstone.engine.claims import Claims, Elsewhere
+from ragstone.engine.flight import Flight
+from ragstone.engine.gate import REFUSED, Gate, Gates, Turn
+from ragstone.engine.pace import backoff as _backoff
+from ragstone.engine.route import Routes
+from ragstone.engine.tally import Tally
+from ragstone.engine.writer import Writer
+from ragstone.errors import BackendError, BudgetReached, RagstoneError
+from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Usage, is_inside, reply_from_json
+from ragstone.judges.limits import asked_to_wait
+from ragstone.store import Store
+
+_NO_USAGE: Final = Usage(0, 0)
+_KEY: Final = (401, 402, 403)
+"""What is refused because of the key or its account, to every judge that has it."""
+
+Cache = Literal["use", "refresh", "off", "offline"]
+"""What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the engine works; the configuration gives the values.
+
+    ``tries`` is the most attempts of one call, without those that are refused with HTTP 429, ``deadline`` the most
+    seconds from its first attempt to the end of its last, without pauses of the whole endpoint, ``dead_after`` how many
+    calls in a row must fail for an endpoint to be called dead.
+    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input; so many are
+    looked at behind one that a budget did not reach.
+    ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
+    1970) are not used: a refresh begins then.
+    ``limits`` is the budget of the run.
+    """
+
+    tries: int
+    deadline: float
+    dead_after: int
+    ahead: int
+    repeat: int = 1
+    cache: Cache = "use"
+    since: float = 0.0
+    limits: Limits = field(default_factory=Limits)
+
+
+class Calls:
+    """The calls of one run, in the event loop that ``begin`` is called in; ``halt`` hears what ends the run."""
+
+    def __init__(
+        self,
+        routes: Routes,
+        store: Store,
+        settings: Settings,
+        budget: Budget,
+        tally: Tally,
+        halt: Callable[[RagstoneError], None],
+    ) -> None:
+        self._routes = routes
+        self._store = store
+        self._settings = settings
+        self._budget = budget
+        self._tally = tally
+        self._halt = halt
+        self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
+        self._gates: Gates | None = None
+        self._claims = Claims(store, since=self._since)
+        self._flying: dict[bytes, Flight] = {}
+        self._sending: set[bytes] = set()
+        self._opening: dict[int, asyncio.Future[None]] = {}
+        self._closing = False
+        self._failures: dict[int, int] = {}
+        self._down: dict[int, str] = {}
+        self.writer = Writer(store, halt, self._flying, since=self._since)
+        self._writing: asyncio.Task[None]
+        self._loop: asyncio.AbstractEventLoop
+
+    def begin(self) -> None:
+        """Begin to write what comes, and to share calls with other processes."""
+        self._loop = asyncio.get_running_loop()
+        self._writing = self._loop.create_task(self.writer.write())
+        if self._settings.cache in ("use", "refresh") and not all(map(is_inside, self._routes.backends())):
+            self._claims.open()
+
+    async def end(self) -> None:
+        """Close what was opened; everything that came is on disk then."""
+        opened = [backend for backend in self._routes.backends() if id(backend) in self._opening]
+        await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
+        self._writing.cancel()
+        await asyncio.gather(self._writing, return_exceptions=True)
+        await self.writer.write_group()
+        self._claims.close()
+
+    async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
+        """Its reply; the key of a call that is paid for now is added to ``paid``."""
+        flight = self._flying.get(call.key)
+        if flight is not None:
+            self._tally.shared += 1
+            return await flight.landing(self._loop)
+        stored = None if self._settings.cache == "off" else self._store.reply(call.key, since=self._since)
+        if stored is not None:
+            self._tally.replayed += 1
+            return reply_from_json(stored)
+        if self._settings.cache == "offline" and not is_inside(judge.backend):
+            self._tally.unseen += 1
+            return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
+        flight = self._flying[call.key] = Flight()
+        flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
+        return await flight.landing(self._loop)
+
+    async def _pay(self, judge: Judge, call: Call, flight: Flight, paid: set[bytes]) -> None:
+        """Send a call and tell those who wait, once its reply is on disk."""
+        outcome: Reply | Failed | BaseException
+        try:
+            sending = partial(self._send, judge, call, flight)
+            outcome, elsewhere = await self._claims.once(call.key, sending, self._settings.deadline)
+            if elsewhere:
+                self._tally.replayed += 1
+            elif isinstance(outcome, Reply):
+                usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
+                dollars = self._budget.cost(judge, outcome.usage)
+                self._tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
+                paid.add(call.key)
+                if self._settings.cache != "off":
+                    self.writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
+                    return
+        except RagstoneError as error:
+            self._halt(error)
+            outcome = error
+        except asyncio.CancelledError as error:
+            self._land(call, flight, error)
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: a reply that cannot be written down is its records' trouble
+            outcome = error
+        self._land(call, flight, outcome)
+
+    def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
+        del self._flying[call.key]
+        self._claims.leave(call.key)
+        if flight.holds is not None:
+            flight.holds.kept()
+        flight.land(outcome)
+
+    async def finish(self, *, patient: bool) -> None:
+        """Let calls that are at an endpoint come back and be kept; those that wait for a turn are not made."""
+        self._closing = True
+        tasks = {key: flight.task for key, flight in self._flying.items() if flight.task is not None}
+        for key, task in tasks.items():
+            if not patient or key not in self._sending:
+                task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _open(self, backend: Backend) -> None:
+        """Open a backend before its first call, once: a run that needs none of its answers needs no key of it."""
+        opening = self._opening.get(id(backend))
+        if opening is None:
+            opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
+        if opening.done():
+            opening.result()
+        else:
+            await asyncio.shield(opening)
+
+    def _gate(self, backend: Backend) -> Gate:
+        """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
+        if self._gates is None:
+            named = ((judge.backend, judge.name) for judge in self._routes.judges())
+            self._gates = Gates(named, self._settings.dead_after, self._settings.deadline)
+            self._tally.limit = self._limit
+        return self._gates.of(backend)
+
+    def _limit(self) -> str:
+        """What holds the run at this moment, for the user."""
+        assert self._gates is not None
+        return ", ".join(filter(None, (self._budget.limit(), self._gates.limit())))
+
+    async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
+        """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
+        backend = judge.backend
+        gate = self._gate(backend)
+        end: float | None = None
+        tries = 0
+        for attempt in itertools.count(1):
+            turn: Turn | None = None
+            try:
+                await self._open(backend)
+                if id(backend) in self._down:  # its calls take no turn from those of others at the endpoint
+                    return Failed(self._down[id(backend)])
+                queued = self._loop.time()
+                # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
+                # the endpoint says so.
+                async with self._budget.place(judge, call) as place:
+                    turn = await gate.enter(call)
+                    if id(backend) in self._down:
+                        return Failed(self._down[id(backend)])
+                    self._claims.claim(call.key)
+                    # Waiting for a turn, and for money that others may not need, is not the call's own time.
+                    begun = self._loop.time()
+                    end = begun + self._settings.deadline if end is None else end + begun - queued
+                    turn.sent = True
+                    place.send()
+                    reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
+                    place.settle(reply.usage, reply.requests)
+            except (BudgetReached, Elsewhere):
+                raise
+            except (BackendError, TimeoutError) as error:
+                trouble = _as_backend_error(error, judge, self._settings.deadline)
+                if trouble.spent is not None:
+                    usage = Usage(*trouble.spent)
+                    self._tally.waste(call.judge, call.task, usage, self._budget.cost(judge, usage))
+                if turn is not None:
+                    gate.refused(turn, call, trouble, _backoff)
+                    turn = None
+                now = self._loop.time()
+                if gone := self._gone(judge, trouble, now):
+                    return gone
+                tries += trouble.status != REFUSED
+                pause = max(trouble.retry_after or 0.0, _backoff(attempt))
+                late = gate.breaker.dead(now) or now + max(0.0, pause - gate.quiet()) >= (end or 0.0)
+                if not trouble.retryable or late or tries == self._settings.tries or self._closing:
+                    return self._give_up(judge, trouble, attempt)
+                self._tally.retry(trouble, pause)
+                await asyncio.sleep(pause)
+                end = (end or 0.0) + gate.was_quiet(now)  # what everybody waits for is not the call's own time
+            except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
+                self._tally.failed += 1
+                return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
+            else:
+                taken, turn = turn, None  # given back there
+                self._answered(judge, taken, call, flight, reply)
+                return reply
+            finally:
+                if turn is not None:
+                    gate.abandoned(turn)
+        raise AssertionError("there is always another attempt, or an end")
+
+    def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
+        gate = self._gate(judge.backend)
+        if gate.shown:
+            self.writer.heed(self._loop.time() - turn.begun)
+            flight.holds = gate if self._settings.cache != "off" else None
+        gate.answered(turn, call, reply, keep=flight.holds is not None)
+        self._failures[id(judge.backend)] = 0
+        for note in reply.notes:
+            self._tally.notes[f"{judge.name}: {note}"] += 1
+
+    async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
+        """Send once; for as long as that takes the call is known to be at the endpoint."""
+        self._sending.add(call.key)
+        try:
+            # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
+            if backend.timeout is not None and self._loop.time() + backend.timeout <= end:
+                return await backend.send(call)
+            async with asyncio.timeout_at(end):
+                return await backend.send(call)
+        finally:
+            self._sending.discard(call.key)
+
+    def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
+        """What becomes of a call where its endpoint is of no use any more."""
+        if id(judge.backend) in self._down:
+            return Failed(self._down[id(judge.backend)])
+        if error.fatal:
+            return self._lose(judge, error)
+        breaker = self._gate(judge.backend).breaker
+        if len(self._flying) > 1 and breaker.dead(now):  # else there is nothing to stop
+            return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
+        return None
+
+    def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
+        self._tally.failed += 1
+        if error.retryable and error.status != REFUSED:  # what is refused says nothing about the endpoint's health
+            failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
+            if failures >= self._settings.dead_after:
+                count = f"{failures} calls in a row failed after up to {self._settings.tries} tries"
+                return self._lose(judge, self._lost(judge, error, count))
+        tried = f" (tried {attempts} times)" if attempts > 1 else ""
+        if (error.retry_after or 0.0) > self._settings.deadline:
+            tried = f" ({asked_to_wait(error.retry_after)})"
+        return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
+
+    def _lose(self, judge: Judge, error: BackendError) -> Failed:
+        """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
+        gates = self._gates
+        shared = gates is not None and (not error.status or error.status in _KEY)
+        lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
+        self._down.update((id(backend), str(error)) for backend in lost)
+        for route in self._routes.in_use():
+            down = [id(member.backend) in self._down for member in route.judges]
+            if all(down) or (route.error is not None and any(down)):
+                raise error
+        for member in self._routes.judges():
+            if member.backend in lost:
+                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
+                self._tally.notes[f"{member.name} is left out from here on: {error}"] += 1
+        return Failed(str(error))
+
+    def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
+        """What ends the use of an endpoint that does not answer."""
+        goes_on = "what was done is kept; the same command goes on from there" if self._settings.cache != "off" else ""
+        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on)))
+        return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
+
+
+def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
+    if isinstance(error, BackendError):
+        return error.with_traceback(None)  # it holds the reply, and who keeps the error, in a circle
+    return BackendError(
+        f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
+    )
