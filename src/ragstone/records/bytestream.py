@@ -209,9 +209,7 @@ def pipe(path: Path) -> Iterator[bytes]:
                 chunk := handle.read(CHUNK)
             ) == b"" and named:  # no writer yet; of one that has not written it is None
                 if time.monotonic() > end:
-                    raise RecordError(
-                        str(path), f"a pipe that nobody wrote to for {WRITER_WAIT:g} s", "start its writer"
-                    )
+                    raise RecordError(str(path), f"no data in the pipe for {WRITER_WAIT:g} s", "start its writer")
                 time.sleep(0.05)
             os.set_blocking(handle.fileno(), True)
             if chunk:
