@@ -272,7 +272,7 @@ def test_a_run_that_was_made_otherwise_is_refused() -> None:
         (failing(), [WHOLE, "answer_relevance"], {}),
         (failing(), WHOLE, {"repeat": 2}),
     ):
-        with pytest.raises(ConfigError, match="run 1 was made otherwise"):
+        with pytest.raises(ConfigError, match="run 1 used other settings"):
             weigh(judge, metrics=metrics, only_failed=True, **options)
         assert judge.asked == []
 
@@ -281,7 +281,7 @@ def test_a_run_that_would_do_is_named() -> None:
     """Where the last one was made otherwise, and an earlier one was not."""
     weigh(failing("number 2"))
     weigh(failing(), repeat=3)
-    with pytest.raises(ConfigError, match=r"it asked 3 times\); run 1 was made as this one: --only-failed 1, or leave"):
+    with pytest.raises(ConfigError, match=r"it asked 3 times\); run 1 used these settings: --only-failed 1, or leave"):
         weigh(failing(), only_failed=True)
     assert weigh(failing(), only_failed=1).summary()["taken_over"] == 2
 
@@ -325,7 +325,7 @@ def test_nuggets_of_a_bank_are_known_and_those_of_a_record_are_not() -> None:
     assert lines("one") == lines("two")
     text = Path("bank.jsonl").read_text(encoding="utf-8")
     Path("bank.jsonl").write_text(text.replace("A fact.", "Another fact."), encoding="utf-8")
-    with pytest.raises(ConfigError, match="was made otherwise"):
+    with pytest.raises(ConfigError, match="used other settings"):
         weigh(judge, rows(2), **banked, only_failed=True)
     own = [row(1, nuggets=[{"text": "A fact.", "importance": "vital"}])]
     weigh(judge, own, "nugget_recall")

@@ -344,7 +344,7 @@ def test_a_flag_replaces_the_judge_of_the_file() -> None:
     [
         ("claim=openai:a", "no step 'claim'; steps are claims, nuggetize, importance, support, assign, "),
         ("[openai:a,openai:a]", "names the same judge twice"),
-        ("[]", "names nobody"), ("support=[]", "names nobody"), ("", "names nobody"),
+        ("[]", "names no judge"), ("support=[]", "names no judge"), ("", "names no judge"),
         ("[openai:a", "judge '[openai:a': a panel begins with [ and ends with ], as in [A,B]"),
         ("support=[openai:a,openai:b", "a panel begins with [ and ends with ]"),
         ("openai:a,openai:b]", "a panel begins with [ and ends with ]"),

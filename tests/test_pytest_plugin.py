@@ -220,8 +220,8 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*grounding has no value to hold against 0.5 (empty): blank response",
-            "*grounding has no value to hold against 0.5 (empty): *",
+            "*grounding has no value to compare with 0.5 (empty): blank response",
+            "*grounding has no value to compare with 0.5 (empty): *",
             "  grounding          mean     -  0 of 1 scored  1 empty, claims:embedded*",
             "  grounding          mean     -  0 of 1 scored  1 empty, claims:scripted*",
             "  grounding          mean 100 %  1 of 1 scored  on_empty:one*",
@@ -286,7 +286,7 @@ def test_partial(assert_scores, least):
             "*test_partial[[]0.5] PASSED*",
             "*test_partial[[]0.6] ERROR*",
             "*test_partial[[]0.8] FAILED*",
-            "E*grounding is between 0.50 and 0.75, which does not tell whether it reaches 0.60: 1 of 4 unjudged*",
+            "E*grounding is between 0.50 and 0.75, which does not show whether it reaches 0.60: 1 of 4 unjudged*",
             "E*not supported: Claim 3.",
             "E*unjudged: Claim 4.",
             "E*grounding is 0.67, below 0.80: 1 of 4 claims not supported; *were good: 0.75",

@@ -362,7 +362,7 @@ def _step(text: str, where: str) -> Step:
         raise ConfigError(f"{where}: a panel begins with [ and ends with ], as in [A,B]")
     names = tuple(name.strip() for name in text.split(">")) if cascade else _panel(text)
     if not all(names) or not names:
-        raise ConfigError(f"{where} names nobody" + (" on one side of '>'" if cascade else ""))
+        raise ConfigError(f"{where} names no judge" + (" on one side of '>'" if cascade else ""))
     return Step(_distinct(names, where), cascade=cascade)
 
 

@@ -24,6 +24,13 @@ pytestmark = pytest.mark.usefixtures("home")
 COMMAND = (sys.executable, "-m", "ragstone")
 ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
 
+RIDDLES = (
+    "weigh", "nobody", "anew", "leaves with", "takes part", "as it came", "came of", "hold against", "held against",
+    "hold a run", "hold one run", "to hold", "asks anything", "asked anything", "the most ", "the least ", "; else ",
+    "goes on where", "stands on", "stand in", "all the same", "cannot be read does",
+)  # fmt: skip
+"""Words that help texts had and that a reader had to guess at."""
+
 
 def seconds(*arguments: str, times: int = 3) -> float:
     """Computing time, the least of a few: what else the machine does is not measured."""
@@ -84,6 +91,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_every_command_has_help_with_an_example() -> None:
     """Each names itself in the example; no line is wider than 80."""
     names = commands()
+    assert names[:8] == ["run", "validate", "estimate", "show", "report", "view", "compare", "check"]
     assert set(names) >= {"run", "compare-methods", "validate", "runs", "show", "export", "metrics", "judges", "init"}
     assert [name for name in names if name.startswith("nuggets ")] == [
         f"nuggets {n}" for n in ("create", "assign", "score")
@@ -102,6 +110,13 @@ def test_a_group_of_commands_shows_what_is_in_it() -> None:
     assert came.widest <= 80
     for name in ("create", "assign", "score"):
         assert f"ragstone nuggets {name}" in came.out.partition("Example")[2]
+
+
+def test_help_is_in_plain_words() -> None:
+    """Of every command, of every group and of all."""
+    for name in (*commands(), "nuggets", "prompts", "cache", ""):
+        told = ragstone(*name.split(), "--help").flat.lower()
+        assert not [words for words in RIDDLES if words in told], name
 
 
 def test_the_version() -> None:

@@ -163,7 +163,7 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     run(server)
     came = ragstone("cache", "prune", "--older-than", "0m")
     assert came.code == 2
-    assert "nobody is there to be asked about deleting 4 calls" in came.err
+    assert "cannot ask for confirmation to delete 4 calls" in came.err
     monkeypatch.setattr(caching, "_agreed", lambda what: False)
     came = ragstone("cache", "clear")
     assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)
@@ -179,7 +179,7 @@ def test_a_dry_run_deletes_nothing(server: FakeServer) -> None:
     run(server)
     told = ragstone("cache", "clear", "--runs", "--dry-run", "--json").json
     assert (told["done"], told["calls"], told["runs"]) == (False, 4, [1])
-    assert "would go" in ragstone("cache", "clear", "--dry-run").out
+    assert "would be deleted" in ragstone("cache", "clear", "--dry-run").out
     assert ragstone("cache", "info", "--json").json["calls"] == 4
 
 

@@ -376,9 +376,9 @@ def test_for_everything_it_is_for_the_steps_that_the_first_can_be_sure_of(house:
         (["relevance=embedded>house"], "context_relevance", "no cascade for the step 'relevance'"),
         (["trace=embedded>house"], "trace", "no cascade for the step 'trace'"),
         (["response_support=embedded>house"], "response_groundedness", "no cascade for the step 'response_support'"),
-        (["house>embedded"], "grounding", "cascade house>embedded: 'house' cannot say how sure it is"),
+        (["house>embedded"], "grounding", "cascade house>embedded: 'house' gives no confidence"),
         (["support=embedded>[house,embedded]"], "grounding", "a panel is no part of it"),
-        (["support=embedded>"], "grounding", "names nobody on one side of '>'"),
+        (["support=embedded>"], "grounding", "names no judge on one side of '>'"),
         (["embedded>embedded"], "grounding", "names the same judge twice"),
     ],
 )

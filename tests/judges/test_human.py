@@ -48,7 +48,7 @@ def test_labels_are_looked_up_by_record(tmp_path: Path) -> None:
 def test_a_record_that_nobody_labelled_is_unjudged(tmp_path: Path) -> None:
     found = scores(tmp_path, file(tmp_path, LABELS))["b"]
     assert {score["status"] for score in found.values()} == {"judge_failed"}
-    assert "nobody labelled this record" in found["relevance"]["reason"]
+    assert "no label for this record" in found["relevance"]["reason"]
 
 
 def test_what_was_not_said_is_unjudged(tmp_path: Path) -> None:

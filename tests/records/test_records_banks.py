@@ -174,7 +174,7 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
     assert [(note.text.partition(",")[0], note.count, note.example) for note in bank.notes] == [
         ("nuggets: an importance that is neither vital nor okay", 2, "records item 1"),
         ("nuggets: one that says the same as an earlier one", 1, "records item 1"),
-        ("question: worded otherwise than in the first record of its topic", 1, "records item 2"),
+        ("question: differs from the first record of its topic", 1, "records item 2"),
         ("nuggets: an empty list", 1, "records item 4"),
         ("nuggets: a record without any", 1, "records item 6"),
     ]

@@ -264,7 +264,7 @@ def test_a_named_pipe_without_a_writer_is_not_waited_for_without_end(
     monkeypatch.setattr("ragstone.records.bytestream.WRITER_WAIT", 0.1)
     path = tmp_path / "pipe.jsonl"
     os.mkfifo(path)
-    with pytest.raises(RecordError, match=r"pipe\.jsonl: a pipe that nobody wrote to for 0\.1 s; start its writer"):
+    with pytest.raises(RecordError, match=r"pipe\.jsonl: no data in the pipe for 0\.1 s; start its writer"):
         open_records(path)
 
 

@@ -40,7 +40,7 @@ class Earlier:
     def told(self) -> str:
         """What will be done, for the user."""
         kept = self.results - len(self.failed)
-        again = f"{len(self.failed)} failed and are weighed again" if self.failed else "none failed"
+        again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
         return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
@@ -97,9 +97,9 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         number, spec = found.id, dict(found.spec)
     changed = _changed(spec, plan)
     if changed:
-        instead = f"run {alike.id} was made as this one: --only-failed {alike.id}, or " if alike else ""
+        instead = f"run {alike.id} used these settings: --only-failed {alike.id}, or " if alike else ""
         raise ConfigError(
-            f"run {number} was made otherwise ({changed}); {instead}leave --only-failed out to weigh all records"
+            f"run {number} used other settings ({changed}); {instead}leave --only-failed out to evaluate all records"
         )
     return Earlier(store, number, banked=plan.bank is not None)
 

@@ -205,8 +205,8 @@ def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
         for judge in found[:-1]:
             if not isinstance(judge, Calibrated):
                 raise ConfigError(
-                    f"cascade {'>'.join(step.judges)}: '{judge.name}' cannot say how sure it is, so nobody can stand "
-                    "behind it; the embedded judge can"
+                    f"cascade {'>'.join(step.judges)}: '{judge.name}' gives no confidence, so it "
+                    "can only be the last judge; the embedded judge gives one"
                 )
     return Route(found, step.aggregate, dict(step.weights), error if step.cascade else None)
 

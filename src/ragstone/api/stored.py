@@ -47,7 +47,7 @@ def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
     """Write a commented configuration that changes nothing; ConfigError when the file is there and not forced."""
     target = Path(path)
     if target.exists() and not force:
-        raise ConfigError(f"{target} is there already; --force writes it anew")
+        raise ConfigError(f"{target} exists; --force overwrites it")
     try:
         target.write_text(resources.files("ragstone").joinpath(FILE).read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:

@@ -65,7 +65,6 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
-release_commands.add_to(app)
 
 
 def _version(wanted: bool) -> None:
@@ -78,12 +77,12 @@ def _version(wanted: bool) -> None:
 def ragstone(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="The version, then exit.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Weigh the answers of RAG systems against their evidence.
+    """Evaluate the answers of RAG systems against their evidence.
 
-    Which claims do the contexts support, which do they not, how sure is that, and what did it cost?
+    Reports which claims the contexts support, how confident each verdict is, and what it cost.
     """
     del version
 
@@ -107,7 +106,9 @@ def run(
     *,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metrics", "-m", metavar="NAMES", help="Metrics or suites, as in grounding,triad; else auto."),
+        typer.Option(
+            "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad [default: auto]"
+        ),
     ] = None,
     nuggets: Bank = None,
     judge: Judges = None,
@@ -145,10 +146,10 @@ def run(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Weigh records and print what came of it.
+    """Evaluate records and print the scores.
 
-    Without options every metric runs whose fields the records have, judged by the embedded judge: no key, no
-    network, no cost. What was asked once is kept, so the same command again goes on where it stopped.
+    By default, runs every metric whose fields the records have, with the embedded judge: no key, no network, no cost.
+    Replies are cached, so the same command resumes where it stopped.
     """
     from ragstone.cli import weighing  # noqa: PLC0415 - see the module
 
@@ -189,6 +190,28 @@ def run(
 
 @app.command(
     epilog=examples(
+        "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
+    )
+)
+def validate(
+    file: File,
+    *,
+    fields: Fields = None,
+    on_error: OnError = None,
+    config: Configuration = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a file without calling a judge.
+
+    Exits 2 if a record cannot be read; with --on-error skip, only if none can.
+    """
+    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+
+    reading.validate(file, fields=fields or [], on_error=on_error, config=config, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
         "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
         "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
     )
@@ -198,7 +221,9 @@ def estimate(
     *,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metrics", "-m", metavar="NAMES", help="Metrics or suites, as in grounding,triad; else auto."),
+        typer.Option(
+            "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad [default: auto]"
+        ),
     ] = None,
     nuggets: Bank = None,
     judge: Judges = None,
@@ -225,11 +250,10 @@ def estimate(
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a run would take: calls, tokens, money, time.
+    """Estimate the calls, tokens, cost and time of a run.
 
-    Options are those of run that change what it takes. Every prompt is rendered and nobody is asked: no key, no
-    network. What is in the store is free; what depends on answers is assumed, by earlier runs in the store where there
-    are any.
+    Renders every prompt and calls no judge: no key, no network. Stored replies are free. Counts that depend on
+    replies are assumed, or taken from earlier runs in the store.
     """
     from ragstone.cli import estimating  # noqa: PLC0415 - see the module
 
@@ -261,6 +285,34 @@ def estimate(
         no_cache=no_cache,
         nuggets=nuggets,
     )
+
+
+@app.command(
+    epilog=examples(
+        "ragstone show",
+        "ragstone show 3 kettle-descale",
+        "ragstone show last '#12' --full",
+    )
+)
+def show(
+    which: Which = "last",
+    record: Annotated[
+        str | None, typer.Argument(metavar="RECORD", help="A record's id, or its position, e.g. '#12'.")
+    ] = None,
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Print contexts, reasons and quotes in full.")] = False,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run, or one record with its evidence."""
+    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+
+    reading.show_run(which, record, full=full, store=store, as_json=as_json)
+
+
+app.command(epilog=page_commands.OF_REPORT)(page_commands.report)
+app.command(epilog=page_commands.OF_VIEW)(page_commands.view)
+release_commands.add_to(app)
 
 
 @app.command(
@@ -310,10 +362,10 @@ def compare_methods(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Weigh by both triads, plain and by nuggets.
+    """Evaluate with both triads, plain and nuggetized.
 
-    The plain triad asks about the answer as a whole and sentence by sentence, the nuggetized one about each of its
-    facts, vital ones counting twice. A difference of over 10 points says that the two see different answers.
+    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each of its facts, and vital
+    facts count twice. A difference over 10 points means that the triads disagree.
     """
     from ragstone.cli import weighing  # noqa: PLC0415 - see the module
 
@@ -361,63 +413,14 @@ def compare_methods(
 
 @app.command(
     epilog=examples(
-        "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
-    )
-)
-def validate(
-    file: File,
-    *,
-    fields: Fields = None,
-    on_error: OnError = None,
-    config: Configuration = None,
-    as_json: AsJson = False,
-) -> None:
-    """Read an input, call nobody, say what could be done.
-
-    Leaves with 2 when a record cannot be read; where such records are skipped, when none can.
-    """
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
-
-    reading.validate(file, fields=fields or [], on_error=on_error, config=config, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
         "ragstone runs",
     )
 )
 def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the runs of the store, the latest last."""
+    """List the runs in the store, latest last."""
     from ragstone.cli import reading  # noqa: PLC0415 - see the module
 
     reading.runs(store, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "ragstone show",
-        "ragstone show 3 kettle-descale",
-        "ragstone show last '#12' --full",
-    )
-)
-def show(
-    which: Which = "last",
-    record: Annotated[
-        str | None, typer.Argument(metavar="RECORD", help="A record's id, or its place as '#12'.")
-    ] = None,
-    *,
-    full: Annotated[bool, typer.Option("--full", help="All of every context, reason and quote.")] = False,
-    store: StorePath = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a run, or one record with its evidence."""
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
-
-    reading.show_run(which, record, full=full, store=store, as_json=as_json)
-
-
-app.command(epilog=page_commands.OF_REPORT)(page_commands.report)
-app.command(epilog=page_commands.OF_VIEW)(page_commands.view)
 
 
 @app.command(
@@ -432,16 +435,16 @@ def formats(
     samples: Annotated[
         int,
         typer.Option(
-            "--samples", metavar="N", min=0, show_default=False, help="Replies shown that could not be read, a row; 3."
+            "--samples", metavar="N", min=0, show_default=False, help="Unparsed replies to show per row [default: 3]"
         ),
     ] = 3,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how a run's replies were read.
+    """Show how the replies of a run were parsed.
 
-    By judge, step, style and format: what was read whole and by which reader, what went wrong, what asking again
-    cost, and samples of what could not be read. Nobody is asked anything.
+    By judge, step, style and format: replies parsed in full and by which reader, problems, the cost of asking again,
+    and samples of unparsed replies. Calls no judge.
     """
     from ragstone.cli import reading  # noqa: PLC0415 - see the module
 
@@ -465,24 +468,24 @@ def export(
             "--format",
             "-f",
             metavar="FORM",
-            help="jsonl, csv or parquet; a leaderboard as trec_eval, tot or ir_measures; assignments, as nuggets score "
-            "reads them; calls, for replay:FILE. Unless given, as the file's ending says.",
+            help="jsonl, csv, parquet; leaderboards: trec_eval, tot, ir_measures; assignments, for nuggets score; "
+            "calls, for replay:FILE [default: by file extension, else jsonl]",
         ),
     ] = None,
     rows: Annotated[
         Literal["scores", "verdicts"],
-        typer.Option("--rows", metavar="scores|verdicts", help="What is a row of a csv or parquet table."),
+        typer.Option("--rows", metavar="scores|verdicts", help="Rows of a csv or parquet table."),
     ] = "scores",
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE|DIR/", help="Where to, else standard output; leaderboards also to a folder."
+            "--out", "-o", metavar="FILE|DIR/", help="File, or folder for leaderboards [default: standard output]"
         ),
     ] = None,
     store: StorePath = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format jsonl.")] = False,
 ) -> None:
-    """Write a run for other programs, or its calls."""
+    """Export the results of a run, or its calls."""
     from ragstone.cli import reading  # noqa: PLC0415 - see the module
 
     reading.export(which, "jsonl" if as_json else form, rows, out, store)
@@ -495,11 +498,11 @@ def export(
     )
 )
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One metric, with its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each metric means, needs and asks."""
+    """List the metrics, or describe one."""
     from ragstone.cli import knowing  # noqa: PLC0415 - see the module
 
     knowing.metrics(name, as_json=as_json)
@@ -514,14 +517,14 @@ def metrics(
 def judges(
     *,
     check: Annotated[
-        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one tiny question.")
+        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one short question.")
     ] = None,
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
     """List the judges, or check that one answers.
 
-    A check asks once and stores nothing; it leaves with 3 when no answer comes.
+    --check asks once and stores nothing. Exits 3 if there is no answer.
     """
     from ragstone.cli import knowing  # noqa: PLC0415 - see the module
 
@@ -535,7 +538,7 @@ def judges(
 )
 def init(
     *,
-    force: Annotated[bool, typer.Option("--force", help="Also over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a commented ragstone.toml with every setting."""

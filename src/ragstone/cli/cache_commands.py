@@ -9,7 +9,7 @@ import typer
 from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples
 
 cache = typer.Typer(
-    help="Look at the stored calls, and delete what is no longer wanted.",
+    help="Count and delete stored calls.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings=HELP,
@@ -20,15 +20,15 @@ cache = typer.Typer(
     ),
 )
 
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")]
-Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted; delete nothing.")]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")]
 
 
 @cache.command(epilog=examples("ragstone cache info"))
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    By judge, step and maker: how many, how large, how old; and how many no result of a run stands on.
+    By judge, step and maker: number, size and age, and how many no run uses.
     """
     from ragstone.cli import caching  # noqa: PLC0415 - see the module
 
@@ -45,14 +45,15 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
 def prune(
     *,
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="AGE", help="Calls from longer ago, as in 12h, 30d or 8w.")
+        str, typer.Option("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
     ] = "",
-    unused: Annotated[bool, typer.Option("--unused", help="Calls that no result of a kept run stands on.")] = False,
+    unused: Annotated[bool, typer.Option("--unused", help="Delete calls that no kept run uses.")] = False,
     judge: Annotated[
-        str, typer.Option("--judge", "-j", metavar="NAME", help="Calls of this judge, by name or id.")
+        str, typer.Option("--judge", "-j", metavar="NAME", help="Delete calls of this judge, by name or id.")
     ] = "",
     keep_runs: Annotated[
-        int | None, typer.Option("--keep-runs", metavar="N", min=0, help="The results of all but the latest N runs.")
+        int | None,
+        typer.Option("--keep-runs", metavar="N", min=0, help="Delete the results of all but the latest N runs."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -62,8 +63,8 @@ def prune(
 ) -> None:
     """Delete stored calls, or results of old runs.
 
-    Of calls those go that all of --older-than, --unused and --judge are true of. What is deleted is asked and paid
-    for again when it is needed again. Asks before it deletes.
+    Deletes the calls that match all of --older-than, --unused and --judge. Deleted calls are paid for again when they
+    are needed. Asks for confirmation.
     """
     from ragstone.cli import caching  # noqa: PLC0415 - see the module
 
@@ -81,7 +82,7 @@ def prune(
 )
 def clear(
     *,
-    runs: Annotated[bool, typer.Option("--runs", help="Also all runs with their results.")] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="Also delete all runs and their results.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     store: StorePath = None,
@@ -89,8 +90,8 @@ def clear(
 ) -> None:
     """Delete all stored calls.
 
-    Results stay, unless --runs is given. Every call is asked and paid for again when it is needed again. Asks before
-    it deletes.
+    Keeps results, unless --runs is given. Deleted calls are paid for again when they are needed. Asks for
+    confirmation.
     """
     from ragstone.cli import caching  # noqa: PLC0415 - see the module
 

@@ -44,5 +44,5 @@ def prune(
 
 def _agreed(what: str) -> bool:
     if not sys.stdin.isatty():
-        raise ConfigError(f"nobody is there to be asked about deleting {what}; --yes deletes, --dry-run only tells")
+        raise ConfigError(f"cannot ask for confirmation to delete {what}; use --yes to delete, --dry-run to list")
     return typer.confirm(f"Delete {what}?", default=False, err=True)

@@ -45,7 +45,7 @@ from ragstone.cli.options import (
 )
 
 nuggets = typer.Typer(
-    help="Create nuggets, assign them to responses, score runs by them.",
+    help="Create nuggets, assign them, score runs by them.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings=HELP,
@@ -56,9 +56,7 @@ nuggets = typer.Typer(
     ),
 )
 
-Runs: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="Records, as for run; several files are several systems.")
-]
+Runs: TypeAlias = Annotated[list[str], typer.Argument(metavar="FILE", help="Records, as for run; one file per system.")]
 
 
 @nuggets.command(
@@ -74,25 +72,31 @@ def create(
     out: OutFile = None,
     form: Annotated[
         Literal["nuggets", "autojudge"],
-        typer.Option("--format", "-f", metavar="nuggets|autojudge", help="Nugget records, or banks of TREC AutoJudge."),
+        typer.Option(
+            "--format", "-f", metavar="nuggets|autojudge", help="Write nugget records or TREC AutoJudge banks."
+        ),
     ] = "nuggets",
     window: Annotated[
-        int | None, typer.Option("--window", metavar="N", min=1, help="Passages that are read at a time; 10.")
+        int | None, typer.Option("--window", metavar="N", min=1, help="Passages per call [default: 10]")
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--max", metavar="N", min=1, help="The longest list while it is written; 30.")
+        int | None, typer.Option("--max", metavar="N", min=1, help="Max nuggets while writing a bank [default: 30]")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=0, help="How many stay, vital ones first; 20, 0 is all.")
+        int | None,
+        typer.Option("--keep", metavar="N", min=0, help="Nuggets to keep, vital first; 0 is all [default: 20]"),
     ] = None,
     min_judgment: Annotated[
         float | None,
-        typer.Option("--min-judgment", metavar="X", help="Passages whose judgment is lower are left out; 2."),
+        typer.Option("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
     ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option(
-            "--judge", "-j", metavar="[STEP=]NAME", help="Who writes and weighs, or a step; importance=[A,B]: a panel."
+            "--judge",
+            "-j",
+            metavar="[STEP=]NAME",
+            help="Judge of all steps or one; importance=[A,B]: a panel. Repeatable.",
         ),
     ] = None,
     panel: Panel = None,
@@ -102,7 +106,7 @@ def create(
     on_error: OnError = None,
     concurrency: Concurrency = None,
     refresh: Refresh = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep replies.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Bypass the cache.")] = False,
     offline: Offline = False,
     max_cost: MaxCost = None,
     max_calls: MaxCalls = None,
@@ -120,9 +124,9 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are the facts that a good answer holds, by the contexts of the first record of a topic. Each bank is a
-    line as soon as it is there. What was asked once is kept, so the same command again goes on where it stopped.
-    Leaves with 3 when no bank could be created.
+    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Each bank is
+    one line, written as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3
+    if no bank could be created.
     """
     from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
 
@@ -167,15 +171,15 @@ def assign(
     *,
     bank: Annotated[
         str | None,
-        typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic; else those that the records bring."),
+        typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic [default: the records' own]"),
     ] = None,
     out: OutFile = None,
     grades: Annotated[
         int | None,
-        typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, or 2 without; 3."),
+        typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, 2 without [default: 3]"),
     ] = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence/--no-evidence", help="Whether to ask for the words that hold a nugget.")
+        bool, typer.Option("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.")
     ] = True,
     judge: Judges = None,
     panel: Panel = None,
@@ -209,8 +213,8 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    That is: say which of its topic's facts each response holds. Each response is a line as soon as it is done, and all
-    are a run of the store, to be shown and exported. Leaves with 3 when nothing could be assigned.
+    Finds which nuggets of its topic each response contains. Each response is one line, written as soon as it is done.
+    The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
 
@@ -258,46 +262,44 @@ def assign(
     )
 )
 def score(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Assignment records, as nuggets assign writes them.")
-    ],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Assignment records, from nuggets assign.")],
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Where the rows go; in a folder one file a run."),
+        typer.Option(
+            "--out", "-o", metavar="FILE|DIR/", help="Write rows to a file, or to a folder with one file per run."
+        ),
     ] = None,
     form: Annotated[
         Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None,
         typer.Option(
-            "--format", "-f", metavar="FORM", help="Of the rows: scores, trec_eval, tot, ir_measures, jsonl; scores."
+            "--format", "-f", metavar="FORM", help="scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
         ),
     ] = None,
     on_missing: Annotated[
         Literal["error", "warn", "skip", "zero"],
-        typer.Option(
-            "--on-missing", metavar="HOW", help="A topic that a run has not answered: error, warn, skip, zero; warn."
-        ),
+        typer.Option("--on-missing", metavar="HOW", help="If a run lacks a topic: error, warn, skip or zero."),
     ] = "warn",
     against: Annotated[
-        str | None, typer.Option("--against", metavar="FILE", help="A leaderboard whose ranks are compared.")
+        str | None, typer.Option("--against", metavar="FILE", help="Compare ranks with this leaderboard.")
     ] = None,
     against_form: Annotated[
         Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
         typer.Option(
-            "--against-format", metavar="FORM", help="Of that: auto, trec_eval, tot, ir_measures, jsonl; auto."
+            "--against-format", metavar="FORM", help="Its format: auto, trec_eval, tot, ir_measures or jsonl."
         ),
     ] = "auto",
     sort: Annotated[
         str | None,
-        typer.Option("--sort", metavar="MEASURE", help="What the table is sorted by; strict_vital, if any is."),
+        typer.Option("--sort", metavar="MEASURE", help="Sort by this measure [default: strict_vital, if any]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    A table of systems by six measures; no judge is asked. A mean stands on the topics that a run has answered, unless
-    --on-missing says otherwise: skip leaves a topic out of all runs that one has not answered, zero counts it as 0.
-    With --format and no -o the rows go to standard output.
+    Prints a table of systems by six measures. Calls no judge. Means cover the topics that a run answered. With
+    --on-missing skip, a topic that one run lacks is left out of all runs; with zero, it counts as 0. With --format and
+    no -o, rows go to standard output.
     """
     from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
 

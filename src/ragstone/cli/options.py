@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, so that each is called and told the same everywhere."""
+"""Arguments and options that several commands share, with one name and one help text each."""
 
 from __future__ import annotations
 
@@ -18,144 +18,145 @@ def examples(*commands: str) -> str:
 
 File: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="Records as .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
+    typer.Argument(metavar="FILE", help="Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
 ]
 Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name, or last.")]
 Judges: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--judge", "-j", metavar="[STEP=]NAME", help="Who judges, all or a step; [A,B]: a panel, 'A>B': a cascade."
+        "--judge",
+        "-j",
+        metavar="[STEP=]NAME",
+        help="Judge of all steps or one; [A,B]: a panel, 'A>B': a cascade. Repeatable.",
     ),
 ]
 Panel: TypeAlias = Annotated[
-    str | None, typer.Option("--panel", metavar="HOW", help="A panel's verdict: mean, median, majority, min, max.")
+    str | None,
+    typer.Option("--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max."),
 ]
 CascadeError: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--cascade-error", metavar="RATE", help="How often a cascade's first judge may err where it is sure; else 0.05."
+        "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge [default: 0.05]"
     ),
 ]
 Sets: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="METRIC.NAME=VALUE", help="A metric's parameter for this run. Repeatable."),
+    typer.Option("--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable."),
 ]
 Fields: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--field", metavar="FIELD=PATH", help="Where a field stands, as in question=user.query. Repeatable."),
+    typer.Option("--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable."),
 ]
 OnError: TypeAlias = Annotated[
     Literal["stop", "skip"] | None,
-    typer.Option("--on-error", metavar="stop|skip", help="What a record that cannot be read does."),
+    typer.Option("--on-error", metavar="stop|skip", help="What to do with unreadable records [default: stop]"),
 ]
 OnEmpty: TypeAlias = Annotated[
     Literal["null", "zero", "one"] | None,
-    typer.Option("--on-empty", metavar="null|zero|one", help="The value where there is nothing to judge."),
+    typer.Option("--on-empty", metavar="null|zero|one", help="Value when there is nothing to judge [default: null]"),
 ]
 Concurrency: TypeAlias = Annotated[
-    int | None, typer.Option("--concurrency", metavar="N", min=1, help="The most calls at a time to each judge.")
+    int | None, typer.Option("--concurrency", metavar="N", min=1, help="Max concurrent calls per judge.")
 ]
 Prompts: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--prompt", metavar="[STEP=]STYLE|FILE", help="How judges are asked: a style, or your own file. Repeatable."
-    ),
+    typer.Option("--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."),
 ]
 LabelFormat: TypeAlias = Annotated[
-    str | None, typer.Option("--format", metavar="FORMAT", help="How judges give labels: json, keyed, yaml, adaptive …")
+    str | None,
+    typer.Option("--format", metavar="FORMAT", help="Format of the labels in replies: json, keyed, yaml, adaptive …"),
 ]
 StructuredAnswers: TypeAlias = Annotated[
     Literal["auto", "schema", "off"] | None,
-    typer.Option("--structured", metavar="auto|schema|off", help="Whether a JSON schema is sent along."),
+    typer.Option(
+        "--structured", metavar="auto|schema|off", help="Send a JSON schema with each request [default: auto]"
+    ),
 ]
 MaxCost: TypeAlias = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before this run costs more; leaves with 4."),
+    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before the run costs more; exits 4."),
 ]
 MaxCalls: TypeAlias = Annotated[
     int | None,
-    typer.Option("--max-calls", metavar="N", min=0, help="Stop before more calls are sent to endpoints."),
+    typer.Option("--max-calls", metavar="N", min=0, help="Stop before sending more calls; exits 4."),
 ]
 MaxTokens: TypeAlias = Annotated[
     int | None,
-    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before more tokens are used, in and out."),
+    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before using more tokens (in + out); exits 4."),
 ]
 Estimated: TypeAlias = Annotated[
     bool | None,
     typer.Option(
-        "--estimate/--no-estimate", help="Estimate the cost first, to hold the bill against it; else where it is quick."
+        "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]"
     ),
 ]
-DryRun: TypeAlias = Annotated[
-    bool, typer.Option("--dry-run", help="Say what it would take, as ragstone estimate does, and ask nobody.")
-]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
 Rpm: TypeAlias = Annotated[
-    int | None, typer.Option("--rpm", metavar="N", min=0, help="The most requests a minute to each endpoint and key.")
+    int | None, typer.Option("--rpm", metavar="N", min=0, help="Max requests per minute per endpoint and key.")
 ]
 Tpm: TypeAlias = Annotated[
-    int | None, typer.Option("--tpm", metavar="N", min=0, help="The most tokens a minute, in and out, to each of them.")
+    int | None, typer.Option("--tpm", metavar="N", min=0, help="Max tokens per minute (in + out) per endpoint and key.")
 ]
 Limit: TypeAlias = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N records of each file.")
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Use only the first N records of each file.")
 ]
 Sample: TypeAlias = Annotated[
-    int | None, typer.Option("--sample", metavar="N", min=1, help="Only N records of each file, drawn at random.")
+    int | None, typer.Option("--sample", metavar="N", min=1, help="Use N random records of each file.")
 ]
 Seed: TypeAlias = Annotated[
     int | None,
-    typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same ids [default: 0]."),
+    typer.Option("--seed", metavar="S", help="Random seed of --sample [default: 0]"),
 ]
 Bank: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic, in the place of the records' own."),
+    typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic; they replace the records' own."),
 ]
 OutFolder: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="A folder for the results, the summary, the run, the report."),
+    typer.Option("--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder."),
 ]
 OutFile: TypeAlias = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Where the lines go; else to standard output.")
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Output file [default: standard output]")
 ]
-Cases: TypeAlias = Annotated[bool, typer.Option("--cases", help="With -o: also a file for each record.")]
+Cases: TypeAlias = Annotated[bool, typer.Option("--cases", help="With -o: also write one file per record.")]
 Report: TypeAlias = Annotated[
-    bool, typer.Option("--report/--no-report", help="With -o: also report.html, the run as a page.", show_default=False)
+    bool,
+    typer.Option("--report/--no-report", help="With -o: also write report.html [default: yes]", show_default=False),
 ]
 Name: TypeAlias = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="A name for the run, not a number; the input's unless given.")
+    str, typer.Option("--name", metavar="NAME", help="Name of the run, not a number [default: the input's]")
 ]
 Generator: TypeAlias = Annotated[
     str,
-    typer.Option("--generator", metavar="MODEL", help="Who wrote the responses, to warn of a judge that is the same."),
+    typer.Option("--generator", metavar="MODEL", help="Model that wrote the responses; warns if it is also a judge."),
 ]
 StorePath: TypeAlias = Annotated[
-    Path | None, typer.Option("--store", metavar="PATH", help="The store; .ragstone/ragstone.db unless configured.")
+    Path | None, typer.Option("--store", metavar="PATH", help="Path of the store [default: .ragstone/ragstone.db]")
 ]
 Configuration: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", metavar="PATH", help="The configuration; ragstone.toml where there is one.")
+    Path | None,
+    typer.Option("--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if there is one]"),
 ]
-Refresh: TypeAlias = Annotated[
-    bool, typer.Option("--refresh", help="Ask anew; the replies replace those that are stored.")
-]
-NoCache: TypeAlias = Annotated[
-    bool, typer.Option("--no-cache", help="Neither use nor keep replies; results are kept all the same.")
-]
+Refresh: TypeAlias = Annotated[bool, typer.Option("--refresh", help="Ask again and replace stored replies.")]
+NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Bypass the cache; results are still saved.")]
 Offline: TypeAlias = Annotated[
-    bool, typer.Option("--offline", help="Send nothing: stored replies only. Leaves with 3 where one is missing.")
+    bool, typer.Option("--offline", help="Send nothing; use stored replies only. Exits 3 if one is missing.")
 ]
 Repeat: TypeAlias = Annotated[
-    int | None, typer.Option("--repeat", metavar="K", min=1, help="Ask everything K times; tell how much it differs.")
+    int | None, typer.Option("--repeat", metavar="K", min=1, help="Ask everything K times and print the spread.")
 ]
 OnlyFailed: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--only-failed",
         metavar="[RUN]",
-        help="Take over a run's results, the last of this input's, and weigh only what failed in it. A run's name is "
-        "written after =, as in --only-failed=nightly.",
+        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. Write a name "
+        "after =, e.g. --only-failed=nightly.",
     ),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 class TakingOver(TyperCommand):

@@ -17,19 +17,19 @@ def report(
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR/", help="The file to write; report-RUN.html unless named."),
+        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Output file [default: report-RUN.html]"),
     ] = None,
     calls: Annotated[
         bool,
-        typer.Option("--calls/--no-calls", help="Whether it holds what was asked and replied.", show_default=False),
+        typer.Option("--calls/--no-calls", help="Include prompts and replies [default: yes]", show_default=False),
     ] = True,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run as one HTML file.
 
-    It needs no network and no other file: send it, or open it in any browser. What would make it larger than 50 MB is
-    left out, and it says so; view shows all of any run.
+    Opens in any browser, without network or other files. Content beyond 50 MB is left out, with a note; view shows
+    all of it.
     """
     from ragstone.cli import pages  # noqa: PLC0415 - see the module
 
@@ -42,19 +42,24 @@ def view(
     port: Annotated[
         int,
         typer.Option(
-            "--port", metavar="N", min=0, max=65535, show_default=False, help="The port to listen on; 0, any free one."
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            show_default=False,
+            help="Port to listen on [default: 0, any free one]",
         ),
     ] = 0,
     browser: Annotated[
         bool | None,
-        typer.Option("--open/--no-open", help="Whether to open a browser; else where this is a terminal."),
+        typer.Option("--open/--no-open", help="Open a browser [default: if this is a terminal]"),
     ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run in the browser, of any size.
+    """Show a run of any size in the browser.
 
-    The page of report, served on this machine alone and read from the store piece by piece, until Ctrl-C.
+    Serves the page of report on this machine only, reading from the store as needed, until Ctrl-C.
     """
     from ragstone.cli import pages  # noqa: PLC0415 - see the module
 

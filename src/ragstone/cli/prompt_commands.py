@@ -9,7 +9,7 @@ import typer
 from ragstone.cli.options import HELP, AsJson, examples
 
 prompts = typer.Typer(
-    help="List the prompts, see what is sent, check your own.",
+    help="List, show, render, compare and check prompts.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings=HELP,
@@ -22,16 +22,16 @@ prompts = typer.Typer(
 )
 
 Prompt: TypeAlias = Annotated[
-    str, typer.Argument(metavar="STEP|FILE", help="A step, as in support; STEP=STYLE; or a file of your own.")
+    str, typer.Argument(metavar="STEP|FILE", help="A step, e.g. support; STEP=STYLE; or your own file.")
 ]
 Style: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="STYLE", help="Its style, as in short_cot or short_cot.ru; default.")
+    str | None, typer.Argument(metavar="STYLE", help="Its style, e.g. short_cot or short_cot.ru [default: default]")
 ]
 First: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="A", help="STEP=STYLE, with a language as STYLE.ru, with a version as STYLE.v1; a file."),
+    typer.Argument(metavar="A", help="STEP=STYLE, with a language (STYLE.ru) or version (STYLE.v1); or a file."),
 ]
-Second: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
+Second: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The prompt to compare with it.")]
 
 
 @prompts.command(
@@ -41,7 +41,7 @@ Second: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")
     ),
 )
 def list_prompts(*, as_json: AsJson = False) -> None:
-    """List the styles of each step, and what they are for."""
+    """List the styles of each step and their use."""
     from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
 
     steps.show_list(as_json=as_json)
@@ -55,9 +55,9 @@ def list_prompts(*, as_json: AsJson = False) -> None:
     )
 )
 def show(prompt: Prompt, style: Style = None) -> None:
-    """Show the text of one prompt as it is.
+    """Print the text of a prompt.
 
-    Standard output is the file and nothing else, so that it can be the beginning of your own.
+    Prints the file and nothing else: redirect it to start a prompt of your own.
     """
     from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
 
@@ -78,19 +78,19 @@ def render(
     *,
     label_format: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="FORMAT", help="How labels are to be given; the prompt's first."),
+        typer.Option("--format", "-f", metavar="FORMAT", help="Format of the labels [default: the prompt's first]"),
     ] = None,
     units: Annotated[
-        int | None, typer.Option("--units", metavar="N", min=1, help="How many units are asked about; 3, or 1.")
+        int | None, typer.Option("--units", metavar="N", min=1, help="Units to ask about [default: up to 3]")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="SCALE", help="What they are rated on; the step's first scale.")
+        str | None, typer.Option("--scale", metavar="SCALE", help="Rating scale [default: the step's first]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Render a prompt for a sample question.
 
-    What is printed are the messages as a judge is sent them, to the letter. Nobody is asked.
+    Prints the messages exactly as sent to a judge. Calls no judge.
     """
     from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
 
@@ -104,9 +104,9 @@ def render(
     )
 )
 def diff(first: First, second: Second) -> None:
-    """Tell two prompts apart, line by line.
+    """Compare two prompts, line by line.
 
-    Leaves with 1 where they differ, and with 0, silently, where they do not.
+    Exits 1 if they differ; prints nothing and exits 0 if not.
     """
     from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
 
@@ -121,15 +121,15 @@ def diff(first: First, second: Second) -> None:
 )
 def check(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="Prompts of your own; none for those of the package.")
+        list[str] | None, typer.Argument(metavar="FILE", help="Your own prompts [default: the packaged ones]")
     ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Check your own prompts as those of the package are.
+    """Check your own prompts, or the packaged ones.
 
-    A prompt fits when it renders for every question of its step, sets every text of a record off, explains all labels
-    and asks for them in each of its formats. Leaves with 2 when something is wrong.
+    A prompt passes if it renders for every question of its step, delimits every text of a record, explains all labels
+    and asks for them in each of its formats. Exits 2 if one fails.
     """
     from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
 

@@ -42,7 +42,7 @@ DIFFERENT: Final = 1
 """The exit code of ``diff`` where the two differ, as that of other programs of its name."""
 
 PURPOSES: Final = {
-    "default": "what metrics ask with unless told otherwise: label, reason and evidence in one object",
+    "default": "the default: label, reason and evidence in one object",
     "no_reasoning": "the labels alone: for strong models and big batches",
     "short_cot": "snippet, rationale and decision for each unit, then the labels: for instruct models",
     "long_cot": "the same after thinking at any length: for reasoning models",

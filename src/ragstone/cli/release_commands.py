@@ -9,7 +9,7 @@ import typer
 
 from ragstone.cli.options import AsJson, Configuration, StorePath, examples
 
-RUN = "A run's number or name, last, or the folder of a run -o."
+RUN = "A run's number or name, last, or its -o folder."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,30 +33,32 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     first: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    second: Annotated[str, typer.Argument(metavar="RUN", help="The run to hold against it.")],
+    second: Annotated[str, typer.Argument(metavar="RUN", help="The run to compare with it.")],
     *,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metrics", "-m", metavar="NAMES", help="Only these; the fewer tests, the more they can show."),
+        typer.Option("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="FIELD", help="By which records belong together: topic, question or meta.NAME."),
+        typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME."),
     ] = None,
     moved: Annotated[
         int,
-        typer.Option("--moved", metavar="N", min=0, show_default=False, help="Records shown that moved most; 5."),
+        typer.Option(
+            "--moved", metavar="N", min=0, show_default=False, help="Most changed records to show [default: 5]"
+        ),
     ] = 5,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also as one HTML file, to send or to keep.")
+        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
     ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold one run against another, record by record.
+    """Compare two runs, record by record.
 
-    By metric the difference of the second from the first on the records that both have, with its interval, and whether
-    it could be chance; where none can be shown, how large one would have had to be. Nobody is asked anything.
+    Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
+    no difference is shown, also the smallest that could have been. Calls no judge.
     """
     from ragstone.cli import deciding  # noqa: PLC0415 - loaded when it is called for
 
@@ -68,39 +70,37 @@ def check(
     *,
     least: Annotated[
         list[str] | None,
-        typer.Option("--min", metavar="METRIC=X", help="The least mean, from 0 to 1. Repeatable."),
+        typer.Option("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
     ] = None,
     coverage: Annotated[
         list[str] | None,
-        typer.Option("--min-coverage", metavar="METRIC=X", help="The least share of records with a value. Repeatable."),
+        typer.Option("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option("--max-drop", metavar="METRIC=X", help="Fail on a drop shown to be larger than X. Repeatable."),
+        typer.Option("--max-drop", metavar="METRIC=X", help="Fail if the drop is shown to exceed X. Repeatable."),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="RUN", help="The run that drops are measured from.")
+        str | None, typer.Option("--baseline", metavar="RUN", help="Baseline run for --max-drop.")
     ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        typer.Option(
-            "--undecided", metavar="pass|fail", help="Whether a drop that could be chance passes [default: pass]."
-        ),
+        typer.Option("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Also as JUnit XML, a test case a threshold.")
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Also as Markdown, for a job's summary.")
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown, for a job summary.")
     ] = None,
     store: StorePath = None,
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a run against thresholds, for CI.
+    """Check a run against thresholds, for CI.
 
-    Leaves with 0 when all are held, 1 when one failed, 2 for a metric or a run that is not there, 3 when nothing was
-    scored: an error is never a failure. Thresholds may also stand in [check] of the configuration.
+    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if nothing was scored: an
+    error is never a failure. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.cli import deciding  # noqa: PLC0415 - loaded when it is called for
 

@@ -22,7 +22,7 @@ from ragstone.questions import SPECIAL, Question, Task, Trace, Traced, key_of
 
 ANSWERS: Final[frozenset[Task]] = frozenset({"trace"})
 EXPECTED: Final = "expected {id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false}"
-UNLABELLED: Final = "nobody labelled this record"
+UNLABELLED: Final = "no label for this record"
 
 
 class HumanBackend:
@@ -89,7 +89,7 @@ def _answer(question: Trace, reply: Reply | Failed, judge: str) -> Traced:
         return traced(question, [found], judge)
     labels = orjson.loads(reply.text)
     known = {key_of(unit) for unit in question.sentences}
-    found.problem = "nobody labelled this sentence"
+    found.problem = "no label for this sentence"
     found.relevant = _known(labels.get("relevant"), known, found)
     found.utilized = _known(labels.get("utilized"), known, found)
     supported = labels.get("supported")

@@ -27,14 +27,14 @@ _WEIGHER: Final = pytest.StashKey["Weigher"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Which judge, store and configuration tests have, where they do not say so themselves."""
-    group = parser.getgroup("ragstone", "Ragstone: weigh responses against their evidence")
-    group.addoption("--ragstone-judge", metavar="NAME", help="Who judges where a test does not say, as --judge does.")
+    group = parser.getgroup("ragstone", "Ragstone: evaluate responses against their evidence")
+    group.addoption("--ragstone-judge", metavar="NAME", help="Judge of tests that name none, like --judge.")
     group.addoption("--ragstone-store", metavar="PATH", help="The store of calls, as --store of the command line.")
     group.addoption("--ragstone-config", metavar="PATH", help="The configuration; ragstone.toml of the root directory.")
     group.addoption(
         "--ragstone-offline", action="store_true", help="Send nothing: stored replies only; a missing one is an error."
     )
-    parser.addini("ragstone_judge", "who judges where a test does not say", default="")
+    parser.addini("ragstone_judge", "judge of tests that name none", default="")
     parser.addini("ragstone_store", "the store of calls, from the folder of this file", default="")
     parser.addini("ragstone_config", "the configuration, from the folder of this file", default="")
 
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the two marks known."""
     config.addinivalue_line(
         "markers",
-        f"{MARK}(SCORE=least, ..., judge=NAME, OPTION=...): the thresholds that assert_scores holds a response to, and "
+        f"{MARK}(SCORE=least, ..., judge=NAME, OPTION=...): the thresholds of assert_scores, and "
         "options of ragstone.evaluate.",
     )
     config.addinivalue_line(

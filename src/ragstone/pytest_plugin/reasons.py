@@ -78,10 +78,10 @@ def _head(one: Standing, result: Result) -> str:
     if score["status"] == "judge_failed":
         return f"{name} could not be judged: {because}"
     if score["value"] is None:
-        return f"{name} has no value to hold against {one.least:g} ({score['status']}): {because}"
+        return f"{name} has no value to compare with {one.least:g} ({score['status']}): {because}"
     if one.outcome == "unknown":
         low, high, least = _apart(score["low"], score["high"], one.least)
-        return f"{name} is between {low} and {high}, which does not tell whether it reaches {least}: {because}"
+        return f"{name} is between {low} and {high}, which does not show whether it reaches {least}: {because}"
     value, least = _apart(score["value"], one.least)
     tally = shortfall(result, score)
     best = (

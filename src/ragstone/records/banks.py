@@ -32,7 +32,7 @@ NOT_IN_BANK: Final = "nuggets: the bank has none for this topic"
 OTHER_QUESTION: Final = "nuggets: the bank asks another question under this topic"
 EMPTY: Final = "nuggets: an empty list"
 NONE_HERE: Final = "nuggets: a record without any, passed over"
-REWORDED: Final = "question: worded otherwise than in the first record of its topic, which stays"
+REWORDED: Final = "question: differs from the first record of its topic, which is used"
 
 OF_NUGGETS: Final = frozenset(
     (values.BLANK_NUGGET, values.SAME_NUGGET, values.BOTH, values.LONG_NUGGET, values.NO_IMPORTANCE, autojudge.NEGATED)

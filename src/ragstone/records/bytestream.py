@@ -208,9 +208,7 @@ def pipe(path: Path) -> Iterator[bytes]:
             # No bytes mean no writer yet; of one that has not written there is None.
             while (chunk := handle.read(CHUNK)) == b"" and named:
                 if time.monotonic() > end:
-                    raise RecordError(
-                        str(path), f"a pipe that nobody wrote to for {WRITER_WAIT:g} s", "start its writer"
-                    )
+                    raise RecordError(str(path), f"no data in the pipe for {WRITER_WAIT:g} s", "start its writer")
                 time.sleep(0.05)
             os.set_blocking(handle.fileno(), True)
             if chunk:

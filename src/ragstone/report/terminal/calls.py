@@ -43,7 +43,7 @@ def pruning_page(told: Mapping[str, Any], look: Look) -> Page:
     if not groups and not told["runs"]:
         lines = [Text("There is nothing to delete.")]
     elif not told["done"]:
-        lines = [Text(f"{what[:1].upper()}{what[1:]} would go.")]
+        lines = [Text(f"{what[:1].upper()}{what[1:]} would be deleted.")]
     else:
         lines = [
             Text(f"{what[:1].upper()}{what[1:]} went: {size(told['bytes'])} before, {size(told['bytes_after'])} now.")
@@ -72,7 +72,7 @@ def size(count: int) -> str:
 def _unused(told: Mapping[str, Any], look: Look) -> RenderableType:
     if not told["unused"]:
         return Text("none")
-    words = f"{number(told['unused'])}, {size(told['unused_bytes'])}: no result of a run stands on them"
+    words = f"{number(told['unused'])}, {size(told['unused_bytes'])}: no run uses them"
     return prose(words, look, indent=9)
 
 

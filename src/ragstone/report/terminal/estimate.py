@@ -159,4 +159,4 @@ def held_said(held: Mapping[str, Any], look: Look) -> str:
     if off is None:
         return said
     share = f"{abs(off) * 100:.0f}{NBSP}%" if abs(off) >= 0.005 else ""
-    return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, as it came"
+    return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"

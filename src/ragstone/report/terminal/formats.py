@@ -189,11 +189,11 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
             yield f"{judge} writes no replies, so there is nothing to read ({plural(calls, 'call')})."
         else:
             yield (
-                f"{flat(judge)}: {plural(calls, 'call')} without a word on how the replies were read. They are of an "
-                "earlier version, or the judge writes none. The same run again reads them anew, from the store."
+                f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were read: made by an "
+                "earlier version, or the judge writes none. Repeat the run to read them again from the store."
             )
     if told["failed"]:
-        yield f"{plural(told['failed'], 'call')} failed and left no reply; the same run again asks them anew."
+        yield f"{plural(told['failed'], 'call')} failed and left no reply; the same run again sends them again."
     if run.status != "done":
         yield (
             f"The run did not end ({run.status}): only calls of its {plural(len(run), 'finished record')} are counted "

@@ -91,7 +91,7 @@ def metric_list(look: Look) -> Page:
     return page(
         Group(*blocks),
         section("Suites", indented(facts([("auto", auto), *suites], 7))),
-        Text("ragstone metrics NAME tells all of one", style="quiet"),
+        Text("ragstone metrics NAME describes one", style="quiet"),
     )
 
 
@@ -278,5 +278,5 @@ def messages(found: Survey) -> list[str]:
 
 def init_page(path: str, look: Look) -> Page:
     """What was written, and what to do with it."""
-    words = f"{flat(path)} is written. It changes nothing yet: every setting stands there as a comment."
+    words = f"{flat(path)} is written. Every setting in it is commented out, so nothing changes yet."
     return page(prose(words, look), Text("ragstone run FILE", style="quiet"))

@@ -104,7 +104,7 @@ function comparisonView() {
     groupsTable(),
     movedSection(),
     listed('Left out', 'left-out', first.left_out, 'left-out-list'),
-    el('footer', { class: 'quiet' }, `Made by Ragstone ${first.ragstone}. Nobody was asked anything.`),
+    el('footer', { class: 'quiet' }, `Made by Ragstone ${first.ragstone}. No judge was called.`),
   );
 }
 

@@ -200,7 +200,7 @@ function nothingScored() {
       null,
       'The reasons are below. Most often the judge could not be reached, or the records lack what the metrics need: ',
       el('code', null, 'ragstone validate FILE'),
-      ' says what could be weighed.',
+      ' lists the metrics that could run.',
     ),
   );
 }

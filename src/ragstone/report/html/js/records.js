@@ -181,7 +181,7 @@ function noneFound() {
     return el(
       'p',
       { class: 'empty' },
-      'The run has no records. Either its input was empty, or it ended before the first one was weighed.',
+      'The run has no records. Either its input was empty, or it ended before the first one was evaluated.',
     );
   return el(
     'p',
