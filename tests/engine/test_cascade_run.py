@@ -120,7 +120,7 @@ def test_only_the_units_that_remain_are_sent_in_one_call_a_question(house: dict[
 
 
 def test_what_it_saved_is_what_the_last_judge_would_have_been_paid(house: dict[str, Any], tmp_path: Path) -> None:
-    """Held against a run in which it is asked everything: calls to the unit, money within a seventh: a longer prompt is answered in other words."""
+    """Held against a run in which it is asked everything: calls to the unit, money within a seventh."""
     records = [record(f"r{n}", *("Surely", "Perhaps", "Never", "Perhaps", "Surely")[: 2 + n % 4]) for n in range(20)]
     with FakeServer(realistic=True) as server:
         at(server.url, house)
