@@ -312,8 +312,9 @@ class Calls:
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
         """What ends the use of an endpoint that does not answer."""
-        goes_on = "what was done is kept; the same command goes on from there" if self._settings.cache != "off" else ""
-        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on)))
+        kept = self._settings.cache != "off" and self._tally.anything
+        goes_on = "what was done is kept; the same command goes on from there" if kept else ""
+        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 
