@@ -105,7 +105,7 @@ def test_the_example_project_names_the_claim_to_check(pytester: pytest.Pytester)
             "E*to check: Finish with a tablet of citric acid from the pharmacy and let it dry overnight.",
             "E*why: not found: *citric*",
             "*= ragstone =*",
-            "2 responses weighed, judged by embedded",
+            "2 responses evaluated, judged by embedded",
             "  grounding  mean 75 %  2 of 2 scored",
             "thresholds: 1 met, 1 missed",
             "calls: 4 by the embedded judge, none sent; cost: free",
@@ -496,7 +496,7 @@ def test_error(assert_scores): assert_scores(GOOD, groundedness=0.9, judge=judge
     result.stdout.fnmatch_lines(
         [
             "*= ragstone =*",
-            "5 responses weighed, judged by *",
+            "5 responses evaluated, judged by *",
             "  groundedness  mean 88 %  4 of 4 scored  support:embedded*",
             "  groundedness  mean    -  0 of 1 scored  could be 0-100 %, 1 judge_failed, support:scripted*",
             "thresholds: 3 met, 1 missed, 1 could not be decided",

@@ -1,6 +1,6 @@
-"""Ragstone weighs the answers of RAG systems against their evidence.
+"""Ragstone evaluates the answers of RAG systems against their evidence.
 
-``evaluate`` weighs records and returns a ``Run``; ``open_run`` opens one that was made before. Every name is
+``evaluate`` judges records and returns a ``Run``; ``open_run`` opens one that was made before. Every name is
 loaded when it is first used, so that importing the package costs next to nothing; ``__init__.pyi`` tells type
 checkers the same.
 """

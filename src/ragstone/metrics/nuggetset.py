@@ -183,7 +183,7 @@ def _number(detail: object) -> float | None:
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weighs them by importance.
 
-    The value is sum(w * s) / sum(w). ``weights`` are what a vital and what an okay nugget weighs; one whose
+    The value is sum(w * s) / sum(w). ``weights`` are the weights of a vital and an okay nugget; one whose
     importance stayed unjudged weighs 1 and is marked. ``max_nuggets`` is the longest list. ``reasons`` asks for one
     sentence of reason each. ``batch`` is the most nuggets that one call rates; 0 leaves it to the judge.
     """

@@ -36,7 +36,9 @@ def told(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The lines of the section."""
     weighed = [note for note in notes if "scores" in note]
     judges = dict.fromkeys(flat(judge) for note in weighed for judge in note["judges"])
-    yield _plain(f"{plural(len(weighed), 'response')} weighed" + (f", judged by {', '.join(judges)}" if judges else ""))
+    yield _plain(
+        f"{plural(len(weighed), 'response')} evaluated" + (f", judged by {', '.join(judges)}" if judges else "")
+    )
     yield from _table([score for note in weighed for score in note["scores"]])
     outcomes = Counter(note["outcome"] for note in notes if "outcome" in note)
     if outcomes:
