@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,9 @@ import pytest
 from hypothesis import settings
 
 OUTSIDE: Final = Path(__file__).parents[2] / "shared" / "data"
+
+if hasattr(signal, "SIGHUP"):  # ignored under nohup, and so by the processes that tests start
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class NetworkBlockedError(RuntimeError):

@@ -111,5 +111,7 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
     try:
         yield
     finally:
+        if come:  # an interrupt that breaks into the collector's callbacks is lost, and noisily so
+            gc.collect()
         for number in theirs:
             signal.signal(number, signal.default_int_handler)
