@@ -110,9 +110,9 @@ def spend(limits: Limits, backend: Any, given: Sequence[Record], *, store: Store
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(4))
 def test_the_bill_never_passes_the_budget(block: int) -> None:
-    """In 200 random runs: 64 calls in flight, replies of any length, faults that are charged for and others."""
+    """In 80 random runs: 64 calls in flight, replies of any length, faults that are charged for and others."""
     full = 0
     for seed in range(20 * block, 20 * block + 20):
         chance = random.Random(seed)
