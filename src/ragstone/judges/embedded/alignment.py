@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from heapq import nsmallest
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.quantities import Quantity, free_words, quantities
+from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
-from ragstone.judges.embedded.thesaurus import likes, slot_lists
+from ragstone.judges.embedded.thesaurus import likes, word_set
 from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, tokens_of
 
 LINES: Final = 6
@@ -156,7 +156,7 @@ class Line:
     @cached_property
     def numbers(self) -> list[int]:
         """Its numbers, and the words that say that something is free."""
-        free = free_words()
+        free = word_set("free")
         return [
             i
             for i, token in enumerate(self.tokens)
@@ -166,7 +166,7 @@ class Line:
     @cached_property
     def coordinate(self) -> frozenset[int]:
         """The clauses that a conjunction or a number begins: what is said before of another number is not theirs."""
-        breaks = _breaks()
+        breaks = word_set("breaks")
         return frozenset(
             self.clauses[i]
             for i in range(1, len(self.tokens))
@@ -224,16 +224,11 @@ def _lines_of(library: Library) -> _Lines:
     return _read[library]
 
 
-@lru_cache(maxsize=1)
-def _breaks() -> frozenset[str]:
-    return frozenset(slot_lists()["breaks"].split())
-
-
 def clauses(tokens: Sequence[Token], text: str) -> list[int]:
     """The number of each word's clause: commas and conjunctions part them."""
     found: list[int] = []
     clause = 0
-    breaks = _breaks()
+    breaks = word_set("breaks")
     for i, token in enumerate(tokens):
         if i and (
             ((between := text[tokens[i - 1].end : token.start]) != " " and _BREAKS.search(between))
@@ -428,6 +423,16 @@ class Alignment:
         """The weight of all words of the statement."""
         return sum(self.weights[self.tokens[j].stem] for j in self.content)
 
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of the statement as they are written, in small letters."""
+        return [word_at(self.tokens, self.text, i) for i in range(len(self.tokens))]
+
+    @cached_property
+    def negated(self) -> list[bool]:
+        """For each word whether it is denied."""
+        return negated(self.tokens, self.text)
+
     def weight_in(self, line: Line) -> float:
         """The weight of the statement's words that a sentence has, alike ones in part."""
         known = self._carried.get(line)
@@ -450,6 +455,11 @@ class Alignment:
     def said(self, start: int, end: int) -> str:
         """A stretch of the statement, on one line and not too long."""
         return shortened(self.text[start:end])
+
+
+def whole(kind: str, aligned: Alignment, line: Line) -> Clash:
+    """A clash of all of a statement with all of a sentence."""
+    return Clash(kind, shortened(aligned.text), shortened(line.text), line.passage, line.sentence)
 
 
 def shortened(text: str) -> str:
@@ -475,20 +485,9 @@ SCOPE: Final = 7
 """Words behind a negation within which it reaches one."""
 
 
-@lru_cache(maxsize=1)
-def failing_words() -> frozenset[str]:
-    """Verbs that deny what they are followed by: "fails to"."""
-    return frozenset(slot_lists()["failing"].split())
-
-
 def word_at(tokens: Sequence[Token], text: str, i: int) -> str:
     """A word as it is written, in small letters; empty beyond either end."""
     return text[tokens[i].start : tokens[i].end].lower() if 0 <= i < len(tokens) else ""
-
-
-@lru_cache(maxsize=1)
-def _light() -> frozenset[str]:
-    return frozenset(slot_lists()["light"].split())
 
 
 def negated(tokens: Sequence[Token], text: str) -> list[bool]:
@@ -497,7 +496,7 @@ def negated(tokens: Sequence[Token], text: str) -> list[bool]:
     "Not" is about the next content word, "no" and "without" about the next two.
     """
     found = [False] * len(tokens)
-    failing, light = failing_words(), _light()
+    failing, light = word_set("failing"), word_set("light")
     for n, token in enumerate(tokens):
         denial = text[token.start : token.end].lower()
         if token.kind != NEGATION and not (denial in failing and word_at(tokens, text, n + 1) == "to"):

@@ -11,11 +11,10 @@ from ragstone.judges.embedded.alignment import (
     Clash,
     Line,
     around,
-    negated,
-    shortened,
+    whole,
     word_at,
 )
-from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import (
     NEGATION,
     NUMBER,
@@ -28,7 +27,7 @@ from ragstone.judges.embedded.words import (
 
 def opposite(aligned: Alignment) -> Clash | None:
     """A word in whose place the evidence has its opposite."""
-    own = negated(aligned.tokens, aligned.text)
+    own = aligned.negated
     stems = {token.stem for token in aligned.tokens}
     for i, token in enumerate(aligned.tokens):
         if token.kind != WORD or _limits(aligned, i):
@@ -51,8 +50,7 @@ def opposite(aligned: Alignment) -> Clash | None:
 def _limits(aligned: Alignment, i: int) -> bool:
     """Whether a word is a number's limit ("or more", "at least"), which goes with the number."""
     beside = aligned.tokens[max(0, i - 3) : i + 3]
-    word = word_at(aligned.tokens, aligned.text, i)
-    return word in slot_lists()["limits"].split() and any(one.kind == NUMBER for one in beside)
+    return aligned.words[i] in word_set("limits") and any(one.kind == NUMBER for one in beside)
 
 
 def _best_place(aligned: Alignment, i: int, stems: Iterable[str], negation: bool) -> tuple[float, Line, int] | None:
@@ -133,7 +131,7 @@ def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
     The flag is true where both the things and the word are turned round: "A is faster than B", "B is slower than A".
     """
     own = _sides(aligned.tokens, aligned.text, aligned.clauses)
-    if own is None or any(negated(aligned.tokens, aligned.text)):
+    if own is None or any(aligned.negated):
         return None, False
     for line in filter(aligned.carries, aligned.lines[:3]):
         theirs = _sides(line.tokens, line.text, line.clauses)
@@ -143,19 +141,16 @@ def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
         before, behind = theirs[0] - theirs[1], theirs[1] - theirs[0]
         if not (left & behind and right & before) or left & before or right & behind:
             continue
-        turned = any(opposites(stem, aligned.language) & theirs[2] for stem in own[2] - theirs[2])
-        if turned:
+        if own[2] == theirs[2]:
+            return whole("comparison", aligned, line), False
+        if theirs[2] in opposites(own[2], aligned.language):
             return None, True
-        if own[2] & theirs[2]:
-            return Clash(
-                "comparison", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence
-            ), False
     return None, False
 
 
 def _sides(
     tokens: Sequence[Token], text: str, numbers: Sequence[int]
-) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
+) -> tuple[frozenset[str], frozenset[str], str] | None:
     """What stands before and behind "slower than" in its clause, but grammar, and the word that compares."""
     at = next((i for i in range(1, len(tokens) - 1) if word_at(tokens, text, i) == "than"), None)
     if at is None or tokens[at + 1].kind == NUMBER:
@@ -168,4 +163,4 @@ def _sides(
         frozenset(tokens[i].stem for i in span if numbers[i] == numbers[at] and tokens[i].stem not in function)
         for span in (range(by), range(at + 1, len(tokens)))
     )
-    return left, right, frozenset((tokens[by].stem,))
+    return left, right, tokens[by].stem

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import combinations
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line, shortened
 from ragstone.judges.embedded.quantities import Quantity, rivals
-from ragstone.judges.embedded.thesaurus import slot_lists
+from ragstone.judges.embedded.thesaurus import word_set
 from ragstone.judges.embedded.words import NAME, NUMBER
 
 LONG: Final = 22
@@ -22,7 +22,6 @@ class Half(NamedTuple):
 
     i: int
     at: int
-    clause: int
 
 
 def crossed(aligned: Alignment) -> Clash | None:
@@ -31,13 +30,13 @@ def crossed(aligned: Alignment) -> Clash | None:
     for line in aligned.lines[:2]:
         if not aligned.carries(line, NEARLY) or len(line.tokens) > LONG:
             continue
-        halves = _halves(aligned, line)
         quantity = {one.at: one for one in line.quantities}
-        for one, other in _pairs(aligned, halves):
-            if one.clause == other.clause:
+        for one, other in combinations(_halves(aligned, line), 2):
+            here, there = line.clauses[one.at], line.clauses[other.at]
+            if here == there or aligned.clauses[one.i] != aligned.clauses[other.i]:
                 continue
-            first = _instead(aligned, line, one, other.clause, own, quantity)
-            second = _instead(aligned, line, other, one.clause, own, quantity)
+            first = _instead(aligned, line, one, there, own, quantity)
+            second = _instead(aligned, line, other, here, own, quantity)
             if first is not None and second is not None:
                 says = aligned.said(aligned.tokens[one.i].start, aligned.tokens[other.i].end)
                 low, high = sorted((second, one.at))
@@ -48,7 +47,7 @@ def crossed(aligned: Alignment) -> Clash | None:
 
 def _halves(aligned: Alignment, line: Line) -> list[Half]:
     found = []
-    limits = slot_lists()["limits"].split()
+    limits = word_set("limits")
     for i, token in enumerate(aligned.tokens):
         places = line.places.get(token.stem, ())
         if (
@@ -56,20 +55,13 @@ def _halves(aligned: Alignment, line: Line) -> list[Half]:
             and token.stem not in limits
             and (i in aligned.content or token.kind in {NUMBER, NAME} or _initial(aligned, i))
         ):
-            found.append(Half(i, places[0], line.clauses[places[0]]))
+            found.append(Half(i, places[0]))
     return found
 
 
 def _initial(aligned: Alignment, i: int) -> bool:
     token = aligned.tokens[i]
     return i > 0 and token.end - token.start == 1 and aligned.text[token.start].isupper()
-
-
-def _pairs(aligned: Alignment, halves: list[Half]) -> Iterator[tuple[Half, Half]]:
-    for n, one in enumerate(halves):
-        for other in halves[n + 1 :]:
-            if aligned.clauses[one.i] == aligned.clauses[other.i]:
-                yield one, other
 
 
 def _instead(
@@ -94,7 +86,7 @@ def _instead(
 
 
 def _alike(line: Line, one: int, other: int) -> bool:
-    """Whether two words have the same neighbour, or are two names behind the same kind of word."""
+    """Whether two words have the same neighbour on one side; all numbers are one, and so are all beginnings."""
     return any(_neighbour(line, one + step) == _neighbour(line, other + step) != "" for step in (-1, 1))
 
 

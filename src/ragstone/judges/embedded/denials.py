@@ -14,12 +14,11 @@ from ragstone.judges.embedded.alignment import (
     Clash,
     Line,
     around,
-    failing_words,
-    negated,
     shortened,
+    whole,
     word_at,
 )
-from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists
+from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import (
     NAME,
     NEGATION,
@@ -39,8 +38,8 @@ NEARLY: Final = 0.8
 
 def polarity(aligned: Alignment) -> Clash | None:
     """A word that is denied on one side only, where no sentence that fits nearly as well agrees."""
-    own = negated(aligned.tokens, aligned.text)
-    if any(_word(aligned, token) in _open() for token in aligned.tokens):
+    own = aligned.negated
+    if not word_set("open").isdisjoint(aligned.words):
         return None
     for i in aligned.content:
         token = aligned.tokens[i]
@@ -68,7 +67,7 @@ def polarity(aligned: Alignment) -> Clash | None:
         if best is None or best[0] < FITS / 2 or best[1] or any(ok and fit >= 0.6 * best[0] for fit, ok, *_ in found):
             continue
         _, _, line, place = best
-        if not aligned.speaks_of(i, line, place) or _balanced(aligned, line, i):
+        if not aligned.speaks_of(i, line, place) or _opposed(aligned, line, aligned.tokens[max(0, i - 2) : i + 3]):
             continue
         says = around(aligned, i)
         return Clash("negation", says, around(line, place), line.passage, line.sentence)
@@ -82,46 +81,31 @@ def _shortest(aligned: Alignment) -> int:
 
 def _denials(tokens: Sequence[Token], text: str, numbers: Sequence[int], i: int) -> int | None:
     """How many words of a word's clause deny something; None where "not until" and the like leave it open."""
-    failing, until = failing_words(), _until()
+    failing, until, leaving = word_set("failing"), word_set("until"), word_set("open")
     count = 0
     for k in range(max(0, i - SCOPE), min(len(tokens), i + SCOPE)):
         if numbers[k] != numbers[i]:
             continue
         word = text[tokens[k].start : tokens[k].end].lower()
         count += tokens[k].kind == NEGATION or (word in failing and word_at(tokens, text, k + 1) == "to")
-        if (word in until and count) or word in _open():
+        if (word in until and count) or word in leaving:
             return None
     return count
 
 
-@lru_cache(maxsize=1)
-def _open() -> frozenset[str]:
-    return frozenset(slot_lists()["open"].split())
-
-
-@lru_cache(maxsize=1)
-def _until() -> frozenset[str]:
-    return frozenset(slot_lists()["until"].split())
-
-
-def _balanced(aligned: Alignment, line: Line, i: int) -> bool:
-    """Whether an opposite on one side makes up for the negation on the other: "not open", "closed"."""
+def _opposed(aligned: Alignment, line: Line, tokens: Sequence[Token]) -> bool:
+    """Whether a sentence has the opposite of a word that it lacks: "closed" where the statement has "not open"."""
     return any(
         opposite in line.places
-        for j in range(max(0, i - 2), min(len(aligned.tokens), i + 3))
-        if aligned.tokens[j].stem not in line.places
-        for opposite in opposites(aligned.tokens[j].stem, aligned.language)
+        for token in tokens
+        if token.stem not in line.places
+        for opposite in opposites(token.stem, aligned.language)
     )
 
 
 @lru_cache(maxsize=1)
 def _excepting() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
-
-
-@lru_cache(maxsize=1)
-def _universal() -> frozenset[str]:
-    return frozenset(slot_lists()["universal"].split())
 
 
 def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
@@ -141,15 +125,10 @@ def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
         spots = range(begin, last)
         held = {j: aligned.found(j, line)[0] for j in aligned.content}
         inside = [j for j, places in held.items() if places and all(p in spots for p in places)]
-        says = next((j for j, token in enumerate(aligned.tokens) if _word(aligned, token) in _universal()), None)
+        says = next((j for j, word in enumerate(aligned.words) if word in word_set("universal")), None)
         has = shortened(line.text[found.start() : line.tokens[spots[-1]].end]) if spots else ""
         if inside and has:
-            denied = any(token.kind == NEGATION for token in aligned.tokens) or any(
-                opposite in line.places
-                for token in aligned.tokens
-                if token.stem not in line.places
-                for opposite in opposites(token.stem, aligned.language)
-            )
+            denied = _denies(aligned) or _opposed(aligned, line, aligned.tokens)
             spoken = around(aligned, inside[0])
             return (None, True) if denied else (Clash("exception", spoken, has, line.passage, line.sentence), False)
         if says is not None and has:
@@ -157,26 +136,19 @@ def exception(aligned: Alignment) -> tuple[Clash | None, bool]:
     return None, False
 
 
-def _word(aligned: Alignment, token: Token) -> str:
-    return aligned.text[token.start : token.end].lower()
-
-
-@lru_cache(maxsize=1)
-def _bans() -> tuple[frozenset[str], frozenset[str]]:
-    lists = slot_lists()
-    return frozenset(lists["forbidden"].split()), frozenset(lists["allowed"].split())
+def _denies(aligned: Alignment) -> bool:
+    return any(token.kind == NEGATION for token in aligned.tokens)
 
 
 def forbidden(aligned: Alignment) -> Clash | None:
     """A statement that allows or asks for what the best sentence forbids."""
-    forbidden, allowed = _bans()
-    own = {aligned.text[token.start : token.end].lower() for token in aligned.tokens}
-    if own & forbidden or any(token.kind == NEGATION for token in aligned.tokens):
+    banned, allowed = word_set("forbidden"), word_set("allowed")
+    if not banned.isdisjoint(aligned.words) or _denies(aligned):
         return None
     for line in aligned.lines[:2]:
         for p in range(len(line.tokens)):
             word = word_at(line.tokens, line.text, p)
-            if not (word in forbidden or (word in allowed and line.negated[p])):
+            if not (word in banned or (word in allowed and line.negated[p])):
                 continue
             held = {
                 aligned.tokens[j].stem: aligned.weights[aligned.tokens[j].stem]
@@ -185,9 +157,7 @@ def forbidden(aligned: Alignment) -> Clash | None:
                 if line.clauses[k] == line.clauses[p]
             }
             if len(held) >= 3 and sum(held.values()) >= BANNED:
-                return Clash(
-                    "negation", aligned.said(0, len(aligned.text)), shortened(line.text), line.passage, line.sentence
-                )
+                return whole("negation", aligned, line)
     return None
 
 
@@ -224,8 +194,7 @@ def doubted(aligned: Alignment) -> Clash | None:
         elif not questionable and held >= 0.8 * best[0]:
             return None
     assert best is not None
-    says, line = aligned.said(0, len(aligned.text)), best[1]
-    return Clash("doubt", says, shortened(line.text), line.passage, line.sentence)
+    return whole("doubt", aligned, best[1])
 
 
 BANNED: Final = 10.0

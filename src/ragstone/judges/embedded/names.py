@@ -18,7 +18,7 @@ from ragstone.judges.embedded.alignment import (
     shortened,
     word_at,
 )
-from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists, verbal
+from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, slot_lists, verbal, word_set
 from ragstone.judges.embedded.words import (
     NAME,
     WORD,
@@ -119,18 +119,12 @@ def _position(tokens: Sequence[Token], text: str, i: int) -> str:
     while i and text[tokens[i - 1].start : tokens[i - 1].end].lower() in {"the", "a", "an"}:
         i -= 1
     word = text[tokens[i - 1].start : tokens[i - 1].end].lower() if i else "^"
-    return word if word == "^" or word in _prepositions() else ""
-
-
-@lru_cache(maxsize=1)
-def _prepositions() -> frozenset[str]:
-    return frozenset(slot_lists()["prepositions"].split())
+    return word if word == "^" or word in word_set("prepositions") else ""
 
 
 def _pronoun(aligned: Alignment) -> bool:
     """Whether the best sentence may speak of the statement's subject by a pronoun."""
-    pronouns = slot_lists()["pronouns"].split()
-    return any(stem in aligned.lines[0].places for stem in pronouns)
+    return not word_set("pronouns").isdisjoint(aligned.lines[0].places)
 
 
 def _stands_alike(stands: str, rival: tuple[float, Line, tuple[int, int]], own: tuple[Line, int] | None) -> bool:
@@ -147,16 +141,16 @@ def _mixed(aligned: Alignment, first: int, last: int) -> bool:
         return False
     for one, other in pairwise(own):
         runs = [
-            (line, run, {token.stem for token in line.tokens[run[0] : run[1] + 1]})
+            (line, {token.stem for token in line.tokens[first : last + 1]})
             for stem in (one, other)
             for line in aligned.having(stem)
-            for run in name_runs(line.tokens, line.text)
+            for first, last in name_runs(line.tokens, line.text)
         ]
-        if any(one in stems and other in stems for *_, stems in runs):
+        if any(one in stems and other in stems for _, stems in runs):
             continue
-        if any(line.places.get(one) and line.places.get(other) and _beside(line, one, other) for line, *_ in runs):
+        if any(line.places.get(one) and line.places.get(other) and _beside(line, one, other) for line, _ in runs):
             continue
-        for _line, _run, stems in runs:
+        for _, stems in runs:
             if aligned.language == LANGUAGE and listed(other if one in stems else one):
                 continue  # a common word with a capital is at times left out of a name
             if (one in stems) != (other in stems) and len(stems) > 1 and not stems <= set(own):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from ragstone.judges.embedded.thesaurus import slot_lists
+from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NUMBER, Token
 
 YEARS: Final = (1000, 2100)
@@ -71,12 +71,6 @@ def _units() -> dict[str, tuple[str, float]]:
 
 
 @lru_cache(maxsize=1)
-def free_words() -> frozenset[str]:
-    """Words that say that something costs nothing."""
-    return frozenset(slot_lists()["free"].split())
-
-
-@lru_cache(maxsize=1)
 def _money() -> frozenset[str]:
     units = slot_lists()["units"]
     return frozenset(list(units)[list(units).index("$") :])
@@ -105,7 +99,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
                 found.append(one)
         elif low[i] in _NAMED_HOURS:
             found.append(Quantity(i, i, "clock", _NAMED_HOURS[low[i]], 0.0, "", token.start, token.end, 0, False))
-        elif low[i] in free_words():
+        elif low[i] in word_set("free"):
             found.append(Quantity(i, i, PRICE, 0.0, 0.0, "", token.start, token.end, 0, False))
         elif low[i] in {"half", "one", "an"} or (low[i] == "a" and i + 1 < len(low) and low[i + 1] in _units()):
             one = _spelled(tokens, low, i)
@@ -189,14 +183,9 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
 
 def _counted(tokens: Sequence[Token], low: list[str], text: str, i: int) -> str:
     """The word right behind a bare number, unless it is one of grammar: most often what is counted."""
-    if i + 1 >= len(low) or low[i + 1] in _function() or not low[i + 1].isalpha():
+    if i + 1 >= len(low) or low[i + 1] in word_set("function") or not low[i + 1].isalpha():
         return ""
     return low[i + 1] if _BLANK.fullmatch(text, tokens[i].end, tokens[i + 1].start) else ""
-
-
-@lru_cache(maxsize=1)
-def _function() -> frozenset[str]:
-    return frozenset(slot_lists()["function"].split())
 
 
 def _near(text: str, tokens: Sequence[Token], i: int, k: int) -> bool:

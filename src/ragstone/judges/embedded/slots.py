@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ragstone.judges.embedded.alignment import (
@@ -21,14 +21,13 @@ from ragstone.judges.embedded.alignment import (
     Line,
     is_known,
     shortened,
-    word_at,
 )
 from ragstone.judges.embedded.contrasts import compared, graded, opposite
 from ragstone.judges.embedded.crossings import NEARLY, crossed
 from ragstone.judges.embedded.denials import doubted, exception, forbidden, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, verbal
+from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 LIKELY: Final = 0.6
@@ -116,13 +115,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     spelled = aligned.tokens[i].kind != NUMBER
     lines = list(aligned.lines)
     if not spelled:
-        seen = {(line.passage, line.sentence) for line in lines}
-        lines.extend(
-            line
-            for stem in _written(aligned, one)
-            for line in aligned.having(stem)
-            if (line.passage, line.sentence) not in seen
-        )
+        lines = _lines_with(aligned, _written(aligned, one))
     last = max(i, one.last)
     dated = one.dimension == "date" and last + 1 < len(aligned.tokens) and aligned.tokens[last + 1].kind == NUMBER
     itself = frozenset(range(min(i, one.last), last + 1 + dated))
@@ -183,6 +176,11 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     return None
 
 
+def _lines_with(aligned: Alignment, stems: Iterable[str]) -> list[Line]:
+    """The compared sentences, and others that have one of some stems."""
+    return list(dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))))
+
+
 def _written(aligned: Alignment, one: Quantity) -> list[str]:
     """The stems by which sentences with a quantity are looked up: its number, as an hour also the time of day."""
     stem = aligned.stems[one.at]
@@ -198,9 +196,8 @@ def _noun(aligned: Alignment, one: Quantity) -> bool:
 
 def _limit_there(aligned: Alignment, one: Quantity, line: Line) -> bool:
     """Whether the words of the statement's limit stand in the sentence, too, if elsewhere."""
-    limits = slot_lists()["limits"].split()
-    words = (word_at(aligned.tokens, aligned.text, j) for j in range(max(0, one.at - 3), one.at))
-    return any(word in limits and stem_of(word, aligned.language) in line.places for word in words)
+    words = word_set("limits").intersection(aligned.words[max(0, one.at - 3) : one.at])
+    return any(stem_of(word, aligned.language) in line.places for word in words)
 
 
 def _ratio(one: float, other: float) -> float:
@@ -220,8 +217,7 @@ def _other(kind: str, says: str, line: Line, theirs: Quantity, *, bound: bool = 
 def _operands(aligned: Alignment, own: Sequence[Quantity]) -> list[Quantity]:
     lines = list(aligned.lines)
     if any(one.dimension == "time" for one in own):
-        clocks = aligned.library.times[: 2 * LINES]
-        lines = list(dict.fromkeys((*lines, *(line for stem in clocks for line in aligned.having(stem)))))
+        lines = _lines_with(aligned, aligned.library.times[: 2 * LINES])
     known = [theirs for line in lines for theirs in line.quantities]
     known.sort(key=lambda theirs: theirs.dimension != "clock")
     return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]

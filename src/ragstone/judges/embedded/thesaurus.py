@@ -29,6 +29,12 @@ def slot_lists() -> dict[str, Any]:
     return cast("dict[str, Any]", orjson.loads(files("ragstone.judges.embedded").joinpath("slots.json").read_bytes()))
 
 
+@lru_cache(maxsize=64)
+def word_set(name: str) -> frozenset[str]:
+    """The words of one of those lists that is plain words between blanks."""
+    return frozenset(slot_lists()[name].split())
+
+
 @lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
     text = files("ragstone.judges.embedded").joinpath("thesaurus.txt").read_text("ascii")
@@ -63,7 +69,7 @@ def opposites(stem: str, language: str) -> frozenset[str]:
     found = _groups(language).get(stem, (frozenset(), frozenset()))[0]
     if language != LANGUAGE:
         return found
-    unopposed = slot_lists()["unopposed"].split()
+    unopposed = word_set("unopposed")
     listed = [] if stem in unopposed else _lines().get(stem, "").split("|")[1 + len(GRADES) :]
     return found.union(*(line.split() for line in listed), _prefixed(stem))
 
