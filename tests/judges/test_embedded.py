@@ -210,6 +210,29 @@ def test_numbers_are_compared_by_value() -> None:
     assert verdict.reason.startswith("not found: 15 million; nearest: passage 1 says 12,000,000")
 
 
+@pytest.mark.parametrize(("claim", "passage", "reason"), [
+    ("Captions come on the newer TVs.", "Captions come on the newer TV.", "found in passage 1 ("),
+    ("Start agents with LLMs there.", "Start agents with an LLM there.", "found in passage 1 ("),
+    ("Open the list of channels 2.", "Open the list of channels.", "found in passage 1, except: 2 ("),
+    ("The old college began in 1957.", "The college, very old, began in 1957 as an extension.", "found in passage 1 ("),
+    ("No, employers pay nothing now.", "So first of all employers pay nothing now.", "found in passage 1"),
+    ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19 ("),
+    ("The village bakery opens at six.", "The bakery opens at six.", "found in passage 1, except: village ("),
+    ("The bakery may open at six.", "The bakery opens at six.", "found in passage 1 ("),
+])  # fmt: skip
+def test_the_reason_says_what_no_passage_has(claim: str, passage: str, reason: str) -> None:
+    """Of a found claim as well, but for words of grammar; list numbers and plurals of abbreviations are no facts."""
+    (verdict,) = rate(claim, contexts=(passage,))
+    assert verdict.reason.startswith(reason)
+
+
+def test_a_claim_found_in_two_passages_names_both() -> None:
+    """The better one first."""
+    claim = "The bakery opens its doors at six, and the oven is heated by wood."
+    (verdict,) = rate(claim, contexts=("The bakery opens its doors at six.", "Its oven is heated by wood."))
+    assert verdict.reason.startswith("found in passage 1 and passage 2 (")
+
+
 def test_russian_is_read_by_its_stems() -> None:
     """Inflected words are found; a changed number and a negation are not."""
     text = "Москва — столица России. Население города составляет 12,6 млн человек."

@@ -61,7 +61,7 @@ def name_runs(tokens: Sequence[Token], text: str) -> list[tuple[int, int]]:
 
 def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     tokens, library = aligned.tokens, aligned.library
-    strange = [i for i in range(first, last + 1) if not _known(aligned, tokens[i])]
+    strange = [i for i in range(first, last + 1) if not is_known(aligned, tokens[i].stem)]
     says = aligned.said(tokens[first].start, tokens[last].end)
     itself = frozenset(range(first, last + 1))
     lost = [i for i in strange if (first < i and last > first) or (0 < first < last) or _proper(aligned, i)]
@@ -98,15 +98,6 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     ):
         return Clash("name", says, _run_text(rival[1], rival[2]), rival[1].passage, rival[1].sentence)
     return None
-
-
-def _known(aligned: Alignment, token: Token) -> bool:
-    """Whether a name is in the question or a passage, an abbreviation also without the s of its plural."""
-    raw = aligned.text[token.start : token.end]
-    stems = [token.stem]
-    if raw.endswith("s") and raw[:-1].isupper():
-        stems.append(stem_of(raw[:-1].lower(), aligned.language))
-    return any(is_known(aligned, stem) for stem in stems)
 
 
 def _named(aligned: Alignment, stem: str) -> bool:

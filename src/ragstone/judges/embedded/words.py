@@ -220,6 +220,8 @@ def _language(code: str) -> _Language:
     numbers = {word: value for word, value in figures.numbers.items() if word not in ones}
 
     def read(raw: str) -> _Word:
+        if len(raw) > 2 and raw.endswith("s") and raw[:-1].isupper():
+            raw = raw[:-1]  # "TVs"
         word, negated = _plain(raw, contractions, elided)
         coded = raw[1:] != raw[1:].lower() or any(map(str.isdecimal, raw))
         form = (negated, cased and raw[0].isupper(), len(raw) > 1 and raw.isupper(), coded)
