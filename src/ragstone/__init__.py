@@ -7,9 +7,8 @@ checkers the same.
 
 from __future__ import annotations
 
-from typing import Final
-
-from ragstone.lazy import loader
+from importlib import import_module
+from typing import Any, Final
 
 __version__ = "0.1.0"
 
@@ -26,6 +25,7 @@ _HOMES: Final = {
     "report.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
 }  # fmt: skip
+_HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BackendError",
@@ -64,7 +64,13 @@ __all__ = [
 ]
 
 
-__getattr__ = loader(__name__, _HOMES)
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -28,8 +28,7 @@ def test_what_type_checkers_are_told_is_what_there_is() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    sources = vars(ragstone)["_HOMES"].items()
-    homes = {name: (f"ragstone.{home}", name) for home, names in sources for name in names}
+    homes = {name: (f"ragstone.{home}", name) for name, home in vars(ragstone)["_HOME"].items()}
     assert told == homes
     assert set(ragstone.__all__) == {*homes, "__version__"}
     (listed,) = (node.value for node in STUB.body if isinstance(node, ast.Assign))

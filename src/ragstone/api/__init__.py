@@ -6,9 +6,8 @@ inside a running loop alike, and patches nothing. Each name is loaded when it is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from ragstone.lazy import loader
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ragstone.api.asking import Checked, check_judge, known_judges
@@ -45,6 +44,7 @@ _HOMES: Final = {
     "running": ("aevaluate", "evaluate", "run", "validate", "weigh"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
 }  # fmt: skip
+_HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CacheInfo",
@@ -84,4 +84,10 @@ __all__ = [
 ]
 
 
-__getattr__ = loader(__name__, _HOMES)
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
