@@ -108,7 +108,7 @@ def bare(url: str, concurrency: int, folder: Path) -> dict[str, float]:
     import aiohttp  # noqa: PLC0415 - only in the bare client's process
     import orjson  # noqa: PLC0415 - see above
 
-    from ragstone.store import Store  # noqa: PLC0415 - see above
+    from ragstone.store.database import Store  # noqa: PLC0415 - see above
 
     with Store(folder / "bench.db") as store:
         bodies = [call.request for key in store.call_keys() if (call := store.call(key))]

@@ -12,8 +12,8 @@ import random
 import sys
 from collections.abc import Callable
 
-from ragstone.paired import Paired, paired
-from ragstone.stats import LARGE, mean, mean_interval, spread, t_quantile
+from ragstone.stats.means import LARGE, mean, mean_interval, spread, t_quantile
+from ragstone.stats.paired_tests import Paired, paired
 
 Draw = Callable[[random.Random], tuple[float, float]]
 GRADES = (0.0, 1 / 3, 2 / 3, 1.0)

@@ -16,8 +16,8 @@ from pathlib import Path
 import orjson
 
 from ragstone import Run, api, evaluate
-from ragstone.report.run import find_run
-from ragstone.store import ResultRow
+from ragstone.analysis.run import find_run
+from ragstone.store.database import ResultRow
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "browser"))

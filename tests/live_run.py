@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone import api, evaluate
-from ragstone.report.html.live import Live
+from ragstone.render.html.live import Live
 from ragstone.testing import ScriptedJudge
 
 

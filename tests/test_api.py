@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from ragstone import api
+from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError, RecordError
 from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
-from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Passage, Record
 

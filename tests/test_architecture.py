@@ -25,7 +25,7 @@ ASYNC = ("engine/", "testing/", "api/")
 BACKEND = {"open", "send", "close"}
 """The methods of a backend, which are the only effect that a judge has."""
 
-OUTPUT = ("cli/", "report/", "testing/__main__.py", "__main__.py")
+OUTPUT = ("cli/", "render/", "output/", "testing/__main__.py", "__main__.py")
 
 CAUGHT = {
     # The edge: the fault of one metric, one record, one result or one reply that cannot be written down or one backend
@@ -42,7 +42,7 @@ SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX)"
     r"|PRAGMA\s+\w+|BEGIN\s+(IMMEDIATE|EXCLUSIVE))\b"
 )
-STORES = {"salvage.py", "store.py"}
+STORES = {"store/salvage.py", "store/database.py"}
 LONGEST_TEXT = 300
 LONGEST_FILE = 600
 HEAVY = ("aiohttp", "pydantic", "jinja2", "rich", "typer", "numpy", "sqlite3", "pandas", "pyarrow", "genai_prices",
@@ -113,7 +113,7 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 def test_the_source_is_read() -> None:
     """All the packages are there: a rule that reads nothing would hold for ever."""
     folders = {name.partition("/")[0] for name in MODULES if "/" in name}
-    assert {"cli", "engine", "judges", "metrics", "parsing", "prompts", "records", "report", "testing"} <= folders
+    assert {"cli", "engine", "judges", "metrics", "parsing", "prompts", "records", "render", "testing"} <= folders
 
 
 @everywhere
@@ -142,7 +142,7 @@ def test_sqlite_is_the_stores() -> None:
     """Nobody else opens a database, or knows that there is one."""
     assert {name for name, tree in MODULES.items() if any(m == "sqlite3" for m, _ in imported(tree))} == STORES
     assert SQL.search("SELECT a FROM b")
-    assert any(SQL.search(content(node)) for node in texts(MODULES["store.py"]))
+    assert any(SQL.search(content(node)) for node in texts(MODULES["store/database.py"]))
 
 
 @everywhere
@@ -247,7 +247,7 @@ def test_the_environment_is_read_in_few_places() -> None:
     """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
     allowed = {"config.py", "settings.py", "judges/openai.py", "api/asking.py"}
     found = {
-        name for name, tree in MODULES.items() if not name.startswith(("cli/", "report/terminal/", "testing/"))
+        name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     }  # fmt: skip
     assert found <= allowed, found - allowed
@@ -297,8 +297,8 @@ except SystemExit:
     done = subprocess.run([sys.executable, "-c", code], input=row, capture_output=True, check=True)
     named, other, *_, loaded = done.stdout.decode().splitlines()
     assert (named, other) == ("run", "1 True")
-    idle = {"api.comparing", "api.nuggets", "api.estimating", "engine.forecast", "parsing", "report.html.build",
-            "report.estimate", "judges.prompted"}  # fmt: skip
+    idle = {"api.comparing", "api.nuggets", "api.estimating", "forecast.dry_run", "parsing", "render.html.build",
+            "forecast.summary", "judges.prompted"}  # fmt: skip
     assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
     assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from ragstone import api
+from ragstone.analysis.run import Run
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
-from ragstone.report.run import Run
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, ScriptedJudge
 
 WHOLE = "response_groundedness"

@@ -22,7 +22,7 @@ from pathlib import Path
 import orjson
 
 from ragstone.engine.gate import UNSAVED
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
 KILLS = int(os.environ.get("RAGSTONE_KILLS", "4"))

@@ -11,11 +11,11 @@ import orjson
 import pytest
 
 from ragstone import InputError, evaluate
+from ragstone.analysis.leaderboard import ALL
 from ragstone.api import Options, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.metrics.nugget_recall import COLUMNS
 from ragstone.questions import Question, Rate, Write
-from ragstone.report.leaderboard import ALL
 from ragstone.testing import ScriptedJudge
 
 FACTS = ("The kettle is steel", "It boils in two minutes", "It costs ten")

@@ -20,7 +20,7 @@ from ragstone import open_run
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import InputError
 from ragstone.pytest_plugin.weighing import sorted_out
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["pytester"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
 RECORDS = 40

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from ragstone import api, prompts
+from ragstone.analysis.run import Run
 from ragstone.judges import prompted
 from ragstone.questions import Rate
-from ragstone.report.run import Run
 from ragstone.testing import FakeServer
 
 RECORDS = 4

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ragstone"
 TRACES = ROOT / "examples" / "traces.jsonl"
 NEEDED = (
-    "schema.sql",
+    "store/schema.sql",
     "py.typed",
     "__init__.pyi",
     "prompts/LOCK",
@@ -33,11 +33,11 @@ NEEDED = (
     "judges/embedded/thesaurus.LICENSE",
     "judges/embedded/band.json",
     "judges/embedded/measured.json",
-    "report/html/page.html",
-    "report/html/page.css",
-    "report/html/compare.css",
-    "report/html/js/main.js",
-    "report/html/js/compare.js",
+    "render/html/page.html",
+    "render/html/page.css",
+    "render/html/compare.css",
+    "render/html/js/main.js",
+    "render/html/js/compare.js",
 )
 
 

@@ -18,11 +18,11 @@ _HOMES: Final = {
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
-    "report.compare": ("Comparison",),
-    "report.estimate": ("Estimate",),
-    "report.gate": ("Gate",),
-    "report.result": ("Result",),
-    "report.run": ("Run",),
+    "analysis.compare": ("Comparison",),
+    "forecast.summary": ("Estimate",),
+    "analysis.check": ("Gate",),
+    "analysis.result": ("Result",),
+    "analysis.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),
 }  # fmt: skip
 _HOME: Final = {name: module for module, names in _HOMES.items() for name in names}

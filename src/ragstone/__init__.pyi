@@ -1,3 +1,7 @@
+from ragstone.analysis.check import Gate as Gate
+from ragstone.analysis.compare import Comparison as Comparison
+from ragstone.analysis.result import Result as Result
+from ragstone.analysis.run import Run as Run
 from ragstone.api import Options as Options
 from ragstone.api import Progress as Progress
 from ragstone.api import aevaluate as aevaluate
@@ -17,11 +21,7 @@ from ragstone.errors import RagstoneError as RagstoneError
 from ragstone.errors import RecordError as RecordError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
-from ragstone.report.compare import Comparison as Comparison
-from ragstone.report.estimate import Estimate as Estimate
-from ragstone.report.gate import Gate as Gate
-from ragstone.report.result import Result as Result
-from ragstone.report.run import Run as Run
+from ragstone.forecast.summary import Estimate as Estimate
 from ragstone.types import Passage as Passage
 from ragstone.types import Quote as Quote
 from ragstone.types import Record as Record

@@ -26,7 +26,6 @@ from ragstone.judges.spec import Spec
 from ragstone.metrics.base import EMPTY_VALUE, Metric
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut, offered
-from ragstone.rows import MOST_REPEATS
 from ragstone.settings import (
     CASCADE_ERROR,
     DEADLINE,
@@ -39,7 +38,8 @@ from ragstone.settings import (
     RunTable,
     read,
 )
-from ragstone.store import USUAL
+from ragstone.store.database import USUAL
+from ragstone.store.rows import MOST_REPEATS
 from ragstone.types import NOTHING
 
 STORE: Final = Path(USUAL)

@@ -14,10 +14,10 @@ from page_material import rows, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from ragstone import Comparison, Run, compare, evaluate
+from ragstone.analysis.compare import said
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate, Rated
-from ragstone.report.compare import said
-from ragstone.report.html.comparing import comparison_page
+from ragstone.render.html.comparing import comparison_page
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]

@@ -8,7 +8,7 @@ import pytest
 from chromium import Chromium
 
 from live_run import served
-from ragstone.report.html.live import Live
+from ragstone.render.html.live import Live
 
 pytest_plugins = ["page_fixtures"]
 

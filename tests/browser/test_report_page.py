@@ -11,7 +11,7 @@ import pytest
 from chromium import Chromium
 from page_material import KINDS, Shown
 
-from ragstone.report.html.case import case_of
+from ragstone.render.html.case import case_of
 
 pytest_plugins = ["page_fixtures"]
 

@@ -12,8 +12,8 @@ from chromium import Chromium
 from live_run import served
 from ragstone import Run, api, evaluate
 from ragstone.questions import Question, Rate, Write
-from ragstone.report.html import build
-from ragstone.report.html.live import Live
+from ragstone.render.html import build
+from ragstone.render.html.live import Live
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]

@@ -10,10 +10,10 @@ from chromium import Chromium
 from page_material import Shown
 
 from ragstone import Run, evaluate
+from ragstone.analysis.run import find_run
 from ragstone.api import write_report
 from ragstone.judges.base import Failed
 from ragstone.questions import Question
-from ragstone.report.run import find_run
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]
@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
     """A file without raw calls says where they are; one that is too small holds the lowest records alone."""
     path = write_report(shown.run, tmp_path / "small.html", calls=False)
     if calls:
-        from ragstone.report.html.build import report
+        from ragstone.render.html.build import report
 
         path.write_bytes(b"".join(report(shown.run, largest=len(b"".join(report(shown.run, calls=False))) - 20_000)))
     browser.open(f"{path.as_uri()}#record=1&tab=calls")

@@ -16,8 +16,8 @@ from terminal import answers as usual
 from ragstone import api, evaluate
 from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
 from ragstone.records import read_leaderboard
-from ragstone.report.terminal.nuggets import grade
-from ragstone.report.terminal.text import points as percent_points
+from ragstone.render.terminal.nuggets import grade
+from ragstone.render.text import points as percent_points
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import RESPONSE, Quote, Span, Unit, Verdict
 

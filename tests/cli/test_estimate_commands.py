@@ -10,7 +10,7 @@ from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.report.terminal.live import Watch
+from ragstone.render.terminal.live import Watch
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]

@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
+from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS
+from ragstone.output.export import harmless
 from ragstone.records import read_leaderboard
-from ragstone.report.export import harmless
-from ragstone.report.run import SCORE_COLUMNS, UNIT_COLUMNS
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")

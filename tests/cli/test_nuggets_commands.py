@@ -22,10 +22,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from terminal import ragstone, row, write
 
+from ragstone.analysis.leaderboard import Entry, Leaderboard
 from ragstone.records import read_bank, read_leaderboard
-from ragstone.report.leaderboard import Entry, Leaderboard
-from ragstone.report.terminal.board import Board, board_page, order
-from ragstone.report.terminal.screen import Look
+from ragstone.render.terminal.board import Board, board_page, order
+from ragstone.render.terminal.screen import Look
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from terminal import TRACES, WIDTHS, answers, ragstone, row, write
 
 from ragstone import check, compare, evaluate
+from ragstone.analysis.check import Decision, Gate, Threshold, Worst, _apart
+from ragstone.analysis.verdicts import Wanting
 from ragstone.errors import BackendError, InputError
 from ragstone.questions import Question, Rate, Rated, Traced, Written
-from ragstone.report.ci import junit, markdown
-from ragstone.report.gate import Decision, Gate, Threshold, Worst, _apart
-from ragstone.report.terminal.text import points as percent_points
-from ragstone.report.verdicts import Wanting
+from ragstone.render.ci import junit, markdown
+from ragstone.render.text import points as percent_points
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Verdict
 

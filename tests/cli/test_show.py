@@ -13,7 +13,7 @@ from terminal import WIDTHS, ragstone, row, write
 from ragstone import api
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]

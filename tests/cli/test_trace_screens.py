@@ -21,9 +21,9 @@ from ragstone import evaluate
 from ragstone.engine.document import result_document
 from ragstone.metrics import find
 from ragstone.questions import SPECIAL, YES_NO, Question, Trace, Traced, key_of
-from ragstone.report.terminal.case import case
-from ragstone.report.terminal.screen import THEME, Look
-from ragstone.report.terminal.sentence_map import SIGNS
+from ragstone.render.terminal.case import case
+from ragstone.render.terminal.screen import THEME, Look
+from ragstone.render.terminal.sentence_map import SIGNS
 from ragstone.testing import ScriptedJudge, drive
 from ragstone.types import Passage, Record, Verdict
 

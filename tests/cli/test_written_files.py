@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from terminal import ragstone, row, write
 
-from ragstone.report.files import Folder
+from ragstone.output.files import Folder
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from ragstone.analysis.run import Run
 from ragstone.cli import app
-from ragstone.report.run import Run
 from ragstone.testing import FakeServer
 
 ROOT: Final = Path(__file__).parents[2]

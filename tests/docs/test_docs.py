@@ -29,7 +29,7 @@ from ragstone.prompts.check import SCALES, problems, samples
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import KEYS
 from ragstone.questions import TASKS, YES_NO, Rate
-from ragstone.report.html.live import Live
+from ragstone.render.html.live import Live
 from ragstone.testing import FakeServer
 
 KEY = "OPENAI_API_KEY"

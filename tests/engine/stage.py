@@ -20,7 +20,7 @@ from ragstone.metrics import find
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Rate
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, ScriptedBackend, ScriptedJudge
 from ragstone.types import Passage, Record
 

@@ -21,7 +21,7 @@ from ragstone.judges.base import Call, Dialogue, Reply, Usage
 from ragstone.judges.spec import Spec
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Question, Rate, Rated, Task
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.tokens import at_most, reply_limit
 from ragstone.types import Record, Verdict

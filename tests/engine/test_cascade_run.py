@@ -17,8 +17,8 @@ from ragstone.judges.base import Failed
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.metrics import find
+from ragstone.output.export import export_to
 from ragstone.questions import YES_NO, Question, Rate, Rated, Task
-from ragstone.report.export import export_to
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Verdict
 

@@ -18,7 +18,7 @@ from stage import metrics, prompted, records, weigh
 
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.judges.base import Failed, Reply, reply_to_json
-from ragstone.store import CallRow, Store
+from ragstone.store.database import CallRow, Store
 from ragstone.testing import FakeServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks of bytes")

@@ -18,7 +18,7 @@ from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
 from ragstone.prices import PriceBook
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, ScriptedJudge
 
 WHOLE = metrics("response_groundedness")

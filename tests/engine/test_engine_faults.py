@@ -22,7 +22,7 @@ from ragstone.judges.base import Call, Failed, Limits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Record
 

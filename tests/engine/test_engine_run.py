@@ -33,7 +33,7 @@ from ragstone.judges.base import Failed
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Question, Rate, Task, Write
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Passage, Record, Score, Unit
 

@@ -12,7 +12,7 @@ from ragstone.engine import writer
 from ragstone.engine.flight import Flight
 from ragstone.errors import StoreError
 from ragstone.judges.base import Call, Reply
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.types import Span, Unit
 
 

@@ -20,7 +20,7 @@ from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.errors import BackendError, RagstoneError
 from ragstone.judges.base import Call, Limits, Reply
 from ragstone.prices import PriceBook
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.testing import ScriptedBackend, ScriptedJudge
 
 CALM, HOUR = 0.02, 3600.0

@@ -16,8 +16,8 @@ from ragstone.engine.document import CallNote
 from ragstone.engine.repeats import repeated
 from ragstone.judges.base import Failed, Usage
 from ragstone.questions import Question, Rate
-from ragstone.stats import spread
-from ragstone.store import Store
+from ragstone.stats.means import spread
+from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Repeats, Score, Unit, Verdict
 

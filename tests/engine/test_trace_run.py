@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ragstone import evaluate
-from ragstone.report.run import Run
+from ragstone.analysis.run import Run
 from ragstone.testing import FakeServer, Scripted
 
 COLUMNS = (

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.errors import ConfigError
 from ragstone.records import Cut, open_records, open_runs
-from ragstone.report.wording import part_said
+from ragstone.render.wording import part_said
 
 ROWS = [{"id": f"r{number}"} for number in range(40)]
 

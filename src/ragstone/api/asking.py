@@ -12,13 +12,13 @@ from pathlib import Path
 from ragstone.api.estimating import judge_price
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError
+from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
+from ragstone.judges.known import KnownJudge
 from ragstone.judges.spec import PRESETS, Spec
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
-from ragstone.report.estimate import JudgePrice, price_said
-from ragstone.report.known import KnownJudge
 from ragstone.settings import FILE
 from ragstone.types import Passage, Span, Unit
 

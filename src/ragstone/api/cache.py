@@ -21,7 +21,7 @@ from ragstone.api.stored import open_store
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
-from ragstone.store import CallGroup, RunRow, Store, Which
+from ragstone.store.database import CallGroup, RunRow, Store, Which
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds in a minute, an hour, a day, a week."""

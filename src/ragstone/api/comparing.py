@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
+from ragstone.analysis.check import Gate, Kind, Undecided, decide, thresholds
+from ragstone.analysis.compare import MOVED, Comparison
+from ragstone.analysis.compare import compare as compare_runs
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import ABOUT, SavedRun, Weighed, saved
 from ragstone.api.stored import open_run
 from ragstone.errors import ConfigError, InputError
-from ragstone.report.compare import MOVED, Comparison
-from ragstone.report.compare import compare as compare_runs
-from ragstone.report.gate import Gate, Kind, Undecided, decide, thresholds
-from ragstone.report.run import Run
-from ragstone.report.saved import ABOUT, SavedRun, Weighed, saved
-from ragstone.report.target import refuse_inputs, whole
+from ragstone.output.target import refuse_inputs, whole
 from ragstone.settings import read
 from ragstone.types import NOTHING
 
@@ -53,7 +53,7 @@ def _sources(run: Weighed) -> list[Path]:
 
 
 def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
-    from ragstone.report.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
+    from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
 
     refuse_inputs(path, [source for run in (first, second) for source in _sources(run)])
     parts = comparison_page(found, first, second)
@@ -72,7 +72,7 @@ def check(
     store: Path | str | None = None,
     config: Path | str | None = None,
 ) -> Gate:
-    """Hold a run against thresholds by metric, each from 0 to 1; see ``report.gate``.
+    """Hold a run against thresholds by metric, each from 0 to 1; see ``analysis.check``.
 
     What is not given here is taken from ``[check]`` in the configuration, metric by metric. ``undecided`` says whether
     a drop that is larger than allowed and could be chance lets the run pass: ``pass`` (unless configured) or ``fail``.

@@ -13,14 +13,14 @@ from typing import Any
 
 import orjson
 
+from ragstone.analysis.run import find_run
 from ragstone.api.plan import Plan
 from ragstone.engine import Weighed, input_of, to_json
 from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
-from ragstone.report.run import find_run
-from ragstone.report.wording import part_said
-from ragstone.store import RunRow, ScoreRow, Store
+from ragstone.render.wording import part_said
+from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import Record, Repeats, Score
 
 

@@ -11,13 +11,13 @@ from ragstone.api.options import Options
 from ragstone.api.plan import Plan, Takeover, bank_of, check_overrides, jobs_of, make_plan, opened, prices_of
 from ragstone.config import resolve
 from ragstone.engine import Job, Routes, Settings
-from ragstone.engine.forecast import Forecaster
 from ragstone.errors import ConfigError
+from ragstone.forecast.dry_run import Forecaster
+from ragstone.forecast.summary import Estimate, JudgePrice
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
 from ragstone.records import Source
-from ragstone.report.estimate import Estimate, JudgePrice
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.types import NOTHING
 
 

@@ -16,6 +16,9 @@ from typing import Any, Final, Literal
 import orjson
 
 from ragstone import metrics
+from ragstone.analysis.assignments import assignment, run_of
+from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
+from ragstone.analysis.run import Run
 from ragstone.api.estimating import dry_run, forecast, looked_at
 from ragstone.api.options import Options, Progress
 from ragstone.api.plan import check_overrides, make_routes, opened, prices_of
@@ -23,6 +26,7 @@ from ragstone.api.running import run, set_aside_if_damaged, uncascaded, wait_for
 from ragstone.config import RunSpec, resolve
 from ragstone.engine import Engine, Job, Routes, Tally, signature_of
 from ragstone.errors import ConfigError, InputError
+from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Judge
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_bank import NuggetBank
@@ -39,11 +43,7 @@ from ragstone.records import (
     read_leaderboard,
     survey,
 )
-from ragstone.report.assignments import assignment, run_of
-from ragstone.report.estimate import Estimate
-from ragstone.report.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
-from ragstone.report.run import Run
-from ragstone.store import Store
+from ragstone.store.database import Store
 from ragstone.types import Nugget, Record
 
 Write = Callable[[bytes], object]

@@ -14,7 +14,7 @@ from ragstone.engine import Tally
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.records import Survey
-from ragstone.report.terminal.text import shorten
+from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
 SHOWN: Final = 20

@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from ragstone.analysis.run import Run
 from ragstone.errors import ConfigError
-from ragstone.report.files import REPORT
-from ragstone.report.html.build import report
-from ragstone.report.html.live import HOST, Live
-from ragstone.report.run import Run
-from ragstone.report.target import whole
-from ragstone.report.unwritable import OTHER_FOLDER
+from ragstone.output.files import REPORT
+from ragstone.output.target import whole
+from ragstone.output.unwritable import OTHER_FOLDER
+from ragstone.render.html.build import report
+from ragstone.render.html.live import HOST, Live
 
 
 def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:

@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import orjson
 
 from ragstone import metrics
+from ragstone.analysis.cascades import Cascades, warnings
+from ragstone.analysis.causes import Causes
+from ragstone.analysis.quotes import Quotes
+from ragstone.analysis.run import Run, find_run
+from ragstone.analysis.summary import summarize
 from ragstone.api.earlier import earlier_run, settled
 from ragstone.api.loop import run_here
 from ragstone.api.options import Options, Progress
@@ -33,20 +38,15 @@ from ragstone.engine import Engine, Routes, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.judges.base import Judge
 from ragstone.judges.prompting import is_prompted
+from ragstone.output.files import Folder
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS
 from ragstone.records import Bank, Source, Survey, has, offered, survey
-from ragstone.report.cascades import Cascades, warnings
-from ragstone.report.causes import Causes
-from ragstone.report.files import Folder
-from ragstone.report.quotes import Quotes
-from ragstone.report.run import Run, find_run
-from ragstone.report.summarize import summarize
-from ragstone.store import ResultRow, ScoreRow, Store
+from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
 if TYPE_CHECKING:
-    from ragstone.report.estimate import Estimate
+    from ragstone.forecast.summary import Estimate
 
 R = TypeVar("R")
 GENERATORS: Final = 1000

@@ -6,12 +6,12 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
+from ragstone.analysis.run import Run, find_run
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError
-from ragstone.report.export import export, export_to
-from ragstone.report.run import Run, find_run
+from ragstone.output.export import export, export_to
 from ragstone.settings import FILE
-from ragstone.store import Store
+from ragstone.store.database import Store
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:

@@ -10,18 +10,18 @@ from typing import Final
 import typer
 
 from ragstone import api
+from ragstone.analysis.check import Gate, Undecided
+from ragstone.analysis.saved import ABOUT, RESULTS
 from ragstone.api.comparing import weighed
 from ragstone.cli.ending import FAILED, UNJUDGED
 from ragstone.cli.output import html_file, show, show_json
 from ragstone.errors import ConfigError
-from ragstone.report import ci
-from ragstone.report.files import COMPARISON, REPORT
-from ragstone.report.gate import Gate, Undecided
-from ragstone.report.saved import ABOUT, RESULTS
-from ragstone.report.target import refuse_inputs, whole
-from ragstone.report.terminal.gate import gate_page
-from ragstone.report.terminal.outcome import Place
-from ragstone.report.terminal.side_by_side import side_by_side
+from ragstone.output.files import COMPARISON, REPORT
+from ragstone.output.target import refuse_inputs, whole
+from ragstone.render import ci
+from ragstone.render.terminal.gate import gate_page
+from ragstone.render.terminal.outcome import Place
+from ragstone.render.terminal.side_by_side import side_by_side
 
 WRITTEN: Final = (RESULTS, ABOUT, REPORT, "summary.json")
 """The files of a run's folder."""

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from ragstone import api
 from ragstone.cli.ending import say
-from ragstone.report.terminal.lists import messages, warnings
-from ragstone.report.terminal.live import Bar, Watch
-from ragstone.report.terminal.screen import Screen, screen
-from ragstone.report.terminal.text import NBSP, flat, plural
+from ragstone.render.terminal.lists import messages, warnings
+from ragstone.render.terminal.live import Bar, Watch
+from ragstone.render.terminal.screen import Screen, screen
+from ragstone.render.text import NBSP, flat, plural
 
 EVERY: Final = 10.0
 """Seconds between two lines where nothing can be drawn over."""

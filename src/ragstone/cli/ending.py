@@ -101,8 +101,8 @@ def say(label: str, text: str) -> None:
     """A labelled line on standard error, harmless to the terminal, and broken between words where that is one."""
     from rich.text import Text  # noqa: PLC0415 - loaded when there is something to say
 
-    from ragstone.report.terminal.screen import screen  # noqa: PLC0415 - as above
-    from ragstone.report.terminal.text import flat  # noqa: PLC0415 - as above
+    from ragstone.render.terminal.screen import screen  # noqa: PLC0415 - as above
+    from ragstone.render.text import flat  # noqa: PLC0415 - as above
 
     style = "wrong" if label == "error" else "quiet"
     console = screen(stderr=True)

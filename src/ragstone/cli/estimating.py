@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ragstone import api
 from ragstone.cli.output import show, show_json
-from ragstone.report.estimate import Estimate
-from ragstone.report.terminal.estimate import estimate_page, next_budget
+from ragstone.forecast.summary import Estimate
+from ragstone.render.terminal.estimate import estimate_page, next_budget
 
 _LISTS: Final = {"-m": "metrics", "-j": "judges", "--prompt": "prompts", "--set": "sets", "--field": "fields"}
 _VALUES: Final = {

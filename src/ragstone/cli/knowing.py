@@ -10,7 +10,7 @@ from ragstone import api
 from ragstone.cli.output import show, show_json
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric
-from ragstone.report.terminal.lists import (
+from ragstone.render.terminal.lists import (
     init_page,
     judge_checked,
     judge_list,

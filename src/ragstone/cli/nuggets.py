@@ -13,20 +13,20 @@ import orjson
 import typer
 
 from ragstone import api
+from ragstone.analysis.assignments import UNASSIGNED
+from ragstone.analysis.leaderboard import Standing
 from ragstone.cli import estimating, weighing
 from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
 from ragstone.config import assignments
 from ragstone.errors import InputError, RagstoneError
+from ragstone.output.export import SCORES, form_of, write_board, write_board_to
+from ragstone.output.target import refuse_inputs
 from ragstone.records import FORMS
-from ragstone.report.assignments import UNASSIGNED
-from ragstone.report.export import SCORES, form_of, write_board, write_board_to
-from ragstone.report.leaderboard import Standing
-from ragstone.report.target import refuse_inputs
-from ragstone.report.terminal.banks import Assigned, assigned_page, created_page
-from ragstone.report.terminal.board import Board, board_page, order, sorted_by, unjudged_of
-from ragstone.report.terminal.text import flat
+from ragstone.render.terminal.banks import Assigned, assigned_page, created_page
+from ragstone.render.terminal.board import Board, board_page, order, sorted_by, unjudged_of
+from ragstone.render.text import flat
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import orjson
 from rich.console import RenderableType
 
 from ragstone.errors import ConfigError, RagstoneError
-from ragstone.report.files import PARTIAL
-from ragstone.report.target import is_folder, refuse_inputs, whole
-from ragstone.report.terminal.screen import Look, screen
-from ragstone.report.unwritable import unwritable
+from ragstone.output.files import PARTIAL
+from ragstone.output.target import is_folder, refuse_inputs, whole
+from ragstone.output.unwritable import unwritable
+from ragstone.render.terminal.screen import Look, screen
 
 
 def show(draw: Callable[[Look], RenderableType], *, stderr: bool = False) -> None:
@@ -94,7 +94,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
             raise ConfigError("--json prints one document; name a file for the lines with -o")
         yield Lines(None, binary_output())
         return
-    from ragstone.report.export import form_of  # noqa: PLC0415 - most commands write no lines
+    from ragstone.output.export import form_of  # noqa: PLC0415 - most commands write no lines
 
     form_of(out, None, ("jsonl",))  # refuses the ending of another format
     refuse_inputs(Path(out), inputs)

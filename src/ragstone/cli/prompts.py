@@ -25,7 +25,7 @@ from ragstone.prompts.choice import DEFAULT
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import parse_shape
 from ragstone.questions import TASKS, Rate, Trace, Write
-from ragstone.report.terminal.prompts import (
+from ragstone.render.terminal.prompts import (
     Checked,
     Kind,
     checked_page,
@@ -34,8 +34,8 @@ from ragstone.report.terminal.prompts import (
     prompt_list,
     rendered,
 )
-from ragstone.report.terminal.screen import Look, screen
-from ragstone.report.terminal.text import clean
+from ragstone.render.terminal.screen import Look, screen
+from ragstone.render.text import clean
 from ragstone.types import Unit
 
 DIFFERENT: Final = 1

@@ -11,17 +11,17 @@ from typing import Any
 import typer
 
 from ragstone import api
+from ragstone.analysis.reply_formats import how_read
+from ragstone.analysis.run import Run
 from ragstone.cli.ending import USAGE
 from ragstone.cli.output import binary_output, show, show_json
 from ragstone.config import unsuitable
 from ragstone.metrics import catalogue
-from ragstone.report.export import FORMATS, form_of
-from ragstone.report.formats import how_read
-from ragstone.report.run import Run
-from ragstone.report.terminal.case import case
-from ragstone.report.terminal.formats import formats_page
-from ragstone.report.terminal.lists import run_table, survey_page
-from ragstone.report.terminal.outcome import Place, judges_of, outcome
+from ragstone.output.export import FORMATS, form_of
+from ragstone.render.terminal.case import case
+from ragstone.render.terminal.formats import formats_page
+from ragstone.render.terminal.lists import run_table, survey_page
+from ragstone.render.terminal.outcome import Place, judges_of, outcome
 
 
 def validate(file: str, *, fields: list[str], on_error: str | None, config: Path | None, as_json: bool) -> None:

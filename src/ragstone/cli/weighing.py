@@ -12,18 +12,18 @@ from typing import Any
 import typer
 
 from ragstone import api
+from ragstone.analysis.cascades import silent
+from ragstone.analysis.run import Run
 from ragstone.cli.drawing import Drawn
 from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
 from ragstone.config import Flags, resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
-from ragstone.report.cascades import silent
-from ragstone.report.run import Run
-from ragstone.report.terminal.bill import answered_now, bill_rows
-from ragstone.report.terminal.methods import comparable
-from ragstone.report.terminal.outcome import Place, lead, outcome
-from ragstone.report.terminal.screen import Look, Page, facts, indented
-from ragstone.report.terminal.text import flat
+from ragstone.render.terminal.bill import answered_now, bill_rows
+from ragstone.render.terminal.methods import comparable
+from ragstone.render.terminal.outcome import Place, lead, outcome
+from ragstone.render.terminal.screen import Look, Page, facts, indented
+from ragstone.render.text import flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
             own=wanted.words, store=wanted.store, config=wanted.config, **options,
         )  # fmt: skip
         return
-    from ragstone.report.terminal.comparison import comparison, widest_apart  # noqa: PLC0415 - run shows another page
+    from ragstone.render.terminal.comparison import comparison, widest_apart  # noqa: PLC0415 - run shows another page
 
     finished = weighed(partial(api.compare_methods, file), file, wanted, comparison, **options)
     with closing(finished.store):

@@ -26,7 +26,7 @@ from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError
 from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Usage, is_inside, reply_from_json
 from ragstone.judges.limits import asked_to_wait
-from ragstone.store import Store
+from ragstone.store.database import Store
 
 _NO_USAGE: Final = Usage(0, 0)
 _KEY: Final = (401, 402, 403)

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from ragstone.judges.base import Failed, Reply, reply_from_json
-from ragstone.store import Store
+from ragstone.store.database import Store
 
 try:
     import fcntl

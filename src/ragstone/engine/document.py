@@ -17,7 +17,7 @@ import orjson
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
 from ragstone.questions import Readout
-from ragstone.stats import spread
+from ragstone.stats.means import spread
 from ragstone.types import Quote, Record, Repeats, Score, Unit, Verdict
 
 

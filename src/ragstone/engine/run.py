@@ -27,7 +27,7 @@ from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Readout
-from ragstone.store import ResultRow, ScoreRow, Store
+from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
 _NO_USAGE = Usage(0, 0)

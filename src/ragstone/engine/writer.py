@@ -12,7 +12,7 @@ from typing import Final
 
 from ragstone.errors import RagstoneError, StoreError
 from ragstone.judges.base import Call, Reply, reply_from_json, reply_to_json
-from ragstone.store import CallRow, ResultRow, ScoreRow, Store
+from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 Durable = Callable[[Reply | StoreError], None]
 """Is told the reply that is on disk, or why none can be."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from ragstone.questions import Answer, Question, Task
-from ragstone.rows import call_key
+from ragstone.store.rows import call_key
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, Literal, get_args
 
 from ragstone.questions import Rate, Rated
-from ragstone.stats import median
+from ragstone.stats.means import median
 from ragstone.types import TRIVIAL, Scale, Verdict
 
 Aggregate = Literal["mean", "median", "majority", "min", "max"]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.questions import A_co, Answer, Question, Task
-from ragstone.stats import agreement, mean, reaches
+from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
 R = TypeVar("R")

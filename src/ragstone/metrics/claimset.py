@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Rate, Write
 from ragstone.segment import parts, sentences, words_in
-from ragstone.stats import reaches
+from ragstone.stats.means import reaches
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
 MODES: Final = {

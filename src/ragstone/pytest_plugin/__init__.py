@@ -14,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ragstone.analysis.result import Result
     from ragstone.pytest_plugin.weighing import Weigher
-    from ragstone.report.result import Result
 
 MARK: Final = "ragstone"
 RECORD: Final = "ragstone_record"

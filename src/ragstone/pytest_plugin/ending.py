@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ragstone.report.run import Run
-from ragstone.report.terminal.bill import calls_said, cost_said
-from ragstone.report.terminal.outcome import judges_of
-from ragstone.report.terminal.text import between, flat, percent, plural
-from ragstone.stats import mean
+from ragstone.analysis.run import Run
+from ragstone.render.terminal.bill import calls_said, cost_said
+from ragstone.render.terminal.outcome import judges_of
+from ragstone.render.text import between, flat, percent, plural
+from ragstone.stats.means import mean
 
 OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "could not be decided"}
 

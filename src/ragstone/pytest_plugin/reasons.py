@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, Final, Literal
 
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import unit_text
+from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError, RagstoneError
-from ragstone.report.result import Result
-from ragstone.report.run import unit_text
-from ragstone.report.terminal.outcome import handle, shortfall
-from ragstone.report.terminal.screen import kind_of
-from ragstone.report.terminal.text import flat, shorten
-from ragstone.report.verdicts import with_verdicts
-from ragstone.report.vocabulary import word
-from ragstone.report.wording import place, why
+from ragstone.render.terminal.outcome import handle, shortfall
+from ragstone.render.terminal.screen import kind_of
+from ragstone.render.text import flat, shorten
+from ragstone.render.vocabulary import word
+from ragstone.render.wording import place, why
 
 __tracebackhide__ = methodcaller("errisinstance", RagstoneError)
 """Tells pytest not to show this code where it raises on purpose."""

@@ -18,6 +18,8 @@ from typing import Any, Final, Self
 
 import pytest
 
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run
 from ragstone.api import Options, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
@@ -26,8 +28,6 @@ from ragstone.pytest_plugin import MARK, RECORD
 from ragstone.pytest_plugin.ending import note_of
 from ragstone.pytest_plugin.reasons import reasons, standing
 from ragstone.records import ALIASES
-from ragstone.report.result import Result
-from ragstone.report.run import Run
 
 __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
 """Tells pytest not to show this code where it raises on purpose; a fault in it is shown."""

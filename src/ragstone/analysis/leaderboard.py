@@ -1,0 +1,275 @@
+"""Systems side by side: what each scored on each topic, and their means, as TREC compares runs.
+
+A mean never stands on a default unless that was asked for: ``on_missing`` says what a topic does that a run has not
+answered. A judge that failed is not a missing answer, and is never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from ragstone.errors import InputError
+from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
+from ragstone.questions import SUPPORT_3
+from ragstone.records import Row
+from ragstone.stats.means import kendall_tau, mean
+from ragstone.types import Nugget
+
+OnMissing = Literal["error", "warn", "skip", "zero"]
+ON_MISSING: Final[tuple[OnMissing, ...]] = get_args(OnMissing)
+ALL: Final = "all"
+"""The topic of the rows that hold a run's means."""
+NAMED: Final = 3
+"""Runs or topics that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run on one topic: a value by measure, None where there is none.
+
+    ``answered`` is False for a blank answer; ``possible`` are the measures that an answer to the topic could have.
+    """
+
+    run: str
+    topic: str
+    values: Mapping[str, float | None]
+    answered: bool = True
+    nuggets: int | None = None
+    unjudged: int = 0
+    possible: frozenset[str] = frozenset()
+
+    @property
+    def status(self) -> str:
+        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty list; else nothing."""
+        return "empty" if not self.answered else "no_nuggets" if self.nuggets == 0 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The means of one run by measure, and the number of topics that each stands on."""
+
+    run: str
+    means: Mapping[str, float | None]
+    topics: Mapping[str, int]
+    missing: int = 0
+
+
+@dataclass(slots=True)
+class Leaderboard:
+    """Entries as they come; memory grows by a few numbers an entry."""
+
+    measures: tuple[str, ...] = ()
+    entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Add one; InputError where the run has been scored on the topic before."""
+        if (entry.run, entry.topic) in self.entries:
+            raise InputError(f"run '{entry.run}' has two answers to topic '{entry.topic}'")
+        self.entries[entry.run, entry.topic] = entry
+        self.measures = tuple(dict.fromkeys((*self.measures, *entry.values)))
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs in the order in which they came."""
+        return tuple(dict.fromkeys(run for run, _ in self.entries))
+
+    def topics(self) -> tuple[str, ...]:
+        """The topics of all runs in the order in which they came."""
+        return tuple(dict.fromkeys(topic for _, topic in self.entries))
+
+    def missing(self) -> dict[str, list[str]]:
+        """By run the topics that others have answered and it has not; runs that miss none are left out."""
+        topics = self.topics()
+        found = {
+            run: [topic for topic in topics if (entry := self.entries.get((run, topic))) is None or not entry.answered]
+            for run in self.runs
+        }
+        return {run: lost for run, lost in found.items() if lost}
+
+    def standings(self, on_missing: OnMissing = "warn") -> tuple[Standing, ...]:
+        """The means of each run over the values of ``counted``."""
+        missing = self.missing()
+        found = []
+        for run, topics in self.counted(on_missing).items():
+            columns: dict[str, list[float]] = {measure: [] for measure in self.measures}
+            for values in topics.values():
+                for measure, value in values.items():
+                    columns[measure].append(value)
+            means = {measure: mean(values) if values else None for measure, values in columns.items()}
+            counts = {measure: len(values) for measure, values in columns.items()}
+            found.append(Standing(run, means, counts, len(missing.get(run, ()))))
+        return tuple(found)
+
+    def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, dict[str, float]]]:
+        """By run and topic the values that count.
+
+        A topic that a run has not answered: ``error`` is an InputError; ``warn`` leaves it out of that run; ``zero``
+        counts it as 0 in every measure that an answer to the topic could have; ``skip`` leaves it out of every run,
+        and so it does with a measure of a topic that any run has no value for, so that all runs are compared on the
+        same.
+        """
+        missing = self.missing()
+        if missing and on_missing == "error":
+            raise InputError(f"{missed(missing)}; --on-missing warn, skip or zero goes on")
+        found: dict[str, dict[str, dict[str, float]]] = {run: {} for run in self.runs}
+        for (run, topic), entry in self.entries.items():
+            if entry.answered:
+                found[run][topic] = {m: value for m, value in entry.values.items() if value is not None}
+        if on_missing == "zero":
+            possible = self._possible()
+            for run, topics in missing.items():
+                for topic in topics:
+                    found[run][topic] = {m: 0.0 for m in self.measures if (topic, m) in possible}
+        if on_missing == "skip":
+            for topic in self.topics():
+                shared = set.intersection(*(set(values.get(topic, ())) for values in found.values()))
+                for values in found.values():
+                    values[topic] = {m: value for m, value in values.get(topic, {}).items() if m in shared}
+        return found
+
+    def _possible(self) -> set[tuple[str, str]]:
+        """Each topic with the measures that an answer to it could have, as far as any run tells."""
+        return {
+            (topic, measure)
+            for (_, topic), entry in self.entries.items()
+            for measure in (*entry.possible, *(m for m, value in entry.values.items() if value is not None))
+        }
+
+    def on_shared(self, other: Leaderboard) -> tuple[Leaderboard, Leaderboard]:
+        """Both with no more than the answers that both have scored."""
+        shared = self.entries.keys() & other.entries.keys()
+        return self._only(shared), other._only(shared)
+
+    def _only(self, keys: AbstractSet[tuple[str, str]]) -> Leaderboard:
+        return Leaderboard(self.measures, {key: entry for key, entry in self.entries.items() if key in keys})
+
+    def rows(self, on_missing: OnMissing = "warn") -> Iterator[Row]:
+        """Every value that counts by run, topic and measure, then the means of just these under the topic ``all``."""
+        for run, topics in self.counted(on_missing).items():
+            for topic, values in topics.items():
+                for measure, value in values.items():
+                    yield Row(run, topic, _written(measure), value)
+        for standing in self.standings(on_missing):
+            for measure, mean_value in standing.means.items():
+                if mean_value is not None:
+                    yield Row(standing.run, ALL, _written(measure), mean_value)
+
+    def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
+        """A row per run and topic with the values that count, then one per run with the means of just these."""
+        counted = self.counted(on_missing)
+        for run, topics in counted.items():
+            for topic in self.topics():
+                entry = self.entries.get((run, topic))
+                if entry is None and topic not in topics:
+                    continue
+                status = entry.status if entry else "missing"
+                scores = {_written(measure): topics.get(topic, {}).get(measure) for measure in self.measures}
+                yield {
+                    "run_id": run, "qid": topic, **scores,
+                    "nuggets": entry.nuggets if entry else None, "unjudged": entry.unjudged if entry else 0,
+                    **({"status": status} if status else {}),
+                }  # fmt: skip
+        for standing in self.standings(on_missing):
+            scores = {_written(measure): standing.means.get(measure) for measure in self.measures}
+            yield {
+                "run_id": standing.run, "qid": ALL, **scores,
+                "topics": max(standing.topics.values(), default=0), "missing": standing.missing,
+            }  # fmt: skip
+
+
+def _written(measure: str) -> str:
+    """A measure's name in a file: ``all_score``, since ``all`` is the topic of the means there."""
+    return f"{measure}_score" if measure in COLUMNS else measure
+
+
+def _read(measure: str) -> str:
+    name = measure.removesuffix("_score")
+    return name if name in COLUMNS else measure
+
+
+def missed(missing: Mapping[str, list[str]]) -> str:
+    """One line on who misses which topics."""
+    parts = []
+    rest = len(missing) - NAMED
+    for run, topics in list(missing.items())[:NAMED]:
+        more = f" and {len(topics) - NAMED} more" if len(topics) > NAMED else ""
+        parts.append(f"run '{run}' has no answer to {', '.join(topics[:NAMED])}{more}")
+    more = f"; and {rest} more {'run' if rest == 1 else 'runs'}" if rest > 0 else ""
+    return "; ".join(parts) + more
+
+
+def from_rows(rows: Iterable[Row]) -> Leaderboard:
+    """A leaderboard that was read; the ``all`` rows of a run are left out, since means are made of its topics.
+
+    Of a run that has only such rows they are the one topic.
+    """
+    listed = list(rows)
+    detailed = {row.run for row in listed if row.topic != ALL}
+    values: dict[tuple[str, str], dict[str, float | None]] = {}
+    for row in listed:
+        if row.topic != ALL or row.run not in detailed:
+            values.setdefault((row.run, row.topic), {})[_read(row.measure)] = row.value
+    board = Leaderboard()
+    for (run, topic), found in values.items():
+        board.add(Entry(run, topic, found))
+    return board
+
+
+def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: bool = True) -> Entry:
+    """The recall of one run on one topic, from nuggets with their assignments."""
+    listed = tuple(nuggets)
+    held = [
+        Held(
+            nugget.importance,
+            None if nugget.assignment is None else SUPPORT_3.value(nugget.assignment),
+            None if nugget.assignment is None else float(nugget.assignment == "support"),
+        )
+        for nugget in listed
+    ]
+    found = recalls(held)
+    values = {column: recall.value for column, recall in found.items()}
+    possible = frozenset(column for column, recall in found.items() if recall.asked)
+    unjudged = sum(one.lenient is None for one in held) if answered else 0
+    return Entry(run, topic, values, answered, len(listed), unjudged, possible)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How alike two leaderboards rank the runs that both have: Kendall's tau-b of two measures, None if undefined.
+
+    ``topics`` is how many topics the means stand on; None where each side stands on its own.
+    """
+
+    measure: str
+    other: str
+    runs: int
+    tau: float | None
+    topics: int | None = None
+
+
+def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[Agreement]:
+    """Tau of each measure that both have by name; where they share none, of each with each.
+
+    Means stand on the answers that both have scored. Where one of the two has only means, or they share no topic,
+    the means of each are compared as they are.
+    """
+    only_means = ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys()
+    if not only_means:
+        ours, theirs = ours.on_shared(theirs)
+    mine = {standing.run: standing.means for standing in ours.standings()}
+    other = {standing.run: standing.means for standing in theirs.standings()}
+    shared = [run for run in mine if run in other]
+    left = tuple(dict.fromkeys(measure for run in shared for measure in mine[run]))
+    right = tuple(dict.fromkeys(measure for run in shared for measure in other[run]))
+    pairs = [(a, a) for a in left if a in right] or [(a, b) for a in left for b in right]
+    found = []
+    for a, b in pairs:
+        values = [
+            (x, y) for run in shared if (x := mine[run].get(a)) is not None and (y := other[run].get(b)) is not None
+        ]
+        tau = kendall_tau([x for x, _ in values], [y for _, y in values]) if len(values) > 1 else None
+        found.append(Agreement(a, b, len(values), tau, None if only_means else len(ours.topics())))
+    return found

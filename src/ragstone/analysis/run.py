@@ -1,0 +1,285 @@
+"""A finished (or interrupted) run, read from the store."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ragstone.analysis.quotes import quotes_of
+from ragstone.analysis.result import Result
+from ragstone.analysis.summary import summarize
+from ragstone.errors import InputError
+from ragstone.store.database import USUAL, ResultRow, RunRow, ScoreRow, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
+UNIT_COLUMNS = (
+    "record", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
+    "judge", "reason", "failure", "passage", "start", "end", "quote", "verbatim",
+)  # fmt: skip
+SCORE_COLUMNS = (
+    "record", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
+    "calls", "input_tokens", "output_tokens", "dollars", "signature",
+)  # fmt: skip
+
+COLUMN_KINDS: Final[Mapping[str, str]] = {
+    "value": "number", "low": "number", "high": "number", "raw": "number", "probability": "number",
+    "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
+    "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
+}  # fmt: skip
+"""What a column holds where it is not text."""
+
+
+class Run:
+    """One run of the store: its scores, its summary, and each record's result with verdicts and evidence.
+
+    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are read when they are
+    asked for, so a run of any size can be opened.
+    """
+
+    def __init__(self, store: Store, row: RunRow) -> None:
+        self._store = store
+        self._row = row
+
+    @property
+    def id(self) -> int:
+        """The run's number in its store."""
+        return self._row.id
+
+    @property
+    def elsewhere(self) -> str:
+        """What a command has to say to find the run's store, as a shell reads it: nothing for the usual place."""
+        path = self._store.path.encode("utf-8", "replace").decode()
+        return "" if path == USUAL else shlex.join(["--store", path])
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave, or that of the input."""
+        return self._row.name
+
+    @property
+    def status(self) -> str:
+        """``done``; ``stopped`` by an error or ``interrupted``; ``unfinished`` when the process was killed."""
+        return "unfinished" if self._row.status == "running" else self._row.status
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What the run was made from."""
+        return self._row.spec
+
+    @property
+    def started(self) -> float:
+        """Seconds since 1970, UTC."""
+        return self._row.started
+
+    @property
+    def finished(self) -> float | None:
+        """Seconds since 1970, UTC, or None for a run that did not end."""
+        return self._row.finished
+
+    @property
+    def store(self) -> Store:
+        """The store that the run lies in."""
+        return self._store
+
+    def summary(self) -> dict[str, Any]:
+        """Means with intervals, coverage, cost and counts, as in summary.json."""
+        if self._row.summary is not None:
+            return self._row.summary
+        return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+
+    def quotes(self) -> dict[str, Any]:
+        """How much of the evidence was found, as in summary.json; where no summary has it, from all results."""
+        told = (self._row.summary or {}).get("quotes")
+        return dict(told) if told is not None else quotes_of(self.results())
+
+    @property
+    def scores(self) -> list[ScoreRow]:
+        """Every score without its verdicts, by metric and place in the input."""
+        return list(self._store.scores(self.id))
+
+    def results(self) -> Iterator[Result]:
+        """The results in the order of the input, one at a time."""
+        for row in self._store.results(self.id):
+            yield self._result(row)
+
+    def _result(self, row: ResultRow) -> Result:
+        return Result(orjson.loads(row.document), self.id)
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of results.jsonl, without their line ends."""
+        for row in self._store.results(self.id):
+            yield row.document
+
+    def worst(self, metric: str, count: int = 5) -> list[Result]:
+        """The results with the lowest values of a metric, lowest first."""
+        rows = self._store.worst(self.id, metric, count)
+        found = (self._store.result(self.id, position=row.position) for row in rows)
+        return [self._result(row) for row in found if row is not None]
+
+    def find(self, record: str) -> Result | None:
+        """The result of a record by id, or by its place in the input written as ``#12``."""
+        if not record.isprintable():  # no id that could be stored holds half a character
+            record = record.encode("utf-8", "replace").decode()
+        row = self._store.result(self.id, record=record)
+        if row is None and (place := _PLACE.fullmatch(record)):
+            row = self._store.result(self.id, position=int(place[1]))
+        return None if row is None else self._result(row)
+
+    def result(self, record: str) -> Result:
+        """The result of a record as in ``find``; InputError names the closest id where there is none."""
+        found = self.find(record)
+        if found is not None:
+            return found
+        ids = self._store.record_ids(self.id)
+        if not ids:
+            raise InputError(f"run {self.id} has no results")
+        near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"its ids are like '{ids[0]}'"
+        raise InputError(f"no record '{record}' in run {self.id}; {hint} (#1 to #{len(ids)} by place)")
+
+    def __getitem__(self, record: str) -> Result:
+        found = self.find(record)
+        if found is None:
+            raise KeyError(record)
+        return found
+
+    def __len__(self) -> int:
+        return self._store.count(self.id)
+
+    def __repr__(self) -> str:
+        means = (
+            f"{name} {metric['mean']:.3f}" if metric["mean"] is not None else f"{name} -"
+            for name, metric in self.summary()["metrics"].items()
+        )
+        records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
+        told = f": {found}" if (found := ", ".join(means)) else ""
+        return f"<Run {self.id} {self.name!r}, {self.status}, {records}{told}>"
+
+    def _repr_html_(self) -> str:
+        from ragstone.render.notebook import run_page  # noqa: PLC0415 - only where a notebook asks for it
+
+        return run_page(self)
+
+    def score_rows(self) -> Generator[dict[str, Any], None, None]:
+        """One flat row a score."""
+        for result in self.results():
+            for score in result["scores"]:
+                flat = {**score, **score["cost"], "record": result["id"]}
+                yield {column: flat[column] for column in SCORE_COLUMNS}
+
+    def verdict_rows(self) -> Generator[dict[str, Any], None, None]:
+        """One flat row a verdict, with its first quote."""
+        for result in self.results():
+            units = {unit["id"]: unit for unit in result.get("units", ())}
+            contexts = {context["id"]: context["text"] for context in result.get("contexts", ())}
+            for score in result["scores"]:
+                for verdict in score["verdicts"]:
+                    yield _verdict_row(result, score, verdict, units[verdict["unit"]], contexts)
+
+    def to_pandas(self, rows: str = "scores") -> pd.DataFrame:
+        """A data frame of ``scores`` or ``verdicts``, one row each; needs pandas.
+
+        InputError for another name or when pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415 - only if the user has it
+        except ImportError as error:
+            raise InputError("to_pandas needs pandas; install it with: pip install 'ragstone[pandas]'") from error
+        columns, source = self.rows(rows)
+        return pd.DataFrame(list(source), columns=list(columns))
+
+    def to_polars(self, rows: str = "scores") -> pl.DataFrame:
+        """A polars frame of ``scores`` or ``verdicts``, one row each, with null where there is no value; needs polars.
+
+        InputError for another name or when polars is not installed.
+        """
+        try:
+            import polars as pl  # noqa: PLC0415 - only if the user has it
+        except ImportError as error:
+            raise InputError("to_polars needs polars; install it with: pip install polars") from error
+        columns, source = self.rows(rows)
+        kinds = {"number": pl.Float64, "count": pl.Int64, "truth": pl.Boolean}
+        schema = {column: kinds.get(COLUMN_KINDS.get(column, ""), pl.String) for column in columns}
+        return pl.DataFrame(list(source), schema=schema, orient="row")
+
+    def rows(self, name: str) -> tuple[tuple[str, ...], Generator[dict[str, Any], None, None]]:
+        """The columns and the rows of ``scores`` or ``verdicts``; InputError for another name."""
+        if name == "scores":
+            return SCORE_COLUMNS, self.score_rows()
+        if name == "verdicts":
+            return UNIT_COLUMNS, self.verdict_rows()
+        raise InputError(f"no rows '{name}'; there are scores and verdicts")
+
+
+def find_run(store: Store, which: str | int = "last") -> Run:
+    """A run by its number, its name (the latest of that name), or ``last``; InputError names what there is."""
+    runs = store.runs()
+    if not runs:
+        raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
+    if which == "last":
+        return Run(store, runs[-1])
+    for row in reversed(runs):
+        if str(row.id) == str(which) or row.name == which:
+            return Run(store, row)
+    raise InputError(f"no run '{which}' in {store.path}; {_meant(store, runs, str(which))}")
+
+
+def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
+    """What to type instead of a run that there is not: a record of one, a run called almost so, or a file."""
+    holding = next((row for row in reversed(runs) if Run(store, row).find(which) is not None), None)
+    if holding is not None:
+        return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"
+    near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
+    file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
+    meant = f"did you mean '{near[0]}'? " if near else ""
+    return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
+
+
+def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:
+    """A unit's text: its own, or that of the passage or response that it is."""
+    if unit["text"] is not None:
+        return str(unit["text"])
+    if unit["level"] == "response":
+        return result.get("response") or ""
+    return next((c["text"] for c in result.get("contexts", ()) if c["id"] == unit["parent"]), "")
+
+
+def _verdict_row(
+    result: Mapping[str, Any],
+    score: Mapping[str, Any],
+    verdict: Mapping[str, Any],
+    unit: Mapping[str, Any],
+    contexts: Mapping[str, str],
+) -> dict[str, Any]:
+    quote = verdict["evidence"][0] if verdict["evidence"] else {}
+    return {
+        "record": result["id"],
+        "metric": score["metric"],
+        "unit": unit["id"],
+        "level": unit["level"],
+        "text": unit["text"]
+        if unit["text"] is not None
+        else contexts.get(unit["parent"] or "", result.get("response")),
+        "label": verdict["label"],
+        "value": verdict["value"],
+        "raw": verdict["raw"],
+        "probability": verdict["probability"],
+        "judge": verdict["judge"],
+        "reason": verdict["reason"],
+        "failure": verdict.get("failure", ""),
+        "passage": quote.get("passage"),
+        "start": quote.get("start"),
+        "end": quote.get("end"),
+        "quote": quote.get("text"),
+        "verbatim": quote.get("verbatim"),
+    }

@@ -1,0 +1,222 @@
+"""Answers and sizes that stand in for what a judge has not said yet, so that a run can be tried dry.
+
+Each is low, expected or high. They are learned from earlier runs where the store has any, else what is usual; either
+way they are told, and nothing that was asked for real is replaced.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, Final, Literal, cast
+
+from ragstone.engine.route import Route
+from ragstone.forecast.history import DRIFT, WRITES, Kind, Past, Spread
+from ragstone.judges.base import Call, Judge
+from ragstone.judges.schemas import REASON, verdict_tokens
+from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
+from ragstone.tokens import measure, size_of
+from ragstone.types import Unit, Verdict
+
+World = Literal[0, 1, 2]
+"""Low, expected, high: how much a judge writes."""
+
+WRITTEN: Final[dict[Kind, tuple[Spread, int]]] = {
+    "claim": (Spread(1.25, 0.8, 1.9), 85),
+    "nugget": (Spread(1.15, 0.7, 1.7), 60),
+    "bank": (Spread(0.3, 0.12, 0.6), 50),
+}
+"""What is usual: units for each 100 characters that are read, and the characters of one."""
+AGAIN: Final = (0.0, 0.25, 0.6)
+"""How likely it is that a further list of a response's nuggets still holds a new one."""
+REPAIRS: Final = (0.0, 0.0, 0.05)
+"""The share of calls whose reply cannot be read and that are made again."""
+LEFT: Final = (0.1, 0.7, 1.0)
+"""The share of a cascade's units that is left to the last judge."""
+OVERALL: Final = 200
+"""Tokens of the explanations of a whole."""
+CLAIM: Final = 14
+NUGGET: Final = 10
+SENTENCE: Final = 60
+"""Tokens around a claim, around a nugget, and those that are written on a sentence that is traced."""
+USUAL: Final = (0.6, 1.0, 1.7)
+"""How much shorter and longer all replies may be than is usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """Output tokens of one reply. ``low`` and ``high`` hold for the sum over many, ``scatter`` is one reply's own."""
+
+    low: float
+    expected: float
+    high: float
+    scatter: float = 0.0
+
+
+class Assumptions:
+    """What is assumed of judges.
+
+    ``told`` says how much they are taken to write, and why; ``lengths`` how many calls the length of their replies to a
+    step was learned from.
+    """
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
+        self._written: dict[tuple[str, Task, Kind], tuple[Spread, float]] = {}
+        self.told: dict[str, str] = {}
+        self.lengths: dict[tuple[str, Task], int] = {}
+
+    # ---- answers
+
+    def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
+        """What the judge may answer: as many units as it may write, the labels of the scale in turn."""
+        if isinstance(question, Write):
+            return Written(tuple(self._units(judge, question, world)))
+        if isinstance(question, Trace):
+            verdicts = tuple(Verdict(unit, None, None, judge.id) for unit in question.response)
+            return Traced((), (), verdicts, ((),) * len(verdicts))
+        assert isinstance(question, Rate)
+        scale = question.scale
+        return Rated(
+            tuple(
+                Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label))
+                for unit, label in zip(question.units, cycle(scale.labels), strict=False)
+            )
+        )
+
+    def _units(self, judge: Judge, question: Write, world: World) -> Iterator[Unit]:
+        kind = _kind(question)
+        read = _read(question)
+        rate, length = self._rate(judge, question.task, kind)
+        luck = zlib.crc32(f"{len(question.known)} {read}".encode("utf-8", "replace"))
+        expected = (rate.low, rate.value, rate.high)[world] * size_of(read).weight / 100
+        if kind == "nugget" and question.known:
+            expected = self._again(judge)[world]
+        count = int(expected * (0.6 + 0.8 * (luck % 997) / 996) + (luck >> 10) % 1009 / 1009)
+        if kind == "bank":
+            yield from (Unit("", "nugget", text) for text in question.known)
+        room = question.most - len(question.known) if question.most else count
+        texts = _pieces(read, int(length), luck)
+        for number in range(max(0, min(count, room))):
+            sentence = question.sentences[number % len(question.sentences)] if question.sentences else None
+            text = f"{number + 1}{len(question.known) or ''} {next(texts)}"
+            yield Unit(
+                f"{question.level}/{number + 1}", question.level, text,
+                sentence.span if sentence else None, sentence.id if sentence else None, part=question.part,
+            )  # fmt: skip
+
+    def _rate(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float]:
+        at = (judge.id, task, kind)
+        if at not in self._written:
+            found = self._past.written(judge, task, kind)
+            rate, length = (found[0], found[1].value) if found else WRITTEN[kind]
+            self._written[at] = rate, length
+            text = "passages" if kind == "bank" else "response"
+            said = f"{rate.value:.2g} for each 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
+            self.told[f"{_plural(kind)} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
+        return self._written[at]
+
+    # ---- lengths
+
+    def length(self, judge: Judge, question: Question[Any], call: Call) -> Length:
+        """How long the reply to a call may be."""
+        if isinstance(question, Write) and _kind(question) == "nugget":
+            return self._listed(judge, question)
+        line = self._past.habits(judge, question.task).reply
+        self.lengths[judge.id, question.task] = line.samples if line else 0
+        if line is not None:
+            expected = line.at(measure(call.body).usual if question.task in WRITES else float(call.units))
+            return Length(expected * max(0.0, 1 - line.margin), expected, expected * (1 + line.margin), line.scatter)
+        expected = self._usual(judge, question, call.units)
+        return Length(USUAL[0] * expected, expected, USUAL[2] * expected)
+
+    def _again(self, judge: Judge) -> tuple[float, float, float]:
+        found = self._past.lists(judge)
+        if found is None:
+            return AGAIN
+        return found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)
+
+    def _listed(self, judge: Judge, question: Write) -> Length:
+        """A list of a response's nuggets: a first one is as long as the response has it, a further one is short."""
+        found = self._past.lists(judge)
+        self.lengths[judge.id, question.task] = found.samples if found else 0
+        rate, length = self._rate(judge, question.task, "nugget")
+        count = min(rate.value * size_of(_read(question)).weight / 100, question.most or math.inf)
+        if question.known:
+            count = self._again(judge)[1]
+        expected = 5 + count * (found.each if found else NUGGET + length / 4)
+        low, high = (1 - DRIFT, 1 + DRIFT) if found else (USUAL[0], USUAL[2])
+        return Length(low * expected, expected, high * expected)
+
+    def _usual(self, judge: Judge, question: Question[Any], units: int) -> float:
+        if isinstance(question, Write):
+            kind = _kind(question)
+            rate, length = self._rate(judge, question.task, kind)
+            expected = rate.value * size_of(_read(question)).weight / 100
+            if kind == "bank":
+                expected += len(question.known)
+            if question.most:
+                expected = min(expected, question.most)
+            return 5 + expected * ((CLAIM if kind == "claim" else NUGGET) + length / 4)
+        if isinstance(question, Trace):
+            return OVERALL + 3 * len(question.sentences) + SENTENCE * len(question.response)
+        assert isinstance(question, Rate)
+        return 5 + verdict_tokens(question) * units + (REASON if question.reasons else 0)
+
+    def left(self, route: Route, task: Task) -> tuple[float, float, float]:
+        """The share of a cascade's units that is left to its last judge, where the others cannot be asked."""
+        assert route.error is not None
+        found = self._past.left(task, [judge.id for judge in route.judges], route.error)
+        share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
+        last = route.judges[-1].id.partition("@")[0]
+        low, mean, high = (f"{100 * end:.0f} %" for end in (share.low, share.value, share.high))
+        self.told[f"units of {task} left to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
+        return share.low, share.value, share.high
+
+    def repairs(self, judge: Judge, task: Task) -> Spread:
+        """The share of calls that are made again because the reply cannot be read."""
+        habits = self._past.habits(judge, task)
+        if habits.reply is None:
+            return Spread(REPAIRS[1], REPAIRS[0], REPAIRS[2])
+        share = habits.repaired / habits.asked
+        margin = 2 * (max(share, 1 / habits.asked) / habits.asked) ** 0.5
+        return Spread(share, max(0.0, share - margin), min(1.0, share + margin), habits.asked)
+
+
+def drawn(text: str) -> float:
+    """A number in [0, 1) that is the same whenever it is drawn for this text."""
+    return zlib.crc32(text.encode("utf-8", "replace")) / 2**32
+
+
+def _kind(question: Write) -> Kind:
+    if question.level == "claim":
+        return "claim"
+    return "bank" if question.passages else "nugget"
+
+
+def _read(question: Write) -> str:
+    """The text that the units are taken from."""
+    items = cast("Sequence[Any]", question.passages or question.sentences)
+    return " ".join(item.text for item in items)
+
+
+def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
+    """Pieces of the text of about so many characters, over and over."""
+    at = luck % 7
+    while True:
+        if at + length > len(text):
+            at = luck % 5
+        yield text[at : at + length] or "-"
+        at += length
+
+
+def _plural(kind: Kind) -> str:
+    return {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
+
+
+def source(samples: int, what: str) -> str:
+    """Where a figure comes from."""
+    return f"learned from {samples:,} {what}{'' if samples == 1 else 's'}" if samples else "assumed"

@@ -1,0 +1,159 @@
+"""An estimate as it is told: what a run would take, by metric and step, and how far off it was in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragstone.engine import Limits
+from ragstone.forecast.dry_run import Forecast, Range, Sum
+from ragstone.types import NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePrice:
+    """What a judge costs: dollars per million tokens of input, output and cached input, None where it is unknown.
+
+    ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more.
+    """
+
+    judge: str
+    price: tuple[float, ...] | None
+    source: str
+    tiers: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        names = ("input", "output", "cached")
+        price = None if self.price is None else dict(zip(names, self.price, strict=True))
+        return {"judge": self.judge, "price": price, "source": self.source, "tiers": self.tiers}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would take.
+
+    ``forecast`` has it by metric, step and judge; ``total`` is all of it: calls, tokens, dollars (None: a price is
+    unknown), each low, expected and high. ``limits`` is the budget that the run would have, ``extent`` the part of the
+    input that it would read, empty for all of it.
+    """
+
+    name: str
+    forecast: Forecast
+    prices: tuple[JudgePrice, ...]
+    left_out: Mapping[str, str]
+    limits: Limits
+    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def total(self) -> Sum:
+        """Calls to endpoints, tokens and dollars, all in all."""
+        return self.forecast.total
+
+    @property
+    def seconds(self) -> Range:
+        """How long it would take."""
+        return self.forecast.seconds
+
+    def fits(self) -> bool | None:
+        """Whether the budget is enough: True even if it comes high, False if not even low; None between, or unknown.
+
+        To be enough it has to have room for the last call at its worst.
+        """
+        limits, total, worst = self.limits, self.total, self.forecast.worst
+        tokens = Range(*(
+            getattr(total.input_tokens, end) + getattr(total.output_tokens, end) for end in ("low", "expected", "high")
+        ))  # fmt: skip
+        figures = (
+            (limits.calls, total.calls, 0), (limits.tokens, tokens, worst.tokens),
+            (limits.cost, total.dollars, worst.dollars),
+        )  # fmt: skip
+        wanted = [(most, found, last) for most, found, last in figures if most is not None]
+        if any(found is not None and found.low > most for most, found, _ in wanted):
+            return False
+        return True if all(found is not None and found.high + last <= most for most, found, last in wanted) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole of it as plain JSON; money to a millionth of a dollar."""
+        forecast = self.forecast
+        return {
+            "input": self.name,
+            **({"extent": dict(self.extent)} if self.extent else {}),
+            "records": forecast.records,
+            "set_aside": forecast.set_aside,
+            "exact": forecast.exact,
+            **self.total.as_json(),
+            "seconds": forecast.seconds.as_json(1),
+            "metrics": [
+                {
+                    "metric": metric,
+                    **forecast.of(metric=metric).as_json(),
+                    "steps": [
+                        {
+                            "step": row.step,
+                            "judge": row.judge,
+                            **forecast.of(metric=metric, step=row.step, judge=row.judge).as_json(),
+                        }
+                        for row in forecast.rows
+                        if row.metric == metric
+                    ],
+                }
+                for metric in dict.fromkeys(row.metric for row in forecast.rows)
+            ],
+            **({"alone": alone} if (alone := self._alone()) else {}),
+            "assumed": dict(forecast.assumed),
+            "tokens": dict(forecast.counted),
+            "prices": [price.as_json() for price in self.prices],
+            "left_out": dict(self.left_out),
+        }
+
+    def _alone(self) -> dict[str, Any]:
+        """By step with a cascade what asking its last judge everything would take, were nothing in the store."""
+        return {
+            step: {
+                "judge": one.judge,
+                "calls": one.calls,
+                "dollars": None if one.dollars is None else round(one.dollars, 6),
+            }
+            for step, one in self.forecast.alone.items()
+        }
+
+    def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:
+        """The estimate beside the bill of its run: how far off it was, as a share of the bill, where all was done.
+
+        ``error`` is positive where less was paid than expected; a figure is None where nothing was to be paid, a price
+        is unknown, or the run did not end (``whole``). ``held`` says whether the bill in dollars, else in tokens, is
+        between the ends.
+        """
+        total, paid = self.total, bill["paid"]
+        sent = sum(step["calls"] for step in bill["by_step"] if step["judge"] in {p.judge for p in self.prices})
+        figures: dict[str, tuple[Range | None, float | None]] = {
+            "calls": (total.calls, sent),
+            "input_tokens": (total.input_tokens, paid["input_tokens"]),
+            "output_tokens": (total.output_tokens, paid["output_tokens"]),
+            "dollars": (total.dollars, paid["dollars"]),
+            "seconds": (self.seconds, seconds),
+        }
+        error = {
+            name: round(found.expected / real - 1, 4) if whole and found is not None and real else None
+            for name, (found, real) in figures.items()
+        }
+        found, real = figures["dollars"]
+        if found is None or real is None:
+            found, real = figures["input_tokens"]
+        held = found.low <= real <= found.high if whole and found is not None and real is not None else None
+        return {**total.as_json(), "seconds": self.seconds.as_json(1), "error": error, "held": held}
+
+
+def price_said(price: JudgePrice) -> str:
+    """What a judge costs and where that is from, in one line."""
+    name = price.judge.partition("@")[0]
+    if price.price is None:
+        return f"{name}: unknown; give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
+    if not any(price.price):
+        return f"{name}: free"
+    given, written, cached = price.price
+    parts = [f"${given:g} in", f"${written:g} out"] + ([f"${cached:g} cached"] if cached != given else [])
+    more = "; more for long requests" if price.tiers else ""
+    return f"{name}: {', '.join(parts)}, a million tokens ({price.source}{more})"

@@ -1,0 +1,1 @@
+"""Files that other programs read: run folders and exports."""

@@ -1,0 +1,161 @@
+"""The files of a run: results.jsonl, run.json, summary.json, and a file a record on request."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import orjson
+
+from ragstone.errors import ConfigError, OutputError
+from ragstone.output.lock import locked
+from ragstone.output.unwritable import OTHER_FOLDER, closed_folder, unwritable
+
+PARTIAL = ".partial"
+REPORT = "report.html"
+COMPARISON = "compare.html"
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
+"""Endings of files that other commands write, for who names a file where a folder is due."""
+
+
+class Folder:
+    """Writes a run's results as they come; what stands under its final name is always whole.
+
+    It belongs to one run at a time: while one has ``claimed`` it another is refused. Times and durations are in
+    run.json and summary.json alone, so that the same run gives the same results.jsonl byte for byte.
+    """
+
+    def __init__(self, path: Path, *, cases: bool) -> None:
+        if path.suffix.lower() in FILES and not path.is_dir():
+            command = "report" if path.suffix.lower() == ".html" else "export"
+            said = f"name a folder, or after the run: ragstone {command} last -o {path}"
+            raise ConfigError(f"{path}: results go to a folder; {said}")
+        self.path = path
+        self._cases = path / "cases" if cases else None
+        try:
+            for folder in (path, self._cases):
+                if folder is not None:
+                    folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise closed_folder(path, error) from error
+        self._target = path / "results.jsonl"
+        self._partial = path / f"results.jsonl{PARTIAL}"
+        self._lock: int | None = None
+        self._own = ""
+        self._file: IO[bytes] | None = None
+        self._trouble: OutputError | None = None
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[Self]:
+        """While this lasts the folder is this run's; ConfigError where another run has it."""
+        # The folder itself is locked: it is there before the first file and after the last.
+        descriptor = None
+        with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
+            descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            # Where nothing can be locked each run writes to names of its own, and the last one wins whole.
+            self._own = "" if self._alone(descriptor) else f".{secrets.token_hex(4)}"
+            yield self
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _alone(self, descriptor: int | None) -> bool:
+        try:
+            return descriptor is not None and locked(descriptor)
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{self.path}: another run is writing there; wait for it to end, or choose another folder with -o"
+            ) from error
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = self._coming(self._target).open("wb")
+        except OSError as error:
+            raise closed_folder(self.path, error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._file is not None
+        coming = self._coming(self._target)
+        try:
+            self._file.close()
+            if self._trouble is None and (error is None or coming.stat().st_size):
+                coming.replace(self._target if error is None else self._partial)
+        except OSError as trouble:
+            self._trouble = self._trouble or closed_folder(self.path, trouble)
+        finally:
+            # A file that may end in half a line is worth less than the room that it takes.
+            if self._trouble or not holds_anything(coming):
+                with contextlib.suppress(OSError):
+                    coming.unlink(missing_ok=True)
+
+    def _coming(self, target: Path) -> Path:
+        """Where a file is written until it is whole."""
+        return target.with_name(f"{target.name}{self._own}{PARTIAL}")
+
+    def add(self, record: str, document: bytes) -> None:
+        """Write one record's result; after one that could not be no more are, which ``finish`` tells."""
+        assert self._file is not None
+        if self._trouble is not None:
+            return
+        try:
+            self._file.write(document + b"\n")
+            if self._cases is not None:
+                pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
+                self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+        except OSError as error:
+            self._trouble = closed_folder(self.path, error)
+        except OutputError as error:
+            self._trouble = error
+
+    def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+        """Write summary.json and run.json, which names the file that holds this run's results.
+
+        OutputError where they cannot be written, or the results could not; then no file of this run's results is left.
+        A run that ended early leaves ``results.jsonl`` as an earlier one made it.
+        """
+        if self._trouble is not None:
+            raise self._trouble
+        results = self._target if details.get("status") == "done" else self._partial
+        for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
+            self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+    def _write(self, path: Path, data: bytes) -> None:
+        coming = self._coming(path)
+        try:
+            coming.write_bytes(data)
+            coming.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                coming.unlink(missing_ok=True)
+            raise unwritable(path, error, OTHER_FOLDER) from error
+
+
+def file_name(record: str) -> str:
+    """A file name for a record's id: the id itself where it is harmless, else its harmless part and a hash."""
+    if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
+        return record
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
+    return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def holds_anything(path: Path) -> bool:
+    """Whether there is a file with something in it."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

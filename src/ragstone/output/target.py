@@ -1,0 +1,147 @@
+"""Where a command's lines go: a file that stands under its name only when it is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from ragstone.errors import ConfigError
+from ragstone.output.files import PARTIAL, holds_anything
+from ragstone.output.lock import locked
+from ragstone.output.unwritable import OTHER_FILE, unwritable
+from ragstone.store.database import MAGIC
+
+
+@contextlib.contextmanager
+def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
+    """A file to write to, which is ``FILE.partial`` until the block ends.
+
+    If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
+    was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
+    written to directly. OutputError when it cannot be written (``instead`` is what to do then), ConfigError while
+    another command writes it.
+    """
+    _spare_store(path)
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as target:
+                yield target
+            return
+        coming = _Coming(path)
+        try:
+            yield coming.file
+            coming.file.flush()
+            if not keep or holds_anything(coming.path):
+                coming.settle()
+        finally:
+            coming.end(keep=keep)
+    except BrokenPipeError:
+        raise  # nobody reads what the block prints elsewhere: no trouble of this file
+    except OSError as error:
+        raise unwritable(path, error, instead) from error
+
+
+class _Coming:
+    """What is being written for a file: ``FILE.partial``, which no other command writes to meanwhile.
+
+    Where nothing can be locked it has a name of its own until the end, and the last one wins whole.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._kept = self.path = target.with_name(target.name + PARTIAL)
+        self._settled = False
+        self._locked = False
+        self.file = self._claim()
+
+    def _claim(self) -> IO[bytes]:
+        while True:
+            file = open(self._kept, "wb", opener=_as_it_is)  # noqa: SIM115 - a Path has no opener
+            try:
+                self._locked = locked(file.fileno())
+                if not self._locked:
+                    file.close()
+                    if not holds_anything(self._kept):
+                        self._kept.unlink(missing_ok=True)
+                    self.path = self._target.with_name(f"{self._target.name}.{secrets.token_hex(4)}{PARTIAL}")
+                    return self.path.open("wb")
+                if _is_at(file, self._kept):
+                    file.truncate()
+                    return file
+                file.close()  # another command has just given it its final name
+            except BlockingIOError as error:
+                file.close()
+                raise ConfigError(
+                    f"{self._target}: another command is writing it; wait for it to end, or choose another file"
+                ) from error
+
+    def settle(self) -> None:
+        """Give it its final name."""
+        self._rename(self._target)
+        self._settled = True
+
+    def _rename(self, name: Path | None) -> None:
+        """Give it a name, or with None delete it."""
+        if not self._locked:
+            self.file.close()  # Windows renames no open file; a locked one stays open, so that nobody takes it before
+        if name is None:
+            self.path.unlink(missing_ok=True)
+        else:
+            self.path.replace(name)
+
+    def end(self, *, keep: bool) -> None:
+        """Let go of it; unless it has its final name it is deleted, or with ``keep`` is ``FILE.partial`` at last."""
+        if not self._settled:
+            with contextlib.suppress(OSError):  # what cannot be written was told of
+                self.file.flush()
+            with contextlib.suppress(OSError):
+                if not (keep and holds_anything(self.path)):
+                    self._rename(None)
+                elif self.path != self._kept:
+                    self._rename(self._kept)
+        with contextlib.suppress(OSError):
+            self.file.close()
+
+
+def _as_it_is(name: str, flags: int) -> int:
+    """Open a file and leave what is in it: it may be another's."""
+    return os.open(name, flags & ~os.O_TRUNC, 0o666)
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def is_folder(name: str) -> bool:
+    """Whether a path is meant as a folder: there is one, or it ends as one."""
+    return name.endswith(("/", os.sep)) or Path(name).is_dir()
+
+
+def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    """ConfigError where a file that is read would be written over."""
+    for name in inputs:
+        if name is not None and str(name) != "-" and _same(path, Path(name)):
+            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file")
+
+
+def _spare_store(path: Path) -> None:
+    """ConfigError where the file is a store: no output is worth what it holds."""
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as there:
+                if there.read(len(MAGIC)) == MAGIC:
+                    raise ConfigError(f"{path}: is a store, and would be written over; choose another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.is_file() and one.samefile(other)
+    except OSError:
+        return False

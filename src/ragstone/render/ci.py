@@ -1,0 +1,158 @@
+"""What a check found, for CI: JUnit XML, and Markdown for a job's summary.
+
+Promises: well-formed XML 1.0 whatever the records say, one test case a threshold; Markdown in which no text of a
+record or a model is markup, a link or a mention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from ragstone.analysis.check import Decision, Gate, Worst
+from ragstone.render.text import NBSP, clean, flat, percent
+
+LONGEST: Final = 300
+"""Characters of a text of a record or a judge."""
+KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
+_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP: Final = re.compile(
+    r"[^\w\s.,;:%()/'\"+=-]|_"  # what is no letter, digit or plain sign of a sentence
+    r"|://|(?<=www)\."  # what makes an address a link
+    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes a line an item of a list
+    re.IGNORECASE,
+)
+
+
+def titled(decision: Decision) -> str:
+    """``grounding: mean at least 0.8``."""
+    threshold = decision.threshold
+    return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
+
+
+def headline(gate: Gate) -> str:
+    """``1 of 3 thresholds failed``; errors are told apart from failures."""
+    total = len(gate.decisions)
+    failed = sum(decision.outcome == "failed" for decision in gate.decisions)
+    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
+    errors = sum(decision.outcome == "error" for decision in gate.decisions)
+    of = f"{total} threshold{'' if total == 1 else 's'}"
+    if gate.outcome == "passed":
+        return "the threshold is met" if total == 1 else f"all {of} are met"
+    parts = [f"{failed} of {of} failed"] if failed else []
+    parts += (
+        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
+        if undecided
+        else []
+    )
+    parts += [f"{errors} of {of} could not be decided"] if errors else []
+    return ", ".join(parts)
+
+
+# ---- JUnit
+
+
+def junit(gate: Gate) -> bytes:
+    """A test suite with a case for each threshold; one of which nothing was found out is an error in it.
+
+    One that is undecided is skipped, or a failure where that is not to pass.
+    """
+    undecided = "skipped" if gate.undecided == "pass" else "failure"
+    kinds = {"failed": "failure", "undecided": undecided, "error": "error", "passed": ""}
+    found = Counter(kinds[decision.outcome] for decision in gate.decisions)
+    counts = {
+        "tests": str(len(gate.decisions)),
+        "failures": str(found["failure"]),
+        "errors": str(found["error"]),
+        "skipped": str(found["skipped"]),
+        "time": "0",
+    }
+    root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
+    suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {_short(gate.name)}"), **counts})
+    for decision in gate.decisions:
+        case = SubElement(
+            suite,
+            "testcase",
+            {
+                "classname": _xml(f"ragstone.{_short(decision.threshold.metric)}"),
+                "name": _xml(_short(titled(decision))),
+                "time": "0",
+            },
+        )
+        said = _short(decision.said)
+        text = "\n".join([said, *map(_short, decision.notes), *_told(decision)])
+        if decision.outcome == "passed":
+            SubElement(case, "system-out").text = _xml(text)
+        else:
+            told = {"message": _xml(f"undecided: {said}" if decision.outcome == "undecided" else said)}
+            kind = kinds[decision.outcome]
+            told |= {} if kind == "skipped" else {"type": decision.threshold.kind}  # a skip has none
+            SubElement(case, kind, told).text = _xml(text)
+    indent(root)
+    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _told(decision: Decision) -> Iterator[str]:
+    """The records that a threshold failed by, each with the units that take from it."""
+    for worst in decision.worst:
+        yield ""
+        yield f"{_short(worst.record)}  {told(worst)}"
+        for unit in worst.wanting:
+            yield f"  - {_short(unit.text)}"
+            if unit.reason:
+                yield f"    {_short(unit.reason)}"
+
+
+def told(worst: Worst) -> str:
+    """A record's value, or why there is none."""
+    if worst.value is None:
+        return _short(worst.reason)
+    before = f"{percent(worst.before)} to " if worst.before is not None else ""
+    return f"{before}{percent(worst.value)}".replace(NBSP, " ")
+
+
+def _short(text: str) -> str:
+    line = flat(text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _xml(text: str) -> str:
+    """Without what XML 1.0 cannot hold and a terminal would obey; ElementTree escapes the rest."""
+    return _NO_XML.sub("", clean(text))
+
+
+# ---- Markdown
+
+
+def markdown(gate: Gate) -> bytes:
+    """A heading, a row for each threshold, and the records behind those that failed."""
+    where = f"{_plain(gate.name)}, {gate.records:,} records"
+    against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
+    lines = [
+        f"## Ragstone: {headline(gate)}", "", f"{where}{against}", "",
+        "| | metric | wanted | found |", "|---|---|---|---|",
+    ]  # fmt: skip
+    for decision in gate.decisions:
+        threshold = decision.threshold
+        wanted = f"{KINDS[threshold.kind]} {threshold.limit:g}"
+        found = "; ".join([decision.found, *decision.notes])
+        outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
+        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")
+    for decision in gate.decisions:
+        if decision.worst:
+            lines += ["", f"### {_plain(titled(decision))}", ""]
+            for worst in decision.worst:
+                lines.append(f"- {_plain(worst.record)}: {_plain(told(worst))}")
+                for unit in worst.wanting:
+                    reason = f" ({_plain(unit.reason)})" if unit.reason else ""
+                    lines.append(f"  - {_plain(unit.text)}{reason}")
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is markup: whatever could be is written as the number of its character."""
+    return _MARKUP.sub(lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), _short(text))

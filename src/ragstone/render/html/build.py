@@ -1,0 +1,148 @@
+"""A run as one file that is never larger than a browser opens with ease.
+
+Promises: results are taken one at a time; where all of them would not fit, the lowest are kept, then their raw calls,
+and the page says what is missing and where it can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from ragstone.analysis.run import Run
+from ragstone.render.html.case import calls_of, case_of, keys_of
+from ragstone.render.html.document import Block, page, to_json
+from ragstone.render.html.overview import Readings, overview_of
+from ragstone.render.html.rows import Fields, Row, block_of, row_of
+from ragstone.render.html.texts import text_of
+
+LARGEST: Final = 50_000_000
+"""Bytes of a report."""
+MOST_ROWS: Final = 50_000
+"""Records that a report's table has at most."""
+CHUNK: Final = 300_000
+"""Bytes of JSON in a block of records: what is unpacked to show one of them."""
+ROWS: Final = 2_000
+"""Rows in a block."""
+_MARGIN: Final = 2_000
+"""Bytes kept for what is said of the blocks themselves, besides a few for each record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one pass over a run's results tells: its rows, the fields to group by, how replies were read."""
+
+    rows: Sequence[Row]
+    fields: Sequence[str]
+    readings: Readings
+
+
+def surveyed(results: Iterable[Mapping[str, Any]]) -> Survey:
+    """Read the results once."""
+    fields, readings, rows = Fields(), Readings(), []
+    for result in results:
+        row = row_of(result)
+        fields.add(row)
+        readings.add(result)
+        rows.append(row)
+    return Survey(rows, fields.names, readings)
+
+
+def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
+    """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
+    told = surveyed(run.results())
+    first = overview_of(run, told.rows, told.fields, told.readings)
+    metrics = [metric["name"] for metric in first["metrics"]]
+    order = ranked(told.rows, first["ranked"])
+    rows = sorted(order[:MOST_ROWS], key=lambda row: row.position)
+    blocks = [
+        Block(f"rows-{number}", to_json(block_of(part, metrics, told.fields)))
+        for number, part in enumerate(_parts(rows, ROWS))
+    ]
+    first["row_blocks"] = len(blocks)
+    room = _Room(largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows))
+    signatures = run.spec.get("signatures", {})
+    cases, texts, raw = (_Packed(name, room) for name in ("cases", "texts", "calls"))
+    keys: dict[int, list[bytes]] = {}
+    for position, result in _each(run, order):
+        if not cases.add(position, case_of(result, signatures)):
+            break
+        keys[position] = keys_of(result)
+        texts.add(position, [position, text_of(result)])
+    whole = cases.close()
+    texts.close()
+    if calls and whole:
+        for position, of in keys.items():
+            if of and not raw.add(position, calls_of(of, run.store)):
+                break
+        raw.close()
+    first["cases"], first["calls"], first["text_blocks"] = cases.places, raw.places, len(texts.blocks)
+    first["calls_wanted"] = calls
+    return page("run", run.name, first, [*blocks, *cases.blocks, *texts.blocks, *raw.blocks])
+
+
+def ranked(rows: Iterable[Row], metric: str) -> list[Row]:
+    """The lowest first; those without a value behind them, in the order of the input."""
+
+    def place(row: Row) -> tuple[bool, float, int]:
+        value = row.scores.get(metric, (None, 0))[0]
+        return value is None, value or 0.0, row.position
+
+    return sorted(rows, key=place)
+
+
+def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for row in rows:
+        found = run.store.result(run.id, position=row.position)
+        if found is not None:
+            yield row.position, orjson.loads(found.document)
+
+
+@dataclass(slots=True)
+class _Room:
+    """Bytes that are left for several kinds of blocks."""
+
+    left: int
+
+
+class _Packed:
+    """Blocks of one name as long as there is room for them, and the places of the records in each, in its order."""
+
+    def __init__(self, name: str, room: _Room) -> None:
+        self.blocks: list[Block] = []
+        self.places: list[list[int]] = []
+        self._name = name
+        self._room = room
+        self._part: list[tuple[int, bytes]] = []
+        self._size = 0
+        self._full = False
+
+    def add(self, position: int, value: Any) -> bool:
+        """Take in what is told of a record; False where it is left out with all that follows."""
+        if not self._full:
+            data = to_json(value)
+            self._part.append((position, data))
+            self._size += len(data)
+            if self._size >= CHUNK:
+                self.close()
+        return not self._full
+
+    def close(self) -> bool:
+        """Pack what was gathered; False where anything was left out."""
+        if self._part and not self._full:
+            block = Block(f"{self._name}-{len(self.blocks)}", b"[%s]" % b",".join(data for _, data in self._part))
+            self._full = len(block) > self._room.left
+            if not self._full:
+                self._room.left -= len(block)
+                self.blocks.append(block)
+                self.places.append([position for position, _ in self._part])
+            self._part, self._size = [], 0
+        return not self._full
+
+
+def _parts(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

@@ -1,0 +1,114 @@
+"""One record as its page shows it: the result without what is told twice.
+
+Promises: nothing is changed, only left out: what has its usual value, what stands elsewhere in the same record, and
+the ends of very long values of ``meta``. Texts are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from ragstone.judges.base import reply_from_json
+from ragstone.render.vocabulary import by_signature
+from ragstone.store.database import Store
+
+LONGEST_META: Final = 400
+"""Characters of a value of ``meta`` that are shown; whole values are in results.jsonl."""
+
+_OF_CALL: Final = ("judge", "step", "metrics", "maker", "input_tokens", "output_tokens", "cached_tokens",
+                   "reasoning_tokens", "dollars", "finish", "error", "reading")  # fmt: skip
+_TOLD_BY_UNITS: Final = ("claims", "nuggets", "trivial")
+"""Keys of a score's detail that repeat units and verdicts."""
+_TOLD_BY_SCORE: Final = ("reason", "outcome", "verdicts_in", "repeats")
+
+
+def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:
+    """A result for its page; a signature is kept where it is not that of the run (``signatures``, by metric)."""
+    if "set_aside" in result:
+        return dict(result)
+    prefix = f"{result['id']}/"
+    return {
+        **{key: result[key] for key in ("id", "position", "where", "question", "response", "reference", "contexts")},
+        **_unless(result, topic=result["id"], notes=[]),
+        "scores": [_score(score, signatures, prefix) for score in result["scores"]],
+        **({"methods": result["methods"]} if "methods" in result else {}),
+        "units": [_unit(unit, prefix) for unit in result["units"]],
+        "cost": result["cost"],
+        "calls": [{key: call[key] for key in _OF_CALL if call.get(key) is not None} for call in result["calls"]],
+        "meta": {str(key): _shown(value) for key, value in result["meta"].items()},
+    }
+
+
+def keys_of(result: Mapping[str, Any]) -> list[bytes]:
+    """What finds the calls of a result in the store."""
+    return [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
+
+
+def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]:
+    """What was sent and what came back, call by call as in the result; None where the store no longer has it.
+
+    Requests hold no key: it goes into a header when they are sent, and is never stored.
+    """
+    found: list[dict[str, Any] | None] = []
+    for key in keys:
+        kept = store.call(key)
+        if kept is None:
+            found.append(None)
+            continue
+        reply = reply_from_json(kept.reply)
+        told = {"request": orjson.loads(kept.request), "reply": reply.text}
+        found.append({**told, **({"reasoning": reply.reasoning} if reply.reasoning else {})})
+    return found
+
+
+def _score(score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    left_out = _TOLD_BY_UNITS if by_signature(score["signature"]).graded else (*_TOLD_BY_UNITS, "band")
+    detail = {key: value for key, value in score["detail"].items() if key not in left_out}
+    return {
+        **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},
+        **({key: score[key] for key in ("low", "high")} if score["low"] != score["high"] else {}),
+        **{key: score[key] for key in _TOLD_BY_SCORE if score.get(key)},
+        **({"detail": detail} if detail else {}),
+        **({"signature": score["signature"]} if score["signature"] != signatures.get(score["metric"]) else {}),
+        "verdicts": [_verdict(verdict, prefix) for verdict in score["verdicts"]],
+    }
+
+
+def _verdict(verdict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {
+        "unit": verdict["unit"].removeprefix(prefix),
+        "label": verdict["label"],
+        **_unless(verdict, value=None, raw=None, probability=None, reason="", failure=""),
+        "judge": verdict["judge"],
+        **({"evidence": [_quote(quote) for quote in verdict["evidence"]]} if verdict["evidence"] else {}),
+        **({"members": [_verdict(one, prefix) for one in verdict["members"]]} if verdict.get("members") else {}),
+    }
+
+
+def _quote(quote: Mapping[str, Any]) -> dict[str, Any]:
+    """A quote that was found is its place: the text is the passage's."""
+    if quote["start"] is None:
+        return {"passage": quote["passage"], "text": quote["text"]}
+    return {key: quote[key] for key in ("passage", "start", "end", "verbatim")}
+
+
+def _unit(unit: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {
+        "id": unit["id"].removeprefix(prefix),
+        "level": unit["level"],
+        **_unless(unit, text=None, start=None, end=None, confidence=None, importance=None),
+        **({"parent": unit["parent"]} if unit["level"] == "passage" else {}),
+    }
+
+
+def _unless(found: Mapping[str, Any], **usual: Any) -> dict[str, Any]:
+    """The named entries that are there and not as usual."""
+    return {key: found[key] for key, value in usual.items() if key in found and found[key] != value}
+
+
+def _shown(value: Any) -> Any:
+    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    return f"{text[:LONGEST_META]}…" if len(text) > LONGEST_META else text

@@ -1,0 +1,282 @@
+"""Two runs held against each other as one page: what differs, and the records behind it side by side.
+
+Promises: every figure is one of the comparison, none is made here; of the results only those of the records that moved
+are read again; a verdict is said to have changed only where both runs gave one on the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from ragstone import __version__
+from ragstone.analysis.compare import Comparison, Moved, Side
+from ragstone.analysis.run import Run, unit_text
+from ragstone.analysis.saved import Weighed
+from ragstone.analysis.scored import scores_of
+from ragstone.analysis.verdicts import ADHERENCE, with_verdicts
+from ragstone.errors import InputError
+from ragstone.render.html.build import LARGEST
+from ragstone.render.html.document import Block, page, to_json
+from ragstone.render.terminal.methods import signed
+from ragstone.render.terminal.outcome import judges_of
+from ragstone.render.terminal.screen import Look, kind_of
+from ragstone.render.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.text import flat
+from ragstone.render.vocabulary import word
+from ragstone.render.wording import in_words, place, why
+from ragstone.stats.means import mean
+
+MOST_GROUPS: Final = 40
+"""Groups that are listed: those in which the runs are furthest apart."""
+MOST_UNITS: Final = 20
+"""Units whose verdicts changed that are listed of a record; those that weigh most come first."""
+RESPONSE: Final = "response"
+"""What a quote of the response names as its passage."""
+
+Result = Mapping[str, Any]
+_MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
+_MALFORMED: Final = (KeyError, TypeError, AttributeError)
+
+
+def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, largest: int = LARGEST) -> list[bytes]:
+    """The parts of the page, with at most ``largest`` bytes of records.
+
+    The records of one metric are in the file or are not; of those that are not the page says so. InputError for results
+    that are not as Ragstone writes them.
+    """
+    leading = leading_of(found)
+    blocks: list[Block] = []
+    moved: dict[str, dict[str, Any]] = {}
+
+    @cache
+    def both(record: str) -> tuple[Result, Result] | None:
+        ours, theirs = first.find(record), second.find(record)
+        return None if ours is None or theirs is None else (ours, theirs)
+
+    for one in sorted(found.metrics, key=lambda metric: metric is not leading):
+        pairs = [_record(one.metric, record, *results) for record in one.moved if (results := both(record.record))]
+        if not pairs:
+            continue
+        block = Block(f"moved-{len(blocks)}", to_json(pairs))
+        fits = len(block) <= largest
+        moved[one.metric] = {"records": len(pairs), "block": block.name if fits else ""}
+        if fits:
+            largest -= len(block)
+            blocks.append(block)
+    told = {
+        "ragstone": __version__,
+        "sides": [_side(*side) for side in ((found.first, first), (found.second, second))],
+        "shared": found.shared,
+        "alone": [len(found.only_first), len(found.only_second)],
+        "same_responses": found.same_responses,
+        "tests": found.tests,
+        "headline": _MINUS.sub("\u2212", headline(found, leading)),
+        "leading": leading.metric if leading is not None else "",
+        "warnings": in_the_way(found, Look()),
+        "left_out": left_out(found, Look()),
+        "notes": notes(found),
+        "metrics": _metrics(found),
+        "moved": moved,
+        "by": found.by,
+        "groups": _groups(found.by, leading.metric, first, second) if found.by and leading is not None else [],
+    }
+    names = [flat(side.name) for side in (found.first, found.second)]
+    return page("compare", f"{names[0]} and {names[1]}", told, blocks)
+
+
+def _side(side: Side, run: Weighed) -> dict[str, Any]:
+    judges = judges_of(run.spec) if "default" in run.spec and "steps" in run.spec else []
+    return {
+        "name": side.name,
+        "label": side.label,
+        "run": run.id if isinstance(run, Run) else 0,
+        "store": run.elsewhere if isinstance(run, Run) else "",
+        "records": side.records,
+        "started": run.started if isinstance(run, Run) else None,
+        "judge": ", ".join(judges),
+    }
+
+
+def _metrics(found: Comparison) -> list[dict[str, Any]]:
+    """As in the JSON of the comparison, without what the page says elsewhere; differences also as they are written.
+
+    They are written here, so that a half is rounded as in the sentences beside it.
+    """
+    told = []
+    for one in found.as_json()["metrics"]:
+        kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
+        ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
+        written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
+        told.append({**kept, "points": written})
+    return told
+
+
+# ---- groups
+
+
+def _groups(by: str, metric: str, first: Weighed, second: Weighed) -> list[dict[str, Any]]:
+    """The means of a metric in each group, over the records that have a value in both; the lowest difference first."""
+    ours, theirs = scores_of(first, by), scores_of(second, by)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for record, scores in ours.items():
+        one = scores.by_metric.get(metric)
+        other = theirs[record].by_metric.get(metric) if record in theirs else None
+        if scores.group is None or one is None or other is None or one.value is None or other.value is None:
+            continue
+        found.setdefault(scores.group, []).append((one.value, other.value))
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "pairs": len(values),
+            "first": (before := mean([a for a, _ in values])),
+            "second": (after := mean([b for _, b in values])),
+            "difference": after - before,
+        }
+        for name, values in found.items()
+    ]
+    rows.sort(key=lambda row: -abs(row["difference"]))
+    return sorted(rows[:MOST_GROUPS], key=lambda row: row["difference"])
+
+
+# ---- records
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A unit of one result with the verdict on it."""
+
+    text: str
+    whole: bool
+    verdict: Mapping[str, Any]
+    told: Mapping[str, Any]
+    spans: Sequence[tuple[int, int]]
+
+    @property
+    def key(self) -> str:
+        """By what it is found in the other run: its words; the response as a whole is itself, whatever its words."""
+        return "" if self.whole else " ".join(self.text.split())
+
+
+def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str, Any]:
+    try:
+        sides = [list(_judged(result, metric)) for result in (ours, theirs)]
+        rows = list(_held_together(*sides))
+        full = [sum(_is_full(one, other) for one, other in turned) for turned in (rows, [row[::-1] for row in rows])]
+        changed = [row for row in rows if _differ(*row) and not _is_full(*row) and not _is_full(*row[::-1])]
+        changed.sort(key=_weight, reverse=True)
+        same_response = ours["response"] == theirs["response"]
+        marks = [
+            [] if same_response else [_mark(unit, *span) for unit in side for span in unit.spans] for side in sides
+        ]
+        return {
+            "id": moved.record,
+            "positions": [result["position"] for result in (ours, theirs)],
+            "first": moved.first,
+            "second": moved.second,
+            "question": ours["question"],
+            "other_question": theirs["question"] if theirs["question"] != ours["question"] else None,
+            "responses": [ours["response"]] if same_response else [ours["response"], theirs["response"]],
+            "marks": marks,
+            "changed": [_row(*row) for row in changed[:MOST_UNITS]],
+            "more": max(0, len(changed) - MOST_UNITS),
+            "same": len(rows) - len(changed) - sum(full),
+            "full": full,
+        }
+    except _MALFORMED as error:
+        raise InputError(f"the result of '{moved.record}' is not as ragstone writes it ({error!r})") from error
+
+
+def _judged(result: Result, metric: str) -> Iterator[_Judged]:
+    """The units that a score stands on, in their order."""
+    score = next((score for score in result["scores"] if score["metric"] == metric), None)
+    if score is None:
+        return
+    units = {unit["id"]: unit for unit in result["units"]}
+    supports = _supports(result) if metric.startswith(ADHERENCE) else {}
+    for verdict in with_verdicts(result, score)["verdicts"]:
+        unit = units[verdict["unit"]]
+        quotes = verdict["evidence"] or supports.get(verdict["unit"], ())
+        yield _Judged(
+            unit_text(result, unit),
+            unit["level"] == "response",
+            verdict,
+            {
+                "kind": kind_of(verdict),
+                "word": word(metric, verdict),
+                "why": in_words(result, why(verdict)),
+                "failed": bool(verdict.get("failure")),
+                "quotes": [{"text": quote["text"], "place": place(result, metric, quote)} for quote in quotes],
+            },
+            _spans(unit, verdict),
+        )
+
+
+def _supports(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """The sentences of the contexts that each traced sentence of the response rests on, as quotes."""
+    score = next(score for score in result["scores"] if score["metric"] == ADHERENCE)
+    texts = {context["id"]: context["text"] for context in result["contexts"]}
+    sentences = {row["key"]: row for row in score["detail"].get("contexts", ())}
+    found = {}
+    for verdict, row in zip(score["verdicts"], score["detail"].get("response", ()), strict=False):
+        rests_on = [sentences[key] for key in row["support"] if key in sentences]
+        found[verdict["unit"]] = [{**one, "text": texts[one["passage"]][one["start"] : one["end"]]} for one in rests_on]
+    return found
+
+
+def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Where a unit stands in the response: where its evidence is, for nuggets, or where it was taken from."""
+    held = [(q["start"], q["end"]) for q in verdict["evidence"] if q["passage"] == RESPONSE and q["start"] is not None]
+    if held or unit["level"] in ("response", "passage") or unit.get("start") is None:
+        return held
+    return [(unit["start"], unit["end"])]
+
+
+def _mark(unit: _Judged, start: int, end: int) -> dict[str, Any]:
+    return {"start": start, "end": end, "kind": unit.told["kind"], "word": unit.told["word"]}
+
+
+def _held_together(
+    ours: Iterable[_Judged], theirs: Iterable[_Judged]
+) -> Iterator[tuple[_Judged | None, _Judged | None]]:
+    """Units with the same words, one of each run; those that one run has alone."""
+    waiting: dict[str, list[_Judged]] = {}
+    for unit in theirs:
+        waiting.setdefault(unit.key, []).append(unit)
+    for unit in ours:
+        others = waiting.get(unit.key)
+        yield unit, others.pop(0) if others else None
+    for units in waiting.values():
+        yield from ((None, unit) for unit in units)
+
+
+def _differ(one: _Judged | None, other: _Judged | None) -> bool:
+    if one is None or other is None:
+        return True
+    return any(one.verdict[key] != other.verdict[key] for key in ("label", "value"))
+
+
+def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
+    """Whether a unit is in the first alone, and takes nothing from its score: it is counted and not listed."""
+    return other is None and one is not None and one.told["kind"] in ("yes", "trivial")
+
+
+def _weight(row: tuple[_Judged | None, _Judged | None]) -> float:
+    """How far the verdicts on one unit are apart; of a unit that one run has alone, what it takes from the score."""
+    one, other = (None if unit is None else unit.verdict["value"] for unit in row)
+    if None not in row:
+        return 0.5 if one is None or other is None else abs(other - one)
+    value = one if row[0] is not None else other
+    return 0.0 if value is None else 1.0 - value
+
+
+def _row(one: _Judged | None, other: _Judged | None) -> dict[str, Any]:
+    unit = one or other
+    assert unit is not None
+    return {
+        "text": "" if unit.whole else unit.text,
+        "sides": [None if side is None else side.told for side in (one, other)],
+    }

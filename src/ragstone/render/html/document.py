@@ -1,0 +1,124 @@
+"""A page as one file: its skeleton, style and script, and its data in blocks that are unpacked when they are needed.
+
+Promises: the file asks nobody for anything, and its Content-Security-Policy lets it ask nobody; nothing of the data can
+be read as markup, because ``<`` never stands in a block; no script runs but this package's, by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+import orjson
+
+SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
+    "run": (
+        "elements", "numbers", "words", "source", "look", "state", "charts", "table", "overview", "groups", "scatter",
+        "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
+    ),
+    "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
+}  # fmt: skip
+"""The scripts of each kind of page, in the order in which they are put together."""
+
+STYLES: Final[Mapping[str, Sequence[str]]] = {"run": ("page",), "compare": ("page", "compare")}
+"""The styles of each kind of page; a later one goes before an earlier."""
+
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
+    "compare": "the same figures are in the terminal, with: ragstone compare",
+}
+"""Where each kind of page can be read without its script; a run and its store are named behind it."""
+
+LIVE: Final = "connect-src 'self'; "
+"""What a served page may do besides: ask its own server for data."""
+
+
+LEVEL: Final = 6
+"""Of compression; 9 takes twice the time for a hundredth of the size."""
+
+
+class Block:
+    """A part of the data, as JSON, with the name that the page's script knows it by."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.text = base64.b64encode(zlib.compress(data, LEVEL))
+
+    def __len__(self) -> int:
+        return len(self.text) + len(self.name) + len(_OPEN) + len(_CLOSE)
+
+    def written(self) -> Iterable[bytes]:
+        """The block as it stands in the page."""
+        yield from (_OPEN % self.name.encode(), self.text, _CLOSE)
+
+
+_OPEN: Final = b'<script type="application/octet-stream" id="%s">'
+_CLOSE: Final = b"</script>\n"
+
+
+def page(
+    kind: str, title: str, first: Mapping[str, Any], blocks: Iterable[Block], *, live: bool = False
+) -> list[bytes]:
+    """The parts of a page, in order: ``first`` is there at once, blocks when they are asked for.
+
+    The script stands before the blocks, so that a large file is drawn while the rest of it is still being read.
+    """
+    script, style = _script(kind), _style(kind)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"{LIVE if live else ''}base-uri 'none'; form-action 'none'"
+    )
+    before, after = _text("page.html").split("<!-- data -->\n")
+    head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
+    told = {"title": title, "elsewhere": " ".join([ELSEWHERE[kind], *_named(first)])}
+    # At once and last: nothing is looked for in foreign text.
+    head = re.sub(r"\{(title|elsewhere)\}", lambda match: html.escape(told[match[1]]), head)
+    parts = [head.encode("utf-8", "replace")]
+    parts += [b'<script type="application/json" id="first">', in_markup(to_json(first)), _CLOSE]
+    parts += [b"<script>", script.encode(), _CLOSE]
+    for block in blocks:
+        parts += block.written()
+    return [*parts, after.encode()]
+
+
+def _named(first: Mapping[str, Any]) -> list[str]:
+    """What a command says to find a page's run."""
+    return [str(first[name]) for name in ("run", "store") if first.get(name)]
+
+
+def in_markup(data: bytes) -> bytes:
+    """JSON that may stand in a page: no ``<`` can end its element or begin another."""
+    return data.replace(b"<", b"\\u003c")
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+
+
+@cache
+def _script(kind: str) -> str:
+    """All scripts of a page in one function of their own: no name of theirs is global."""
+    parts = [_text(f"js/{name}.js") for name in SCRIPTS[kind]]
+    return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
+
+
+@cache
+def _style(kind: str) -> str:
+    return "\n".join(_text(f"{name}.css") for name in STYLES[kind])
+
+
+@cache
+def _text(name: str) -> str:
+    return resources.files("ragstone.render.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,121 @@
+"""The run in one sentence, made by rule from its numbers, with what each number stands on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ragstone.render.html.rows import Row
+from ragstone.render.terminal.cascades import doubts
+from ragstone.render.text import between, number, percent, plural
+from ragstone.render.vocabulary import Mean, by_signature
+from ragstone.stats.means import mean, mean_interval, spread
+from ragstone.store.database import ScoreRow
+
+DASH: Final = "\u2013"
+FEWEST: Final = 5
+"""Records that a group has at least to be named the worst."""
+NORMAL: Final = 1.959964
+"""Standard errors on each side of a mean in its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some words of a sentence; ``to`` is the filter that shows the records they are about, if they are a number."""
+
+    text: str
+    to: Mapping[str, str] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"text": self.text, **({"to": dict(self.to)} if self.to else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records with one value of a field, and the mean of a metric over those that have a value."""
+
+    field: str
+    value: str
+    mean: float
+    count: int
+
+
+def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: float) -> Group | None:
+    """Of the fields' lowest groups the lowest that stands out: its 95 % interval lies below the mean of the whole.
+
+    A group whose values are all the same has no interval of its own: it is given that which the spread of all records
+    would give it. None where no field has such a group.
+    """
+    among = [value for row in rows if (value := _value(row, metric)) is not None]
+    lowest = [found for field in fields if (found := _lowest(rows, field, metric)) is not None]
+    for group, values in sorted(lowest, key=lambda found: (found[0].mean, -found[0].count)):
+        interval = mean_interval(values)
+        high = interval.high
+        if interval.method == "none":
+            high += NORMAL * (spread(among) or 0.0) / math.sqrt(group.count)
+        if high < whole:
+            return group
+    return None
+
+
+def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[float]] | None:
+    """Of a field's groups that are large enough the one with the lowest mean, with its values; of one, none."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        value = _value(row, metric)
+        if value is not None and field in row.fields:
+            found.setdefault(row.fields[field], []).append(value)
+    groups = [
+        (Group(field, name, mean(values), len(values)), values)
+        for name, values in found.items()
+        if len(values) >= FEWEST
+    ]
+    return min(groups, key=lambda group: group[0].mean) if len(groups) > 1 else None
+
+
+def _value(row: Row, metric: str) -> float | None:
+    return row.scores[metric][0] if metric in row.scores else None
+
+
+def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
+    """On how many records it stands, what its mean says, how many fall short, and a group that stands out.
+
+    Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
+    ``name`` is the metric that the run is told by, empty where nothing could be scored.
+    """
+    records = plural(summary["records"], "record")
+    if not summary["records"]:
+        return [Part("The run has no records.")]
+    if not name:
+        return [Part(f"Nothing could be scored in {records}.")]
+    metric = summary["metrics"][name]
+    interval = ""
+    if metric["interval"]:
+        low, high = metric["interval"]
+        interval = f" ({between(low, high, metric['scored'], DASH)})"
+    stands_on = records if metric["scored"] == summary["records"] else f"{number(metric['scored'])} of {records}"
+    vocabulary = by_signature(metric["signature"])
+    said = vocabulary.means.get(name) or Mean(f"is the mean of {name}, {vocabulary.title(name)}", "{are} below 100 %")
+    lower = sum(row.value is not None and row.value < 1 for row in scores)
+    parts = [
+        Part("On "),
+        Part(stands_on, {"sort": "position"}),
+        Part(", "),
+        Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
+        Part(f" {said.of}; "),
+    ]
+    short = said.falling_short(lower, metric["signature"])
+    if lower:
+        parts += [Part(plural(lower, "response"), {"below": name, "sort": name}), Part(f" {short}")]
+    else:
+        parts.append(Part(f"no response {short}"))
+    if group is not None:
+        parts += [
+            Part(f"; worst {group.field}: "),
+            Part(group.value, {"field": group.field, "value": group.value, "sort": name}),
+            Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
+        ]
+    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts(summary.get("cascade", {}), metric))]

@@ -1,0 +1,306 @@
+"""Runs and results as notebooks show them: small pages of HTML.
+
+Promises: every text of a record, a judge or a model is escaped; nothing is loaded from anywhere, and there is no
+script. Colours are tints under the notebook's own foreground, so that light and dark pages are readable alike, and
+no verdict is told by colour alone. A page stays small whatever the size of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
+
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run, unit_text
+from ragstone.analysis.verdicts import with_verdicts
+from ragstone.render.embedded import about_embedded
+from ragstone.render.terminal.bill import cost_said
+from ragstone.render.terminal.columns import RECALL, columns_of
+from ragstone.render.terminal.excerpt import merged, pieces
+from ragstone.render.terminal.outcome import judged_by, judges_of, lead, missing, ranked_by, shortfall
+from ragstone.render.terminal.screen import MARKS, ORDER, kind_of
+from ragstone.render.text import between, clean, flat, percent, plural, shorten
+from ragstone.render.vocabulary import word
+from ragstone.render.wording import part_said, place, why
+
+MOST: Final = 20
+"""Units, and passages, that the page of one record shows."""
+WORST: Final = 5
+LONG: Final = 4000
+"""Characters of a text of the record that are shown."""
+QUOTES: Final = 3
+"""Quotes that are shown of one text."""
+SHORT: Final = 300
+"""Characters of a reason or a quote that are shown."""
+
+_TINT: Final = {"no": "rgba(214,95,14,.28)", "partly": "rgba(214,95,14,.14)", "unjudged": "rgba(128,128,128,.22)"}
+_LINE: Final = {"no": "2px solid #d65f0e", "partly": "2px dashed #d65f0e", "unjudged": "2px dotted #808080"}
+_PAGE: Final = (
+    "max-width:60em;overflow-wrap:anywhere;color:inherit;background:transparent;"
+    "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5"
+)
+_TABLE: Final = "font:inherit;border-collapse:collapse;margin:.4em 0;color:inherit;background:transparent"
+_CELL: Final = "padding:.15em 1em .15em 0;vertical-align:top;background:transparent;border:0;"
+_QUIET: Final = "opacity:.72"
+_RULE: Final = "border-bottom:1px solid rgba(128,128,128,.4);"
+
+
+def run_page(run: Run) -> str:
+    """A run: its metrics with interval and coverage, why scores are missing, the lowest records, judge and cost."""
+    summary = run.summary()
+    dot = " \u00b7 "
+    told = [part_said(run.spec.get("extent", {})), run.status if run.status != "done" else ""]
+    facts = dot.join([f"run {run.id}", plural(summary["records"], "record"), *filter(None, told)])
+    parts = [_title(run.name, facts), _metrics(summary["metrics"])]
+    causes = [
+        (_right(f"{count:,}"), f"{status}: {_short(reason)}" if reason else status, _quiet(who))
+        for count, status, reason, who in missing(summary)[:WORST]
+    ]
+    if causes:
+        parts.append(_section("Without a score, or not all judged", _table((), causes)))
+    lowest = ranked_by(lead(summary), summary)
+    worst = [_lowest(result, lowest) for result in run.worst(lowest, WORST)] if lowest else []
+    if shown := [row for row in worst if row]:
+        parts.append(_section(f"Lowest {lowest}", _table((), shown)))
+    ending = [f"judged by {', '.join(map(flat, judged_by(run.spec)))}"]
+    if "embedded" in judges_of(run.spec):
+        ending.append(f"embedded {about_embedded(summary)}")
+    if bill := summary.get("bill"):
+        ending.append(f"cost: {cost_said(bill)}")
+    parts.append(Markup('<div style="{}">{}</div>').format(_QUIET, dot.join(ending)))
+    return _page(parts)
+
+
+def result_page(result: Result) -> str:
+    """One record: the question, the response with what falls short marked, why, the scores, the passages."""
+    if "set_aside" in result:
+        return _page([_title(result["id"], f"run {result.run}"), _section("Could not be read", result["set_aside"])])
+    parts = [
+        _title(result["id"], f"record {result['position']} \u00b7 run {result.run}"),
+        _section("Question", _prose(result["question"])),
+        _section("Response", _response(result)),
+        _wanting(result),
+        _section("Scores", _scores(result)),
+        _contexts(result),
+    ]
+    return _page(parts)
+
+
+# ---- a run
+
+
+def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
+    rows: list[Sequence[Markup | str]] = [
+        (
+            name,
+            _right(percent(entry["mean"], entry["scored"])),
+            _right(_between(entry["interval"], entry["scored"])) if entry["interval"] else "",
+            _bar(entry["mean"]),
+            _right(f"{entry['scored']:,} of {entry['total']:,}"),
+            _right(_between((entry["low"], entry["high"]), entry["scored"])) if entry["units"]["unjudged"] else "",
+        )
+        for name, entry in entries.items()
+    ]
+    heads = ("", _right("mean"), _right("95 %"), "", _right("scored"), _right("could be"))
+    used = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    return _table([heads[column] for column in used], [[row[column] for column in used] for row in rows])
+
+
+def _bar(mean: float | None) -> Markup:
+    """The mean as a length; the number stands beside it."""
+    if mean is None:
+        return Markup("")
+    return Markup(
+        '<div aria-hidden="true" style="width:8em;height:.6em;margin-top:.45em;background:rgba(128,128,128,.25)">'
+        '<div style="width:{}%;height:100%;background:#4a86c5"></div></div>'
+    ).format(f"{100 * mean:.1f}")
+
+
+def _lowest(result: Result, metric: str) -> Sequence[Markup | str] | None:
+    score = with_verdicts(result, result.score(metric))
+    if score["value"] is None or score["value"] >= 1:
+        return None
+    return _right(percent(score["value"])), shorten(flat(result["id"]), 60), _quiet(shortfall(result, score))
+
+
+# ---- a record
+
+
+def _response(result: Result) -> Markup:
+    """The response, each stretch that was judged marked by the worst that any metric said of it."""
+    text = result["response"]
+    if text is None or not text.strip():
+        return _prose(text)
+    kinds = [("", "")] * min(len(text), LONG)
+    for start, end, kind, said in sorted(_judged(result), key=lambda judged: -ORDER.index(judged[2])):
+        kinds[start : min(end, len(kinds))] = [(kind, said)] * max(0, min(end, len(kinds)) - start)
+    drawn, at = Markup(""), 0
+    for end in range(1, len(kinds) + 1):
+        if end == len(kinds) or kinds[end] != kinds[at]:
+            drawn += _stretch(text[at:end], *kinds[at])
+            at = end
+    return Markup('<div dir="auto" style="white-space:pre-wrap">{}</div>').format(drawn + _rest(text))
+
+
+def _judged(result: Result) -> Iterator[tuple[int, int, str, str]]:
+    """The stretches of the response, with the kind of verdict that each score gives them, and its word."""
+    units = {unit["id"]: unit for unit in result["units"]}
+    for score in result["scores"]:
+        if score["metric"].endswith("relevance") or columns_of(score["metric"]) is RECALL:
+            continue
+        for verdict in score["verdicts"]:
+            unit = units[verdict["unit"]]
+            if unit["start"] is not None and unit["level"] in ("sentence", "claim", "nugget"):
+                yield unit["start"], unit["end"], kind_of(verdict), word(score["metric"], verdict)
+
+
+def _stretch(text: str, kind: str, said: str) -> Markup:
+    if kind not in _TINT:
+        return Markup("{}").format(clean(text))
+    style = f"background:{_TINT[kind]};border-bottom:{_LINE[kind]};color:inherit"
+    return Markup('<span style="{}" title="{}">{}<sup>{}</sup></span>').format(style, said, clean(text), MARKS[kind][0])
+
+
+def _wanting(result: Result) -> Markup:
+    """What is not as it should be, each text once: what each score says of it, why, and the evidence."""
+    units = {unit["id"]: unit for unit in result["units"]}
+    found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
+    for score in result["scores"]:
+        for verdict in score["verdicts"]:
+            if kind_of(verdict) in _TINT:
+                text = flat(unit_text(result, units[verdict["unit"]]))
+                found.setdefault(text.rstrip(".!?"), []).append((text, score["metric"], verdict))
+    if not found:
+        return Markup("")
+    told = sorted(found.values(), key=lambda entries: min(ORDER.index(kind_of(verdict)) for _, _, verdict in entries))
+    rows: list[Sequence[Markup | str]] = [_fallen(result, entries) for entries in told[:MOST]]
+    if len(told) > MOST:
+        rows.append(("", _quiet(f"and {len(told) - MOST} more")))
+    return _section("What falls short", _table((), rows))
+
+
+def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
+    """What each score says of a text; the text with the reasons and the first quotes, each once."""
+    whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
+    quotes = dict.fromkeys(
+        _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
+    )
+    body = [Markup('<div dir="auto">{}</div>').format(_short(entries[0][0])), *map(_quiet, whys), *[*quotes][:QUOTES]]
+    return Markup("").join(_sign(metric, verdict) for _, metric, verdict in entries), Markup("").join(body)
+
+
+def _sign(metric: str, verdict: Mapping[str, Any]) -> Markup:
+    kind = kind_of(verdict)
+    sign = Markup('<span style="border-bottom:{}">{} {}</span>').format(
+        _LINE[kind], MARKS[kind][0], word(metric, verdict)
+    )
+    return Markup('<div style="white-space:nowrap">{} {}</div>').format(sign, _quiet(metric, "span"))
+
+
+def _quote(result: Result, metric: str, quote: Mapping[str, Any]) -> Markup:
+    return Markup('<div dir="auto">{} \u201c{}\u201d</div>').format(
+        _quiet(place(result, metric, quote), "span"), _short(quote["text"])
+    )
+
+
+def _scores(result: Result) -> Markup:
+    rows = []
+    for score in result["scores"]:
+        open_ = score["value"] is not None and score["low"] != score["high"]
+        could = f"could be {_between((score['low'], score['high']))} %" if open_ else ""
+        status = "" if score["status"] == "scored" else score["status"]
+        told = "; ".join(part for part in (status, could, _short(score["reason"])) if part)
+        rows.append((score["metric"], _right(percent(score["value"])), _quiet(told)))
+    return _table((), rows)
+
+
+def _contexts(result: Result) -> Markup:
+    quoted: dict[str, list[tuple[int, int]]] = {}
+    for score in result["scores"]:
+        for verdict in score["verdicts"] if columns_of(score["metric"]) is not RECALL else ():
+            for quote in verdict["evidence"]:
+                if quote["start"] is not None:
+                    quoted.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
+    contexts = result["contexts"]
+    rows: list[tuple[Any, ...]] = [
+        (
+            _right(str(context["rank"])),
+            _passage(context["text"], merged(quoted.get(context["id"], ()), context["text"])),
+        )
+        for context in contexts[:MOST]
+    ]
+    if len(contexts) > MOST:
+        rows.append(("", _quiet(f"and {len(contexts) - MOST} more")))
+    return Markup('<details><summary style="cursor:pointer;margin-top:.5em">{}</summary>{}</details>').format(
+        plural(len(contexts), "passage"), _table((), rows)
+    )
+
+
+def _passage(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
+    """A passage with its evidence underlined; of a long one what stands around the evidence."""
+    drawn = Markup("")
+    for start, end, evidence in pieces(text, spans, full=len(text) <= LONG):
+        if start < 0:
+            drawn += " \u2026 "
+        elif evidence:
+            style = "background:rgba(74,134,197,.25);color:inherit;text-decoration:underline"
+            drawn += Markup('<mark style="{}">{}</mark>').format(style, clean(text[start : min(end, start + LONG)]))
+        else:
+            drawn += clean(text[start : min(end, start + LONG)])
+    return Markup('<div dir="auto" style="white-space:pre-wrap">{}</div>').format(drawn)
+
+
+# ---- pieces of pages; whatever is no Markup is escaped
+
+
+def _page(parts: Iterable[Markup]) -> str:
+    return str(Markup('<div style="{}">{}</div>').format(_PAGE, Markup("").join(parts)))
+
+
+def _title(name: str, facts: str) -> Markup:
+    return Markup('<div><b dir="auto">{}</b>&ensp;{}</div>').format(shorten(flat(name), 80), _quiet(facts, "span"))
+
+
+def _section(title: str, *blocks: Markup | str) -> Markup:
+    body = Markup("").join(blocks)
+    return Markup('<div style="margin-top:.5em"><b>{}</b>{}</div>').format(title, Markup("<div>{}</div>").format(body))
+
+
+def _table(heads: Sequence[Markup | str], rows: Iterable[Sequence[Markup | str]]) -> Markup:
+    cell = Markup('<td style="{}text-align:left">{}</td>')
+    head = Markup('<th style="{}text-align:left;font-weight:normal;opacity:.72">{}</th>')
+    lines = [Markup("").join(head.format(_CELL + _RULE, text) for text in heads)] if heads else []
+    lines += [Markup("").join(cell.format(_CELL, text) for text in row) for row in rows]
+    body = Markup("").join(Markup('<tr style="background:transparent">{}</tr>').format(line) for line in lines)
+    return Markup('<table style="{}">{}</table>').format(_TABLE, body)
+
+
+def _right(text: str) -> Markup:
+    style = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+    return Markup('<div style="{}">{}</div>').format(style, text)
+
+
+def _between(ends: Sequence[float], count: int = 0) -> str:
+    return between(ends[0], ends[1], count, "\u2013")
+
+
+def _quiet(text: str, tag: str = "div") -> Markup:
+    return Markup('<{} dir="auto" style="{}">{}</{}>').format(tag, _QUIET, text, tag) if text else Markup("")
+
+
+def _prose(text: str | None) -> Markup:
+    if text is None or not text.strip():
+        return _quiet("none" if text is None else "blank")
+    return Markup('<div dir="auto" style="white-space:pre-wrap">{}{}</div>').format(clean(text[:LONG]), _rest(text))
+
+
+def _rest(text: str) -> Markup:
+    return (
+        _quiet(f"\u2026 and {plural(len(text) - LONG, 'more character')}", "span") if len(text) > LONG else Markup("")
+    )
+
+
+def _short(text: str) -> str:
+    return shorten(flat(text), SHORT)

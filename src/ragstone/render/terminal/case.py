@@ -1,0 +1,448 @@
+"""One record: the question, the response sentence by sentence, what was found for each and where, the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.analysis.run import unit_text
+from ragstone.render.terminal.cascades import answered, rate
+from ragstone.render.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
+from ragstone.render.terminal.excerpt import merged, pieces, squeezed
+from ragstone.render.terminal.grounds import QUOTES, Grounds, margin
+from ragstone.render.terminal.methods import comparable, methods_block
+from ragstone.render.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
+from ragstone.render.terminal.repeats import metrics_repeated, repeats_line
+from ragstone.render.terminal.screen import (
+    ORDER,
+    Look,
+    Page,
+    indented,
+    kind_of,
+    page,
+    section,
+)
+from ragstone.render.terminal.sentence_map import Resting, SentenceMap
+from ragstone.render.text import (
+    NBSP,
+    between,
+    clean,
+    dollars,
+    flat,
+    middle,
+    number,
+    percent,
+    plural,
+    shorten,
+    tokens,
+)
+from ragstone.render.vocabulary import by_signature, word
+
+SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
+"""The metrics whose verdicts stand with the response, the nuggets or the passages."""
+LIMITS: Final[Mapping[str, str]] = {
+    BANK: "left out by keep and max_nuggets",
+    **dict.fromkeys(GRADED, "left out by max_nuggets"),
+}
+"""What is said of units that a metric's limit left out, where it is not ``max_claims``."""
+
+
+@dataclass(slots=True)
+class Marked:
+    """A stretch of the response with what was said of it: its own verdict, its trace, the verdicts of its claims."""
+
+    start: int
+    end: int
+    own: Mapping[str, Any] | None = None
+    claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
+    traced: list[Resting] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """Its own verdict if it has one, else that of its trace, else the worst of its claims."""
+        if self.own is not None:
+            return kind_of(self.own)
+        kinds = {resting.kind for resting in self.traced} or {kind_of(verdict) for _, verdict in self.claims}
+        return next((kind for kind in ORDER if kind in kinds), "none")
+
+    def signs(self) -> Iterable[tuple[str, str]]:
+        """The kind of every verdict, with its word."""
+        verdicts = [("groundedness", self.own)] if self.own is not None else []
+        verdicts += [("grounding", verdict) for _, verdict in self.claims]
+        verdicts += [(ADHERENCE, resting.verdict) for resting in self.traced]
+        return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
+
+
+def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
+    """The whole screen of one record; ``full`` leaves nothing out."""
+    if "set_aside" in result:
+        reason = Text(clean(result["set_aside"]), overflow="fold")
+        return page(_title(result, total, run, look), section("Could not be read", indented(reason)))
+    drawing = _Drawing(result, look, full)
+    return page(
+        _title(result, total, run, look),
+        drawing.text("Question", result["question"]),
+        drawing.response(),
+        *(drawing.map.standing_out() if drawing.map else ()),
+        drawing.off_topic(),
+        response_nuggets(result, drawing.grounds),
+        bank_nuggets(result, drawing.grounds),
+        drawing.scores(),
+        drawing.repeats(),
+        methods_block(result["methods"], look) if comparable(result) else None,
+        drawing.contexts(),
+        drawing.text("Reference", result["reference"]) if result["reference"] else None,
+        drawing.footer(),
+    )
+
+
+def _title(result: Mapping[str, Any], total: int, run: int, look: Look) -> Text:
+    right = f"record {number(result['position'])} of {number(total)} {look.dot} run {run}"
+    name = middle(flat(result["id"]), max(12, look.width - 6 - len(right)), look.ellipsis)
+    return Text.assemble((name, "head"), "  ", (right, "quiet"))
+
+
+class _Drawing:
+    """The blocks of one record, which share what is looked up in it."""
+
+    def __init__(self, result: Mapping[str, Any], look: Look, full: bool) -> None:
+        self.result = result
+        self.look = look
+        self.full = full
+        self.units: dict[str, Mapping[str, Any]] = {unit["id"]: unit for unit in result["units"]}
+        judges = frozenset(judge for told in result.get("cascade", {}).values() for judge in told["answered"])
+        self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]}, judges)
+        self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
+        self.map = SentenceMap.of(result, self.grounds)
+
+    # ---- texts
+
+    def text(self, title: str, text: str | None) -> RenderableType:
+        """A heading with a text under it; a blank one is said to be blank."""
+        if text is None:
+            return section(title, indented(Text("none", style="quiet")))
+        if not text.strip():
+            return section(title, indented(Text("blank", style="quiet")))
+        return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
+
+    # ---- the response
+
+    def response(self) -> RenderableType:
+        """Each sentence with its mark; under what falls short the reason and the evidence."""
+        text = self.result["response"]
+        marked = self._marked()
+        if not marked:
+            return self.text("Response", text)
+        table = margin()
+        at = 0
+        for part in marked:
+            if part.start > at and text[at : part.start].strip():
+                table.add_row("", self.grounds.piece(text[at : part.start]))
+            at = max(at, part.end)
+            table.add_row(self.look.mark(part.kind), self.grounds.piece(text[part.start : part.end], part.kind))
+            for block in self._under(part, text[part.start : part.end]):
+                table.add_row("", block)
+        if text[at:].strip():
+            table.add_row("", self.grounds.piece(text[at:]))
+        below: list[RenderableType] = [self.grounds.legend(sign for part in marked for sign in part.signs())]
+        if self.map:
+            below += [block for block in (self.map.support_reason(), self.map.aside()) if block is not None]
+        return section("Response", table, *map(indented, below), note=self._asked())
+
+    def _marked(self) -> list[Marked]:
+        """The sentences in their order: those that were judged, and those that claims were taken from."""
+        found: dict[tuple[int, int], Marked] = {}
+        for verdict in self._verdicts("groundedness"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
+                found.setdefault((unit["start"], unit["end"]), Marked(unit["start"], unit["end"])).own = verdict
+        for verdict in self._verdicts("grounding"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
+                place = (unit["start"], unit["end"])
+                found.setdefault(place, Marked(*place)).claims.append((unit, verdict))
+        for resting in self.map.response if self.map else ():
+            place = (resting.start, resting.end)
+            if place not in found:  # divided in another way: it goes with the last that it has a part in
+                place = max((other for other in found if _overlap(other, place)), default=place)
+            found.setdefault(place, Marked(*place)).traced.append(resting)
+        return [found[place] for place in sorted(found)]
+
+    def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
+        """What is said of a sentence: its own reason, then its claims that fall short."""
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
+            yield from self.grounds.because(part.own)
+        yield from self._traced(part)
+        for unit, verdict in part.claims:
+            kind = kind_of(verdict)
+            if kind in ("yes", "trivial") and not self.full:
+                continue
+            claim = unit_text(self.result, unit)
+            same = _folded(claim) == _folded(text)
+            if same and part.own is None:
+                yield from self.grounds.because(verdict)
+                continue
+            told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
+            if told and kind == part.kind:
+                continue
+            inner = margin(0)
+            words = (
+                Text(f"as a claim: {word('grounding', verdict)}", style="quiet")
+                if same
+                else Text(self.grounds.shown(claim))
+            )
+            inner.add_row(self.look.mark(kind), words)
+            if not told:
+                for block in self.grounds.because(verdict):
+                    inner.add_row("", block)
+            yield inner
+
+    def _traced(self, part: Marked) -> Iterable[RenderableType]:
+        """What a sentence rests on; with a sign of its own where the one in the margin is not that of its trace."""
+        if self.map is None:
+            return
+        shown: Sequence[Mapping[str, Any]] = ()
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
+            shown = part.own["evidence"][: None if self.full else QUOTES]
+        for resting in part.traced:
+            same = (resting.start, resting.end) == (part.start, part.end)
+            if part.own is None and same:
+                yield from self.map.under(resting, ())
+                continue
+            inner = margin(0)
+            blocks = self.map.under(resting, shown, named="trace" if same else f"trace of {resting.key}")
+            inner.add_row(self.look.mark(resting.kind), Group(*blocks))
+            yield inner
+
+    def _asked(self) -> str:
+        parts = []
+        if self._verdicts("groundedness"):
+            parts.append("sentences by groundedness")
+        if self.map:
+            parts.append("sentences by trace")
+        if self._verdicts("grounding"):
+            parts.append("claims by grounding")
+        return ", ".join(parts)
+
+    # ---- claims that have nothing to do with the question
+
+    def off_topic(self) -> RenderableType | None:
+        """The claims that do not help to answer the question."""
+        verdicts = self._verdicts("claim_relevance")
+        shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
+        if not shown:
+            return None
+        table = margin()
+        for verdict in shown:
+            claim = unit_text(self.result, self.units[verdict["unit"]])
+            table.add_row(self.look.mark(kind_of(verdict)), self.grounds.piece(claim))
+            for block in self.grounds.because(verdict):
+                table.add_row("", block)
+        signs = {(kind_of(v), word("claim_relevance", v)) for v in shown}
+        legend = indented(self.grounds.legend(signs)) if len(signs) > 1 else ""
+        count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
+        return section("Beside the question", table, *([legend] if legend else []), note=count)
+
+    # ---- scores
+
+    def scores(self) -> RenderableType:
+        """Every metric with its value or its status, and what stands behind it."""
+        holders = {columns.first: columns for columns in EVERY.values()}
+        scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
+        names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
+        widest = max(map(len, names.values()), default=0)
+        blocks: list[RenderableType] = []
+        for score in scores:
+            columns = holders.get(score["metric"])
+            own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
+            in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(no_wrap=True, width=widest)
+            table.add_column(no_wrap=True, justify="right", width=5)
+            table.add_column(overflow="fold")
+            value = "" if in_columns else percent(score["value"]).replace(NBSP, " ")
+            facts = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
+            table.add_row(Text(names[score["metric"]]), Text(value, style="head"), Text(facts))
+            blocks += [table, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
+            if columns is not None and in_columns:
+                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
+        return section("Scores", indented(Group(*blocks)))
+
+    def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
+        """What a score is besides its value, in a few words; what differs by column is told with the columns."""
+        elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
+        facts = [] if elsewhere else [score["status"]]
+        if score["value"] is not None and score["low"] != score["high"] and not in_columns:
+            ends = between(score["low"], score["high"], 0, self.look.dash)
+            facts.append(f"could be {ends} % with what is unjudged")
+        if score["outcome"] and not in_columns:
+            facts.append(score["outcome"].lower())
+        detail = score["detail"]
+        if "accepted" in detail:
+            facts.append(f"{detail['accepted']} of {len(detail['claims'])} claims accepted")
+        facts += [
+            f"{detail[name]} {words}"
+            for name, words in (
+                ("duplicates", "written twice"),
+                ("left_out", LIMITS.get(score["metric"], "left out by max_claims")),
+            )
+            if detail.get(name)
+        ]
+        if detail.get("shortcut"):
+            facts.append(f"shortcut: {detail['shortcut']}, no call was made")
+        if detail.get("band") and by_signature(score["signature"]).graded:
+            facts.append(flat(detail["band"]["en"]))
+        if detail.get("agreement") is not None:
+            facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
+        if detail.get("spread"):
+            facts.append(f"spread {detail['spread']:g}")
+        return facts
+
+    def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:
+        """Why: what the score says itself, then the verdicts that are shown nowhere else."""
+        if score["reason"] and not (in_columns and score["value"] is None):
+            yield Text(self.grounds.shown(score["reason"]), style="quiet", overflow="fold")
+        if score["metric"] in SHOWN_ELSEWHERE:
+            return
+        for verdict in score["verdicts"]:
+            if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
+                yield from self.grounds.because(verdict)
+
+    def repeats(self) -> RenderableType | None:
+        """What came of asking for the same scores again."""
+        scores = metrics_repeated(self.result)
+        if not scores:
+            return None
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for score in scores:
+            table.add_row(flat(score["metric"]), Text(repeats_line(score["repeats"], self.look).replace(NBSP, " ")))
+        return section("Asked again", indented(table))
+
+    # ---- contexts
+
+    def contexts(self) -> RenderableType:
+        """The passages by rank, with what leans on them; long ones are shortened around it."""
+        contexts = self.result["contexts"]
+        if not contexts:
+            return section("Contexts", indented(Text("none", style="quiet")))
+        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")}
+        quoted = self._quoted()
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True, style="quiet")
+        table.add_column(overflow="fold")
+        for context in contexts:
+            spans = quoted.get(context["id"], [])
+            head = self._head(context, grades.get(context["id"]))
+            rows = [*([head] if head is not None else []), *self._body(context, spans)]
+            for number_, row in enumerate(rows):
+                table.add_row("" if number_ else str(context["rank"]), row)
+        opened, closed = self.look.brackets
+        note = f"{opened}evidence{closed}" if quoted else ""
+        below = [self.map.legend(), self.map.reason()] if self.map else []
+        return section("Contexts", *(indented(block) for block in (table, *below) if block is not None), note=note)
+
+    def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> Text | None:
+        parts = []
+        if context["id"] != str(context["rank"]):
+            parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
+        if grade is not None:
+            value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
+            parts.append(f"{word('context_relevance', grade)}{value}".replace(NBSP, " "))
+        if self.map and context["text"].strip():
+            parts.append(self.map.counts(context["id"]))
+        return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None
+
+    def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
+        """The passage itself; where it was traced a sign or, in full, a line for each of its sentences."""
+        text = context["text"]
+        if self.map is not None and self.full and text.strip():
+            return [self.map.sentences(context["id"], spans)]
+        if self.map is None or self.map.silent or not text.strip():
+            return [self._passage(text, spans)]
+        opening = Text(shorten(flat(text), self.look.width - 10, self.look.ellipsis), style="quiet")
+        strip = self.map.strip(context["id"])
+        return [*([strip] if strip else []), self._passage(text, spans) if spans else opening]
+
+    def _quoted(self) -> dict[str, list[tuple[int, int]]]:
+        """By passage the stretches that any verdict of support leans on, merged."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for name in ("grounding", "groundedness", "response_groundedness", "nugget_groundedness"):
+            for verdict in self._verdicts(name):
+                for quote in verdict["evidence"]:
+                    if quote["start"] is not None:
+                        found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
+        texts = {context["id"]: context["text"] for context in self.result["contexts"]}
+        return {passage: merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
+
+    def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
+        if not text.strip():
+            return Text("blank", style="quiet")
+        opened, closed = self.look.brackets
+        drawn = Text(overflow="fold", style="" if spans else "quiet")
+        for start, end, evidence in pieces(text, spans, full=self.full):
+            if start < 0:
+                drawn.rstrip()
+                drawn.append(f"{' ' if drawn else ''}{self.look.ellipsis} ", style="quiet")
+                continue
+            words = clean(text[start:end]) if self.full else squeezed(text[start:end])
+            if drawn.plain.endswith(" "):
+                words = words.lstrip(" ")
+            if evidence:
+                drawn.append(opened, style="quiet")
+                drawn.append(words, style="found")
+                drawn.append(closed, style="quiet")
+            else:
+                drawn.append(words)
+        return drawn
+
+    # ---- the rest
+
+    def footer(self) -> RenderableType:
+        """Where the record came from, what it brings along, what its judging cost."""
+        result = self.result
+        rows = [("From", result["where"])]
+        rows += [("Note", note) for note in result["notes"]]
+        meta = {key: value for key, value in result["meta"].items() if isinstance(value, str | int | float)}
+        if meta:
+            shown = ", ".join(f"{key} {value}" for key, value in list(meta.items())[: None if self.full else 6])
+            rows.append(("Meta", shown))
+        for step, told in result.get("cascade", {}).items():
+            rows.append(("Judged", f"{step}: {answered(told)}; wanted error {rate(told['error'])}"))
+        cost = result["cost"]
+        spent = plural(cost["calls"], "call")
+        if cost["calls"]:
+            if cost["input_tokens"] or cost["output_tokens"]:
+                spent += f", {tokens(cost['input_tokens'])} tokens in, {tokens(cost['output_tokens'])} out"
+            spent += f", {dollars(cost['dollars'])}"
+        rows.append(("Cost", spent))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="quiet", no_wrap=True, width=6)
+        table.add_column(overflow="fold")
+        for label, value in rows:
+            table.add_row(label, Text(self.grounds.shown(value.replace(NBSP, " "))))
+        return table
+
+    # ---- small things
+
+    def _verdicts(self, metric: str) -> Sequence[Mapping[str, Any]]:
+        score = self.by_metric.get(metric)
+        return score["verdicts"] if score else ()
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".!?")
+
+
+def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
+    return verdict["reason"], verdict.get("failure"), verdict["evidence"], verdict.get("members")

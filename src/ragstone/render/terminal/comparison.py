@@ -1,0 +1,135 @@
+"""``ragstone compare-methods``: both triads side by side, and where they are furthest apart."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.analysis.run import Run
+from ragstone.metrics.methods import PAIRS
+from ragstone.render.terminal.grounds import Grounds
+from ragstone.render.terminal.methods import comparable, methods_block, signed
+from ragstone.render.terminal.nuggets import Fact, facts_of, importance, nugget_table
+from ragstone.render.terminal.outcome import Place, beside, facts_block, handle, missing_block, title_line
+from ragstone.render.terminal.screen import Look, Page, indented, kind_of, page, prose, section
+from ragstone.render.text import NBSP, flat, percent, plural, shorten
+from ragstone.render.vocabulary import word
+
+WIDEST: Final = 5
+"""Records that are shown of those on which the two methods are furthest apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One record by both methods: values in [0, 1], the difference in points."""
+
+    record: str
+    position: int
+    aspect: str
+    plain: float
+    nuggetized: float
+    difference: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+def widest_apart(run: Run, count: int = WIDEST) -> list[Gap]:
+    """The records with the largest differences, each by the aspect in which it is largest."""
+    found: dict[int, tuple[str, float, float]] = {}
+    for aspect, names in PAIRS.items():
+        plain, nuggetized = (
+            {row.position: row.value for row in run.store.scores(run.id, name) if row.value is not None}
+            for name in names
+        )
+        for position in plain.keys() & nuggetized.keys():
+            known = found.get(position)
+            pair = (aspect, plain[position], nuggetized[position])
+            if known is None or abs(pair[2] - pair[1]) > abs(known[2] - known[1]):
+                found[position] = pair
+    apart = sorted(found.items(), key=lambda item: (-abs(item[1][2] - item[1][1]), item[0]))[:count]
+    gaps = []
+    for position, (aspect, plain_value, nuggetized_value) in apart:
+        row = run.store.result(run.id, position=position)
+        difference = round(100 * (nuggetized_value - plain_value), 6)
+        if row is not None and difference:
+            gaps.append(Gap(row.record, position, aspect, plain_value, nuggetized_value, difference))
+    return gaps
+
+
+def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
+    """The whole screen of a comparison."""
+    summary = run.summary()
+    place = place or Place()
+    gaps = widest_apart(run)
+    alone = run.find("#1") if len(run) == 1 else None
+    return page(
+        title_line(run, summary, look),
+        methods_block(summary["methods"], look) if comparable(summary) else prose("Nothing could be compared.", look),
+        _single(alone, look) if alone is not None else _widest(run, gaps, look),
+        missing_block(summary, look),
+        facts_block(run, summary, place, [_next(run, gaps, place)], look),
+    )
+
+
+def _next(run: Run, gaps: list[Gap], place: Place) -> str:
+    which = handle(gaps[0].record, gaps[0].position) if gaps else "#1"
+    return shlex.join(["ragstone", "show", str(run.id), which, *place.options])
+
+
+def _single(result: Mapping[str, Any], look: Look) -> RenderableType | None:
+    facts = facts_of(result) if "set_aside" not in result else []
+    if not facts:
+        return None
+    ranks = {context["id"]: context["rank"] for context in result["contexts"]}
+    return section("Nuggets", nugget_table(facts, Grounds(look, full=False, ranks=ranks)))
+
+
+def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
+    if not gaps:
+        return None
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    room = look.width - 4 - max(len(signed(gap.difference)) for gap in gaps) - 2
+    for gap in gaps:
+        result = run.find(f"#{gap.position}")
+        if result is not None:
+            table.add_row(signed(gap.difference), _record(gap, result, look, room))
+    return section("Largest differences", indented(table), note="in points")
+
+
+def _record(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> Group:
+    told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
+    return Group(*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room))
+
+
+def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> list[Text]:
+    """The nugget that takes most from the value, by its weight and what it falls short of; that none does, if so."""
+    metric = PAIRS[gap.aspect][1]
+    facts = facts_of(result, (metric,))
+    if not facts:
+        return []
+    judged = [fact for fact in facts if fact.lowest is not None]
+    worst = max(judged, key=lambda fact: _weight(fact) * (1 - (fact.lowest or 0.0)), default=facts[0])
+    if judged and worst.lowest == 1:
+        what = word(metric, worst.verdicts[metric])
+        which = plural(len(judged), "nugget").replace(NBSP, " ")
+        return [Text(f"{which}, {what}" if len(judged) == 1 else f"{which}, all {what}", style="quiet")]
+    verdict = worst.verdicts[metric]
+    head = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), "  ")
+    head.append(shorten(flat(worst.unit["text"]), room - head.cell_len, look.ellipsis))
+    why = flat(verdict.get("failure") or verdict["reason"])
+    return [head, *([Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet")] if why else [])]
+
+
+def _weight(fact: Fact) -> float:
+    """What a nugget weighs where the weights are the default ones: enough to rank by."""
+    return 2.0 if fact.unit.get("importance") == "vital" else 1.0

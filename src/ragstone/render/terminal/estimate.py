@@ -1,0 +1,162 @@
+"""An estimate: what a run would take in one sentence, by metric and step, what was assumed, and what to type next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.forecast.dry_run import Range, Sum
+from ragstone.forecast.summary import Estimate, price_said
+from ragstone.render.terminal.cascades import called
+from ragstone.render.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
+from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
+from ragstone.render.wording import part_said
+
+
+def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
+    """All of an estimate; ``following`` is the command that makes the run."""
+    records = plural(estimate.forecast.records, "record").replace(NBSP, " ")
+    records += f" {look.dot} {part}" if (part := part_said(estimate.extent)) else ""
+    name = middle(flat(estimate.name), max(12, look.width - 4 - len(records)), look.ellipsis)
+    return page(
+        Text.assemble((name, "head"), "  ", (records, "quiet")),
+        prose(sentence(estimate, look), look),
+        _table(estimate, look) if any(not row.free for row in estimate.forecast.rows) else None,
+        _facts(estimate, following, look),
+    )
+
+
+def sentence(estimate: Estimate, look: Look) -> str:
+    """Calls, money and time in one sentence, with the ends between which they will be."""
+    total = estimate.total
+    stored = f"; {plural(total.stored, 'call')} more {'is' if total.stored == 1 else 'are'} in the store"
+    if not total.calls.high:
+        asked = any(row.free for row in estimate.forecast.rows)
+        why = "it is judged on this machine" if asked and not total.stored else "every reply is there already"
+        return f"It would cost nothing: {why}. It would take about {duration(estimate.seconds.expected)}."
+    about = "" if estimate.forecast.exact else "about "
+    took = duration(estimate.seconds.expected)
+    ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"
+    said = f"It would take {about}{plural(round(total.calls.expected), 'call')}"
+    if not estimate.forecast.exact:
+        said += f" ({_ends(total.calls, lambda value: number(round(value)), look)})"
+    if total.dollars is None:
+        money = "and its price is unknown"
+    elif total.dollars.expected:
+        money = f"and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars, look)})"
+    else:
+        money = "and cost nothing"
+    return f"{said} {money}, in about {took} ({ends})" + (stored if total.stored else "") + "."
+
+
+def _ends(found: Range, written: Any, look: Look) -> str:
+    return f"{written(found.low)}{NBSP}{look.dash}{NBSP}{written(found.high)}"
+
+
+# ---- by metric and step
+
+
+def _table(estimate: Estimate, look: Look) -> Table:
+    """One line a metric, below it one a step, at the end all of it."""
+    forecast = estimate.forecast
+    judges = {row.judge for row in forecast.rows}
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
+    for title in ("", "calls", "in store", "tokens in", "out", "cost"):
+        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for metric in dict.fromkeys(row.metric for row in forecast.rows):
+        table.add_row(Text(metric, style="head"), *_cells(forecast.of(metric=metric)))
+        for row in forecast.rows:
+            if row.metric != metric:
+                continue
+            room = max(10, look.width - 50 - len(row.step))
+            who = f"  {shorten(flat(row.judge).partition('@')[0], room, look.ellipsis)}" if len(judges) > 1 else ""
+            label = Text.assemble("  ", row.step, (who, "quiet"))
+            if row.free:
+                table.add_row(label, "", "", "", "", Text("free", style="quiet"))
+            else:
+                table.add_row(label, *_cells(forecast.of(metric=metric, step=row.step, judge=row.judge)), style="quiet")
+    table.add_row(Text("all of it", style="head"), *_cells(estimate.total))
+    return table
+
+
+def _cells(found: Sum) -> tuple[str, ...]:
+    return (
+        number(round(found.calls.expected)),
+        number(found.stored) if found.stored else "",
+        tokens(round(found.input_tokens.expected)),
+        tokens(round(found.output_tokens.expected)),
+        dollars(None if found.dollars is None else found.dollars.expected),
+    )
+
+
+# ---- what it stands on
+
+
+def _facts(estimate: Estimate, following: str, look: Look) -> Table:
+    forecast = estimate.forecast
+    rows: list[tuple[str, RenderableType]] = []
+
+    def told(label: str, lines: Sequence[str]) -> None:
+        for number_, line in enumerate(lines):
+            rows.append(("" if number_ else label, prose(line, look, "quiet", LEFT)))
+
+    if any(not row.free for row in forecast.rows):
+        told("Assumed", [f"{flat(what)}: {how}" for what, how in forecast.assumed.items()])
+    told("Alone", _alone(estimate))
+    told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in forecast.counted.items()])
+    told("Price", [flat(price_said(price)) for price in estimate.prices])
+    told("Budget", _budget(estimate))
+    told("Left out", [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()])
+    if forecast.set_aside:
+        told("Set aside", [f"{plural(forecast.set_aside, 'record')} that cannot be read"])
+    rows.append(("Next", to_paste(following, look)))
+    return facts(rows)
+
+
+def _alone(estimate: Estimate) -> list[str]:
+    """What the last judge of a cascade would take for everything, beside what the table has."""
+    return [
+        f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+        for step, one in estimate.forecast.alone.items()
+    ]
+
+
+def _budget(estimate: Estimate) -> list[str]:
+    if not estimate.limits:
+        return []
+    if estimate.limits.cost is not None and estimate.total.dollars is None:
+        return ["cannot be kept in dollars: a price is unknown"]
+    fits = estimate.fits()
+    if fits is None:
+        return ["may be reached: it is between the low and the high end"]
+    return ["is enough, also if it comes high"] if fits else ["will be reached before all is done"]
+
+
+def next_budget(estimate: Estimate) -> float | None:
+    """A round figure that a run will not reach if the estimate holds; None where there is no price to limit."""
+    money = estimate.total.dollars
+    if money is None or not money.high:
+        return None
+    enough = 1.1 * money.high + estimate.forecast.worst.dollars
+    step = 10.0 ** (math.floor(math.log10(enough)) - 1)
+    return round(math.ceil(enough / step) * step, 12)
+
+
+def held_said(held: Mapping[str, Any], look: Look) -> str:
+    """The estimate of a run that was made, beside its bill."""
+    money, error = held["dollars"], held["error"]
+    if money is not None and money["expected"]:
+        found, off = Range(**money), error["dollars"]
+        said = f"{dollars(found.expected)} ({_ends(found, dollars, look)})"
+    else:
+        found, off = Range(**held["calls"]), error["calls"]
+        said = f"{plural(round(found.expected), 'call')} ({_ends(found, lambda value: number(round(value)), look)})"
+    if off is None:
+        return said
+    share = f"{abs(off) * 100:.0f}{NBSP}%" if abs(off) >= 0.005 else ""
+    return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"

@@ -1,0 +1,79 @@
+"""A passage around its evidence: which stretches are shown, and which are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ragstone.render.text import flat
+
+AROUND: Final = 90
+"""Characters of a passage that are shown before and after evidence when the passage is shortened."""
+OPENING: Final = 200
+"""Characters of a passage that nothing leans on."""
+GAP: Final = 60
+"""Characters that are not worth leaving out."""
+
+
+def merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """In order, and in one where they overlap or only blanks are between them."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and not text[found[-1][1] : start].strip():
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:
+    """(start, end, whether it is evidence) in order; a start of -1 stands for what is left out."""
+    if full:
+        at = 0
+        for start, end in spans:
+            yield at, start, False
+            yield start, end, True
+            at = end
+        yield at, len(text), False
+        return
+    if not spans:
+        cut = _word(text, OPENING, -1) if len(text) > OPENING + GAP else len(text)
+        yield 0, cut, False
+        if cut < len(text):
+            yield -1, -1, False
+        return
+    at = 0
+    for index, (start, end) in enumerate(spans):
+        lead = _word(text, max(at, start - AROUND), 1)
+        if lead - at <= GAP:
+            lead = at
+        if lead > at:
+            yield -1, -1, False
+        yield lead, start, False
+        yield start, end, True
+        following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
+        at = min(following, _word(text, end + AROUND, -1))
+        if following - at <= GAP:
+            at = following
+        yield end, max(end, at), False
+        at = max(end, at)
+    if at < len(text):
+        yield -1, -1, False
+
+
+def _word(text: str, at: int, step: int) -> int:
+    """The nearest end of a word from ``at`` in a direction, at most 20 characters away."""
+    at = min(max(at, 0), len(text))
+    for moved in range(20):
+        here = at + step * moved
+        if here <= 0 or here >= len(text) or text[here].isspace():
+            return min(max(here, 0), len(text))
+    return at
+
+
+def squeezed(text: str) -> str:
+    """On one line, but with the blanks at its ends that tell words apart."""
+    words = flat(text)
+    if not words:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + words + (" " if text[-1].isspace() else "")

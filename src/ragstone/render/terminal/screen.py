@@ -1,0 +1,255 @@
+"""The terminal: how wide, which signs it can show, which colours mean what.
+
+One accent says *unsupported*; everything else is the terminal's own foreground, bold or dim. Nothing is told
+by colour alone: each verdict has a sign in the margin. Where the output is no terminal, or NO_COLOR is set,
+or TERM is dumb, the same lines come without colour; where it cannot carry Unicode, in ASCII.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final, NoReturn
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from ragstone.render.text import NBSP, clean, paragraph
+from ragstone.types import TRIVIAL
+
+WIDEST: Final = 100
+"""Columns that are used of a wide terminal: lines of text are read, not searched."""
+NARROWEST: Final = 40
+LEFT: Final = 12
+"""Columns of a label and the gap after it, where facts are told."""
+_GOES_ON: Final = " \\"
+"""At the end of a line: the command goes on in the next one."""
+_UNCUT: Final = "uncut"
+"""Under this a style has the whole of a line that may be wider than the terminal."""
+
+THEME: Final = Theme(
+    {
+        "wrong": "bold #d75f00",
+        "partly": "#d75f00",
+        "quiet": "dim",
+        "head": "bold",
+        "found": "underline",
+    },
+    inherit=True,
+)
+
+
+class Screen(Console):
+    """A console whose reader may go away at any time."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Let the command end quietly: whoever read the output has enough of it."""
+        raise BrokenPipeError
+
+
+def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
+    """A console for a stream, as wide as the terminal but not wider than can be read."""
+    target = file or (sys.stderr if stderr else sys.stdout)
+    if (reconfigure := getattr(target, "reconfigure", None)) is not None:
+        reconfigure(errors="replace")
+    console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    columns = os.environ.get("COLUMNS", "")  # rich takes 80 for a dumb terminal, whatever it was told
+    width = int(columns) if columns.isdigit() and int(columns) else console.width
+    console.width = max(NARROWEST, min(WIDEST, width))
+    return console
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What to draw with: the width, and whether the terminal can show more than ASCII."""
+
+    width: int = 80
+    ascii: bool = False
+
+    @classmethod
+    def of(cls, console: Console) -> Look:
+        """The look of a console."""
+        return cls(console.width, not console.encoding.casefold().startswith("utf"))
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for text that was left out."""
+        return "..." if self.ascii else "…"
+
+    @property
+    def dash(self) -> str:
+        """Between the ends of a range."""
+        return "-" if self.ascii else "\u2013"
+
+    @property
+    def dot(self) -> str:
+        """Between two things on one line."""
+        return "-" if self.ascii else "·"
+
+    @property
+    def line(self) -> str:
+        """One cell of a thin line."""
+        return "-" if self.ascii else "─"
+
+    @property
+    def quotes(self) -> tuple[str, str]:
+        """Around words of others."""
+        return ('"', '"') if self.ascii else ("“", "”")
+
+    @property
+    def brackets(self) -> tuple[str, str]:
+        """Around evidence inside a passage."""
+        return ("[[", "]]") if self.ascii else ("«", "»")
+
+    def mark(self, kind: str) -> Text:
+        """The sign of a kind of verdict, for the margin."""
+        sign, plain, style = MARKS[kind]
+        return Text(plain if self.ascii else sign, style=style)
+
+    def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
+        """A scale from 0 to 1 with the mean and its interval on it."""
+        track, inside, point = ("-", "=", "o") if self.ascii else ("─", "━", "●")
+        at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
+        drawn = Text()
+        for cell in range(cells):
+            if cell == at:
+                drawn.append(point)
+            elif low <= cell <= high:
+                drawn.append(inside)
+            else:
+                drawn.append(track, style="quiet")
+        return drawn
+
+
+MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "yes": ("✓", "+", "quiet"),
+    "partly": ("~", "~", "partly"),
+    "no": ("✗", "x", "wrong"),
+    "unjudged": ("?", "?", "head"),
+    "trivial": ("·", ".", "quiet"),
+    "none": (" ", " ", ""),
+}
+"""Kind of verdict: its sign, the sign in ASCII, its style."""
+
+ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
+"""Worst first: of several verdicts on one sentence, the first shows."""
+
+
+def kind_of(verdict: Mapping[str, Any]) -> str:
+    """Which of the marks a verdict of a result gets."""
+    if verdict["label"] is None:
+        return "unjudged"
+    if verdict["label"] == TRIVIAL or verdict["value"] is None:
+        return "trivial"
+    if verdict["value"] >= 1:
+        return "yes"
+    return "no" if verdict["value"] <= 0 else "partly"
+
+
+# ---- putting things on a page
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything of one screen: a margin at the left, and nothing after the last sign of a line."""
+
+    body: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.body, options, pad=False):
+            yield from _stripped([_uncut(segment) for segment in line])
+            yield Segment.line()
+
+
+def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
+    """Blocks below each other with a blank line between them; those that are None are left out."""
+    shown: list[RenderableType] = [""]
+    for block in blocks:
+        if block is not None:
+            shown += [block, ""]
+    return Page(Padding(Group(*shown), (0, 0, 0, margin)))
+
+
+def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
+    """A heading, a quiet note beside it, and what stands under it."""
+    heading = Text(title, style="head")
+    if note:
+        heading.append(f"  {note}".replace(NBSP, " "), style="quiet")
+    return Group(heading, *blocks)
+
+
+def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
+    """Our own words, wrapped; ``indent`` is what stands to the left of them, the page's margin not counted."""
+    return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
+
+
+def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
+    """A command as it can be copied and pasted at any width; ``indent`` as of ``prose``.
+
+    It is broken between its words, where the shell is told so by a backslash, and an option stays with its value. What
+    no line has room for is not broken: the terminal does that, and knows of it.
+    """
+    words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(command)]
+    room = look.width - 2 - indent
+    lines: list[str] = []
+    for part in _parts(words):
+        joined = f"{lines[-1]} {part}" if lines else part
+        if lines and cell_len(joined) <= room - len(_GOES_ON):
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
+        lines[-2:] = [last]
+    lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
+    drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
+    return Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+
+def _parts(words: Sequence[str]) -> Iterable[str]:
+    """The words, each option with the value after it."""
+    at = 0
+    while at < len(words):
+        valued = words[at].startswith("-") and not "".join(words[at + 1 : at + 2]).startswith("-")
+        yield " ".join(words[at : at + 1 + valued])
+        at += 1 + valued
+
+
+def _uncut(segment: Segment) -> Segment:
+    """The segment with all of its line, where a table has cut it off."""
+    line = segment.style.meta.get(_UNCUT) if segment.style is not None else None
+    return Segment(line, segment.style) if line else segment
+
+
+def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = LEFT - 2) -> Table:
+    """Labels in a quiet column with what is to be said of each."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="quiet", width=label_width, no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(label, value)
+    return table
+
+
+def indented(block: RenderableType, by: int = 2) -> Padding:
+    """A block moved to the right."""
+    return Padding(block, (0, 0, 0, by))
+
+
+def _stripped(line: list[Segment]) -> list[Segment]:
+    kept = list(line)
+    while kept and not kept[-1].control:
+        text = kept[-1].text.rstrip(" ")
+        if text:
+            kept[-1] = Segment(text, kept[-1].style)
+            break
+        kept.pop()
+    return kept

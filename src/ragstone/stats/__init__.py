@@ -1,0 +1,1 @@
+"""Statistics in plain Python: means with intervals, and tests of paired differences; seeded."""

@@ -1,0 +1,247 @@
+"""What pairs of values say of a difference: arrays in, numbers out. Pure Python, seeded, the same on every machine.
+
+Two runs score the same records, so that each record is its own control: everything here works on the differences,
+second less first. Where records belong together (several questions on one topic) whole clusters are drawn and
+flipped, never records. What is promised and how it was measured stands in docs/tasks/compare-runs.md.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from operator import getitem
+from typing import Final, Literal
+
+from ragstone.stats.means import LARGE, RESAMPLES, mean, normal_p, t_quantile
+
+Method = Literal["bootstrap-t", "t", "none"]
+Test = Literal["exact", "sampled", "normal", "none"]
+
+LEVEL: Final = 0.05
+"""Two-sided, of every test; intervals hold 1 - ``LEVEL``."""
+POWER: Final = 0.8
+FLIPS: Final = 10_000
+"""Draws of signs where all of them are too many to go through."""
+FEW: Final = 10
+"""Below so many clusters a resample has often hardly any spread, and the studentized bootstrap runs wild."""
+EXACT: Final = 13
+"""Up to so many differences that are not zero, all ways to sign them are gone through: fewer than ``FLIPS``."""
+_CHUNK: Final = 8
+_HAIR: Final = 1e-9
+"""Sums that differ by less, relative to what they are sums of, are one sum: floats are added in some order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What came of pairing; values and differences in the unit of what was paired, differences second less first.
+
+    ``low`` and ``high`` are the 95 % interval of the mean difference, ``error`` is its standard error; None where all
+    pairs differ by the same, or fewer than ``least_moved`` do: then resamples in which none does are common. ``p`` is
+    of the two-sided sign-flip test. ``clusters`` is None where every pair stands for itself; ``moved`` of the pairs or
+    clusters differ.
+    """
+
+    pairs: int
+    clusters: int | None
+    first: float
+    second: float
+    difference: float
+    low: float | None
+    high: float | None
+    method: Method
+    p: float
+    test: Test
+    wins: int
+    ties: int
+    losses: int
+    moved: int
+    error: float | None
+
+    def smallest(self, tests: int = 1) -> float | None:
+        """The smallest true difference that a sample like this would show four times in five; None without an error.
+
+        (t(1 - a/2) + t(.8)) standard errors, with Student's t of n - 1 degrees of freedom and a of .05 over the number
+        of ``tests`` (Cohen 1988, ch. 2, in the form of Bloom 1995, doi 10.1177/0193841X9501900504).
+        """
+        if self.error is None:
+            return None
+        degrees = (self.clusters or self.pairs) - 1
+        return (t_quantile(1 - LEVEL / tests / 2, degrees) + t_quantile(POWER, degrees)) * self.error
+
+
+def paired(
+    first: Sequence[float],
+    second: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+) -> Paired:
+    """Compare pairs of values in [0, 1]; ``clusters`` names for each pair what it belongs to.
+
+    ValueError for no pairs or unequal lengths.
+    """
+    if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
+        raise ValueError(f"{len(first)} values against {len(second)}")
+    differences = [_less(b, a) for a, b in zip(first, second, strict=True)]
+    sums, sizes = _by_cluster(differences, clusters)
+    moved = sum(map(bool, sums))
+    p, test = sign_flip(sums, seed=seed)
+    centre = mean(differences)
+    error = _standard_error([total - centre * size for total, size in zip(sums, sizes, strict=True)], sum(sizes))
+    if moved < least_moved():
+        error = 0.0
+    low, high, method = _interval(centre, error, sums, sizes, seed=seed)
+    return Paired(
+        pairs=len(differences),
+        clusters=None if clusters is None else len(sums),
+        first=mean(first),
+        second=mean(second),
+        difference=centre,
+        low=low,
+        high=high,
+        method=method,
+        p=p,
+        test=test,
+        wins=sum(value > 0 for value in differences),
+        ties=sum(value == 0 for value in differences),
+        losses=sum(value < 0 for value in differences),
+        moved=moved,
+        error=error or None,
+    )
+
+
+def least_moved(tests: int = 1) -> int:
+    """How many differences must not be zero for p to reach .05 over the number of ``tests``: the least is 2^(1 - n)."""
+    return next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL / tests)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p values of tests made together, each raised so that the chance of any false one stays (Holm 1979)."""
+    adjusted = [0.0] * len(ps)
+    before = 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        before = max(before, min(1.0, (len(ps) - rank) * ps[place]))
+        adjusted[place] = before
+    return adjusted
+
+
+# ---- the test
+
+
+def sign_flip(values: Sequence[float], *, seed: int = 0) -> tuple[float, Test]:
+    """The two-sided p that a mean is zero, by flipping the signs of values (Fisher 1935), and how it was found.
+
+    If neither side is better, each difference could as well have the other sign. Up to ``EXACT`` values that are not
+    zero all ways are counted; else ``FLIPS`` of them, drawn with a seed, and the one observed (Phipson and Smyth
+    2010). Where as many values as ``LARGE`` weigh in, the sum under flips is normal to four digits of p, which is
+    then that of the normal distribution.
+    """
+    moved = [value for value in values if value]
+    if not moved:
+        return 1.0, "none"
+    observed = abs(math.fsum(moved)) - _HAIR * math.fsum(map(abs, moved))
+    if len(moved) <= EXACT:
+        sums = (abs(sum(signed)) for signed in product(*((value, -value) for value in moved)))
+        return sum(total >= observed for total in sums) / 2 ** len(moved), "exact"
+    squares = math.fsum(value * value for value in moved)
+    if squares * squares >= LARGE * math.fsum(value**4 for value in moved):
+        return normal_p(abs(math.fsum(moved)) / math.sqrt(squares)), "normal"
+    reached = sum(abs(total) >= observed for total in _flipped(moved, seed))
+    return (1 + reached) / (1 + FLIPS), "sampled"
+
+
+def _flipped(values: Sequence[float], seed: int) -> Iterable[float]:
+    """Sums of the values with random signs: a byte of random bits finds the sum of eight in a table."""
+    tables = []
+    for start in range(0, len(values), _CHUNK):
+        sums = [0.0]
+        for value in values[start : start + _CHUNK]:
+            sums = [total + signed for signed in (-value, value) for total in sums]
+        tables.append(sums * (2**_CHUNK // len(sums)))
+    draw = partial(random.Random(seed).randbytes, len(tables))  # noqa: S311 - resampling, not secrets
+    for _ in range(FLIPS):
+        yield sum(map(getitem, tables, draw()))
+
+
+# ---- the interval
+
+
+def _interval(
+    centre: float, error: float, sums: Sequence[float], sizes: Sequence[int], *, seed: int
+) -> tuple[float | None, float | None, Method]:
+    """The 95 % interval of the mean difference, which no difference of values goes beyond, and how it was found.
+
+    The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
+    Where under ``FEW`` are there, or under a quarter differ at all, it swings between too narrow and too wide, and from
+    ``LARGE`` on it agrees with Student's t but for its own noise: there the interval is Student's.
+    """
+    count = len(sums)
+    if not error:
+        return None, None, "none"
+    if not FEW <= count < LARGE or 4 * sum(map(bool, sums)) < count:
+        half = t_quantile(1 - LEVEL / 2, count - 1) * error
+        return max(centre - half, -1.0), min(centre + half, 1.0), "t"
+    drawn = sorted(_studentized(centre, sums, sizes, seed))
+    tail = int(LEVEL / 2 * RESAMPLES)
+    return max(centre - drawn[-tail - 1] * error, -1.0), min(centre - drawn[tail] * error, 1.0), "bootstrap-t"
+
+
+def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], seed: int) -> Iterable[float]:
+    """How many of its own standard errors the mean of each resample of clusters lies off ``centre``.
+
+    One whose clusters do not differ has no spread, and lies infinitely far off.
+    """
+    count = len(sums)
+    off = [total - centre * size for total, size in zip(sums, sizes, strict=True)]
+    squares = [value * value for value in off]
+    crossed = [value * size for value, size in zip(off, sizes, strict=True)]
+    alone = all(size == 1 for size in sizes)
+    scale = _HAIR * math.fsum(squares)
+    places = range(count)
+    choices = random.Random(seed).choices  # noqa: S311 - resampling, not secrets
+    for _ in range(RESAMPLES):
+        picked = choices(places, k=count)
+        total = sum(map(off.__getitem__, picked))
+        if alone:
+            size, middle = count, total
+            square = float(count)
+        else:
+            size = sum(map(sizes.__getitem__, picked))
+            middle = sum(map(crossed.__getitem__, picked))
+            square = float(sum(sizes[place] ** 2 for place in picked))
+        shift = total / size
+        spread = sum(map(squares.__getitem__, picked)) - 2 * shift * middle + shift * shift * square
+        if spread > scale:
+            yield shift * size / math.sqrt(spread * count / (count - 1))
+        else:
+            yield math.copysign(math.inf, shift) if abs(shift) > _HAIR else 0.0
+
+
+def _standard_error(off: Sequence[float], size: int) -> float:
+    """Of a mean of clusters, from what each cluster's sum is off; 0 for one cluster, or where none is off at all."""
+    squares = math.fsum(value * value for value in off)
+    count = len(off)
+    if count < 2 or squares <= _HAIR * _HAIR * size:
+        return 0.0
+    return math.sqrt(squares * count / (count - 1)) / size
+
+
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[list[float], list[int]]:
+    """The sum and the number of the values of each cluster."""
+    if clusters is None:
+        return list(values), [1] * len(values)
+    found: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        found.setdefault(cluster, []).append(value)
+    sums = [math.fsum(members) for members in found.values()]
+    return [total if abs(total) > _HAIR else 0.0 for total in sums], [len(members) for members in found.values()]
+
+
+def _less(second: float, first: float) -> float:
+    """The difference; nothing where only the last digits of two sums differ."""
+    difference = second - first
+    return difference if abs(difference) > _HAIR else 0.0

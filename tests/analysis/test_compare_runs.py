@@ -1,0 +1,329 @@
+"""Two runs of made results: what is paired, what is left out and said, what a difference is called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import check, compare
+from ragstone.analysis.compare import Otherwise, said
+from ragstone.analysis.scored import signatures_differ
+from ragstone.errors import ConfigError, InputError
+
+SIGNED = "grounding|claims:one#1|support:one#1|v:0.1.0"
+Values = Mapping[str, float | None]
+
+
+def score(metric: str, value: float | None, **more: Any) -> dict[str, Any]:
+    known = value is not None
+    return {
+        "metric": metric, "value": value, "status": "scored" if known else "judge_failed", "reason": "",
+        "asked": 2, "unjudged": 0 if known else 2, "low": value if known else 0.0, "high": value if known else 1.0,
+        "signature": SIGNED.replace("grounding", metric), "verdicts": [], **more,
+    }  # fmt: skip
+
+
+def result(record: str, position: int, scores: Sequence[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {
+        "id": record, "topic": record, "position": position, "question": f"What of {record}?", "response": "It is.",
+        "contexts": [], "meta": {}, "units": [], "scores": scores, **more,
+    }  # fmt: skip
+
+
+def folder(path: Path, results: Sequence[Mapping[str, Any]], **about: Any) -> str:
+    """A run as ``-o`` writes it."""
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in results), encoding="utf-8")
+    details = {"run": 1, "name": path.name, "status": "done", "results": "results.jsonl", **about}
+    (path / "run.json").write_text(json.dumps(details), encoding="utf-8")
+    return str(path)
+
+
+def run_of(path: Path, values: Values, **more: Any) -> str:
+    """A run with one metric."""
+    scores = [result(name, n, [score("grounding", value, **more)]) for n, (name, value) in enumerate(values.items(), 1)]
+    return folder(path, scores)
+
+
+def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
+    """A record that one run lacks, and a value that one lacks, is in no mean and counted; nothing is 0 for it."""
+    first = run_of(tmp_path / "a", {"r1": 1.0, "r2": 0.5, "r3": 0.5, "lost": 1.0})
+    second = run_of(tmp_path / "b", {"r3": 1.0, "new": 0.0, "r2": None, "r1": 0.5})
+    found = compare(first, second)
+    assert (found.shared, found.only_first, found.only_second) == (3, ("lost",), ("new",))
+    one = found["grounding"]
+    assert one.paired is not None
+    assert (one.paired.pairs, one.paired.first, one.paired.second) == (2, 0.75, 0.75)
+    assert (one.first.scored, one.second.scored, one.second.statuses) == (3, 2, {"judge_failed": 1})
+    assert {moved.record: moved.difference for moved in one.moved} == {"r1": -0.5, "r3": 0.5}
+
+
+def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:
+    """Of the pairs; a value that came without bounds is its own."""
+    known, partly = score("m", 1.0), score("m", 0.5, status="partial", unjudged=1, low=0.25, high=0.75)
+    bare = score("m", 0.5, low=None, high=None)
+    first = folder(tmp_path / "a", [result("r1", 1, [known]), result("r2", 2, [partly])])
+    second = folder(tmp_path / "b", [result("r1", 1, [bare]), result("r2", 2, [bare])])
+    one = compare(first, second)["m"]
+    halves = [(half.mean, half.low, half.high, half.asked, half.unjudged) for half in (one.first, one.second)]
+    assert halves == [(0.75, 0.625, 0.875, 4, 1), (0.5, 0.5, 0.5, 4, 0)]
+
+
+def test_findings_are_said_in_words(tmp_path: Path) -> None:
+    """Higher, lower, not shown with the smallest that could have been, too few, the same."""
+    ids = [f"r{n}" for n in range(40)]
+    flat = dict.fromkeys(ids, 0.5)
+    better = {name: 0.6 + (n % 2) / 20 for n, name in enumerate(ids)}
+    noisy = {name: 0.5 + (n % 2 - 0.5) / 5 for n, name in enumerate(ids)}
+    few = {name: 0.6 if n < 5 else 0.5 for n, name in enumerate(ids)}
+    runs = {name: run_of(tmp_path / name, values) for name, values in
+            {"flat": flat, "better": better, "noisy": noisy, "few": few}.items()}  # fmt: skip
+
+    def told(one: str, other: str) -> tuple[str, str]:
+        found = compare(runs[one], runs[other])
+        return found.metrics[0].finding, said(found.metrics[0], found.second.label)
+
+    assert told("flat", "better") == ("higher", "12.5 points higher in the second")
+    assert told("better", "flat") == ("lower", "12.5 points lower in the second")
+    assert told("flat", "few") == (
+        "too_few",
+        "no difference could be shown (only 5 records changed; at least 6 are needed for a test)",
+    )
+    assert told("flat", "flat") == ("same", "the same in every record")
+    finding, words = told("flat", "noisy")
+    assert finding == "none"
+    # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
+    error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
+    assert words == f"no difference could be shown (smallest that could: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+
+
+def test_many_tests_raise_p(tmp_path: Path) -> None:
+    """What would be a difference by itself is none among ten, and that is said."""
+    names = [f"m{n}" for n in range(10)]
+
+    def rows(shift: float) -> list[dict[str, Any]]:
+        return [
+            result(
+                f"r{i}",
+                i,
+                [
+                    score(m, 0.5 + shift if i <= 6 or (n and i % 2) else 0.5 - shift * bool(n))
+                    for n, m in enumerate(names)
+                ],
+            )
+            for i in range(1, 25)
+        ]
+
+    found = compare(folder(tmp_path / "a", rows(0.0)), folder(tmp_path / "b", rows(0.1)))
+    one = found["m0"]
+    assert one.paired is not None
+    assert found.tests == 10
+    assert one.adjusted is not None
+    assert one.paired.p < 0.05 <= one.adjusted
+    assert (one.finding, one.only_alone) == ("too_few", True)
+    assert said(one, "b") == "no difference could be shown (only 6 records changed; at least 9 are needed for a test)"
+    alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
+    assert (alone.tests, alone["m0"].finding) == (1, "higher")
+    assert alone["m0"].adjusted == one.paired.p
+    assert not alone["m0"].only_alone
+
+
+def test_another_way_of_making_is_told_by_its_parts(tmp_path: Path) -> None:
+    """Parameters that one has, judges that differ; the version alone does not make another ruler."""
+    other = "grounding|scoring_mode:scale_1_5|claims:one#1|support:two#9|v:0.1.0"
+    assert signatures_differ(SIGNED, other) == [("support", "one#1", "two#9"), ("scoring_mode", "", "scale_1_5")]
+    first = run_of(tmp_path / "a", {"r1": 1.0, "r2": 0.5})
+    second = run_of(tmp_path / "b", {"r1": 1.0, "r2": 0.5}, signature=other)
+    found = compare(first, second)["grounding"]
+    assert set(found.signatures) == {
+        Otherwise("support", "one#1", "two#9", 2), Otherwise("scoring_mode", "", "scale_1_5", 2),
+    }  # fmt: skip
+    assert not found.same_ruler
+    newer = run_of(tmp_path / "c", {"r1": 1.0, "r2": 0.5}, signature=SIGNED.replace("0.1.0", "0.2.0"))
+    assert compare(first, newer)["grounding"].same_ruler
+    assert any("the responses are the same" in warning for warning in compare(first, second).warnings)
+
+
+def test_settings_that_no_signature_holds_are_warned_of(tmp_path: Path) -> None:
+    """The length limit of a judge, its further fields, the weights of a panel."""
+    results = [result("r1", 1, [score("grounding", 0.5)])]
+    route = {"judges": ["one", "two"], "aggregate": "mean", "weights": {}}
+    about: dict[str, Any] = {"judges": {"one": {"max_tokens": 100, "extra": {}}}, "default": route, "steps": {}}
+    changed = {**about, "judges": {"one": {"max_tokens": 200, "extra": {"seed": 1}}}}
+    changed["default"] = {**route, "weights": {"one": 2.0}}
+    found = compare(folder(tmp_path / "a", results, **about), folder(tmp_path / "b", results, **changed))
+    assert [warning.split(" was ")[0] for warning in found.warnings] == [
+        "max_tokens of the judge one", "extra of the judge one", "the panel of default",
+    ]  # fmt: skip
+
+
+def test_other_questions_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_path: Path) -> None:
+    first = folder(tmp_path / "a", [result("r1", 1, [score("grounding", 0.5)])])
+    second = folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)], question="Else?")], status="stopped")
+    found = compare(first, second)
+    assert found.other_questions == 1
+    assert "the second did not end: it is stopped, and has 1 record" in found.warnings
+    assert "1 record has another question in the second than in the first" in found.warnings
+
+
+def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
+    """By a field of meta; a record without it is a cluster of its own, and they are counted."""
+
+    def rows(shift: float) -> list[dict[str, Any]]:
+        return [
+            result(f"r{n}", n, [score("grounding", 0.5 + shift)], meta={"topic": {"id": n // 3}} if n < 27 else {})
+            for n in range(1, 31)
+        ]
+
+    first, second = folder(tmp_path / "a", rows(0.0)), folder(tmp_path / "b", rows(0.1))
+    found = compare(first, second, by="meta.topic.id")
+    assert (found.groups, found.ungrouped) == (9 + 4, 4)
+    paired = found["grounding"].paired
+    assert paired is not None
+    assert paired.clusters == 13
+    for by, message in (
+        ("meta.nothing", "no record has it"), ("topics", "expected topic, question"), ("meta", "expected topic"),
+        ("question.x", "expected topic"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            compare(first, second, by=by)
+
+
+def test_nuggets_are_paired_one_by_one_within_their_topics(tmp_path: Path) -> None:
+    """By text, whatever their order, case and spaces; one that a judge left out of one run counts in neither."""
+
+    def bank(record: str, position: int, values: Mapping[str, float | None], vital: str) -> dict[str, Any]:
+        units = [
+            {
+                "id": f"{record}/nugget/{n}",
+                "level": "nugget",
+                "text": text,
+                "importance": "vital" if text.lower() == vital else "okay",
+            }
+            for n, text in enumerate(values, 1)
+        ]
+        verdicts = [
+            {"unit": unit["id"], "label": None if value is None else "support", "value": value, "reason": ""}
+            for unit, value in zip(units, values.values(), strict=True)
+        ]
+        scores = [score("nugget_recall.all", 0.5, verdicts=verdicts), score("nugget_recall.vital", 1.0, verdicts=[])]
+        return result(record, position, scores, units=units)
+
+    first = folder(
+        tmp_path / "a",
+        [bank("q1", 1, {"Steel": 1.0, "Two litres": 0.5, "Red": 0.0}, "steel"), bank("q2", 2, {"Jazz": 0.0}, "")],
+    )
+    second = folder(
+        tmp_path / "b",
+        [
+            bank("q1", 1, {"two  litres": 1.0, "steel": 1.0, "Red": None}, "steel"),
+            bank("q2", 2, {"Jazz": 1.0, "Blues": 1.0}, ""),
+        ],
+    )
+    found = compare(first, second)
+    every, vital = found["nuggets"], found["vital nuggets"]
+    assert every.paired is not None
+    assert vital.paired is not None
+    assert (every.unit, every.paired.pairs, every.paired.clusters) == ("nugget", 3, 2)
+    assert (every.paired.first, every.paired.second) == (0.5, 1.0)
+    assert every.unmatched == 3  # Red twice, and Blues
+    assert (every.second.unjudged, every.second.scored) == (1, 4)
+    assert (vital.paired.pairs, vital.paired.difference) == (1, 0.0)
+    with pytest.raises(KeyError):
+        compare(first, second, metrics="nugget_recall.vital")["grounding"]
+
+
+def test_metrics_are_named_whole_or_by_their_columns(tmp_path: Path) -> None:
+    """And one that is not in both is refused by name."""
+    scores = [score("grounding", 1.0), score("trace.adherence", 1.0), score("trace.relevance", 0.5)]
+    first = folder(tmp_path / "a", [result("r1", 1, [*scores, score("mine", 0.5)])])
+    second = folder(tmp_path / "b", [result("r1", 1, [*scores, score("yours", 0.5)])])
+    found = compare(first, second)
+    assert [one.metric for one in found.metrics] == ["grounding", "trace.adherence", "trace.relevance"]
+    assert (found.metrics_first, found.metrics_second) == (("mine",), ("yours",))
+    assert [one.metric for one in compare(first, second, metrics="trace").metrics] == [
+        "trace.adherence",
+        "trace.relevance",
+    ]
+    with pytest.raises(InputError, match=r"metric 'mine' is not in both runs; those are grounding, trace\.adherence"):
+        compare(first, second, metrics=["mine"])
+
+
+def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
+    one = run_of(tmp_path / "a", {"r1": 1.0})
+    with pytest.raises(InputError, match=r"no record is in both: ids are like 'r1' in the first and like 'x' in"):
+        compare(one, run_of(tmp_path / "b", {"x": 1.0}))
+    with pytest.raises(InputError, match="the second has no results"):
+        compare(one, run_of(tmp_path / "c", {}))
+    with pytest.raises(InputError, match="have no metric in common"):
+        compare(one, folder(tmp_path / "d", [result("r1", 1, [score("other", 1.0)])]))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "results.jsonl:1: not JSON"),
+        ("[]", "results.jsonl:1: no result of a run"),
+        ('{"id": 3, "scores": []}', "no result of a run"),
+        ('{"id": "r1"}', "no result of a run"),
+        ('{"id": "r1", "scores": []}', "the result of 'r1' lacks 'position'"),
+        ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
+        ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
+        ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),
+    ],
+)
+def test_a_file_that_is_no_results_is_one_line(tmp_path: Path, line: str, message: str) -> None:
+    """With the line, and what is wrong with it."""
+    one = run_of(tmp_path / "a", {"r1": 1.0})
+    other = Path(run_of(tmp_path / "b", {"r1": 1.0}))
+    (other / "results.jsonl").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        compare(one, str(other))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, True, "1"])
+def test_a_value_that_no_score_has_is_refused(tmp_path: Path, value: Any) -> None:
+    one = run_of(tmp_path / "a", {"r1": 1.0})
+    with pytest.raises(InputError, match="the result of 'r1'"):
+        compare(one, run_of(tmp_path / "b", {"r1": value}))
+
+
+def test_a_folder_is_read_as_its_last_run_left_it(tmp_path: Path) -> None:
+    """Whole results of an earlier run are not taken for those of one that broke off; a bare file is taken as it is."""
+    one = run_of(tmp_path / "a", {"r1": 1.0})
+    other = Path(run_of(tmp_path / "b", {"r1": 1.0}))
+    (other / "run.json").write_text('{"run": 2, "status": "interrupted", "results": "results.jsonl.partial"}')
+    with pytest.raises(InputError, match=r"did not end \(interrupted\), and results\.jsonl is of an earlier one"):
+        compare(one, str(other))
+    assert compare(one, str(other / "results.jsonl")).shared == 1
+    (other / "run.json").unlink()
+    assert compare(one, other).second.name == str(other)
+    (other / "results.jsonl").unlink()
+    with pytest.raises(ConfigError, match=r"no results\.jsonl in it"):
+        compare(one, other)
+    (other / "run.json").write_text("{")
+    (other / "results.jsonl").write_text("")
+    with pytest.raises(InputError, match=r"run\.json: not JSON"):
+        compare(one, other)
+
+
+def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None:
+    one = run_of(tmp_path / "a", {"r1": 1.0, "r2": 0.5})
+    aside = {"id": "r2", "position": 2, "set_aside": "no JSON"}
+    found = compare(one, folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)]), aside]))
+    assert found.shared == 2
+    assert found["grounding"].second.scored == 1
+
+
+@pytest.mark.parametrize(
+    "verdicts", [None, [3], [{"unit": "nowhere", "value": 0.0, "reason": ""}], [{"value": 0.0}], {"a": 1}]
+)
+def test_a_result_whose_verdicts_are_none_is_one_line(tmp_path: Path, verdicts: Any) -> None:
+    """Found when the records behind a number are looked up."""
+    run = run_of(tmp_path / "a", {"r1": 0.5}, verdicts=verdicts)
+    with pytest.raises(InputError, match="the result of 'r1' is not as ragstone writes it"):
+        check(run, min={"grounding": 0.9})

@@ -1,0 +1,218 @@
+"""The share of quotes that stand where judges say: what is counted, once, and what is said of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import RenderableType
+
+from ragstone import evaluate
+from ragstone.analysis.quotes import Quotes, quotes_of
+from ragstone.analysis.run import Run
+from ragstone.engine.document import result_document, set_aside_document
+from ragstone.errors import RagstoneError
+from ragstone.questions import Question, Rate, Rated
+from ragstone.render.terminal.case import case
+from ragstone.render.terminal.outcome import outcome
+from ragstone.render.terminal.screen import Look, screen
+from ragstone.store.database import ResultRow, Store
+from ragstone.testing import ScriptedJudge
+from ragstone.types import Passage, Quote, Record, Score, Span, Unit, Verdict
+
+EXACT = Quote("p", Span(0, 4), "ends", verbatim=True)
+NEAR = Quote("p", Span(5, 9), "meet", verbatim=False)
+ABSENT = Quote("", None, "nowhere", verbatim=False)
+RECORD = Record(id="r", question="q", response="It is.", contexts=(Passage("p", "ends meet", 1),))
+
+
+def verdict(*quotes: Quote, number: int = 1, judge: str = "one", members: Sequence[Verdict] = ()) -> Verdict:
+    unit = Unit(f"r/claim/{number}", "claim", "It is.")
+    return Verdict(unit, "yes", 1.0, judge, evidence=quotes, members=tuple(members))
+
+
+def score(*verdicts: Verdict, metric: str = "m") -> Score:
+    return Score(metric, "r", 1.0, "scored", verdicts=verdicts)
+
+
+def document(*scores: Score) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(result_document(RECORD, 1, [(one, ()) for one in scores]).document)
+    return found
+
+
+def both(*scores: Score) -> dict[str, Any]:
+    """The figures, counted while a run goes on and from its result: they are the same."""
+    live = Quotes()
+    live.add(scores)
+    assert live.as_json() == quotes_of([document(*scores)])
+    return live.as_json()
+
+
+def test_each_kind_is_counted() -> None:
+    """To the letter, nearly, nowhere; what was found in either way is verified."""
+    found = both(score(verdict(EXACT, NEAR, ABSENT), verdict(EXACT, number=2)))
+    assert found == {"named": 4, "verbatim": 2, "near": 1, "absent": 1, "verified": 0.75}
+
+
+def test_without_quotes_there_is_no_share() -> None:
+    """None, which is neither 0 nor 1; a record that was set aside has no quotes."""
+    nothing = {"named": 0, "verbatim": 0, "near": 0, "absent": 0, "verified": None}
+    assert both(score(verdict())) == nothing
+    assert quotes_of([orjson.loads(set_aside_document("r", 1, "not an object").document)]) == nothing
+
+
+def test_of_a_panel_the_members_count() -> None:
+    """The panel's verdict shows one of their quotes again, which is not another quote."""
+    panel = verdict(EXACT, members=(verdict(EXACT, judge="a"), verdict(ABSENT, judge="b")), judge="a+b")
+    assert both(score(panel)) == {"named": 2, "verbatim": 1, "near": 0, "absent": 1, "verified": 0.5}
+
+
+def test_a_verdict_of_two_scores_counts_once() -> None:
+    """Two metrics that asked the same question share its verdicts; a verdict on another unit is another."""
+    shared = verdict(EXACT, ABSENT)
+    found = both(score(shared), score(shared, verdict(EXACT, ABSENT, number=2), metric="n"))
+    assert (found["named"], found["absent"]) == (4, 2)
+
+
+quotes = st.lists(st.sampled_from([EXACT, NEAR, ABSENT]), max_size=3)
+alone = st.builds(lambda quoted, number: verdict(*quoted, number=number), quotes, st.integers(1, 3))
+panels = st.builds(lambda lead, members: replace(lead, members=tuple(members)), alone, st.lists(alone, max_size=2))
+
+
+@given(st.lists(st.lists(panels, max_size=3), max_size=3))
+def test_a_run_that_is_going_on_counts_as_its_results_do(found: list[list[Verdict]]) -> None:
+    """Whatever verdicts there are; the parts add up, and the share is one."""
+    told = both(*(score(*verdicts, metric=f"m{n}") for n, verdicts in enumerate(found)))
+    assert told["named"] == told["verbatim"] + told["near"] + told["absent"]
+    assert told["verified"] is None if not told["named"] else 0 <= told["verified"] <= 1
+
+
+# ---- in a run
+
+
+def quoting(question: Question[Any]) -> Rated:
+    """Three quotes for each unit: one of each kind."""
+    assert isinstance(question, Rate)
+    passage = question.passages[0]
+    evidence = (
+        Quote(passage.id, Span(0, 5), passage.text[:5], verbatim=True),
+        Quote(passage.id, Span(6, 12), passage.text[6:12], verbatim=False),
+        Quote("", None, "Purple elephants \x1b[31m sing", verbatim=False),
+    )
+    label = question.scale.labels[0]
+    return Rated(tuple(Verdict(unit, label, 0.0, "scripted", 0, evidence=evidence) for unit in question.units))
+
+
+def row(number: int) -> dict[str, Any]:
+    return {
+        "id": f"r{number}", "question": "q", "response": f"The lid {number} is of steel.",
+        "contexts": [f"A kettle {number} is of steel."],
+    }  # fmt: skip
+
+
+def written(folder: Path, *rows: Any) -> Path:
+    path = folder / "a.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def weighed(tmp_path: Path) -> Iterator[Run]:
+    """Two records and one that cannot be read."""
+    source = written(tmp_path, row(1), [], row(2))
+    run = evaluate(
+        source, "groundedness", ScriptedJudge(quoting), store=tmp_path / "s.db", on_error="skip", out=tmp_path / "out"
+    )
+    yield run
+    run.store.close()
+
+
+def shown(page: RenderableType) -> str:
+    stream = io.StringIO()
+    console = screen(stream)
+    console.width = 100
+    console.print(page)
+    return " ".join(stream.getvalue().split())
+
+
+def test_a_run_has_the_figures_in_its_summary(weighed: Run, tmp_path: Path) -> None:
+    """Those of its results, beside a record that was set aside; in summary.json too."""
+    figures = weighed.summary()["quotes"]
+    assert figures == {"named": 6, "verbatim": 2, "near": 2, "absent": 2, "verified": 0.666666667}
+    assert figures == weighed.quotes() == quotes_of(weighed.results())
+    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["quotes"] == figures
+    assert weighed.summary()["set_aside"] == 1
+
+
+def test_a_run_that_was_killed_has_them_of_what_is_there(weighed: Run) -> None:
+    """No summary was kept: they are counted from the results, set-aside ones included."""
+    store = weighed.store
+    number = store.start_run("killed", {"signatures": {"groundedness": "groundedness|v"}})
+    rows = [ResultRow(row.position, row.record, row.document) for row in store.results(weighed.id)][:2]
+    store.begin()
+    store.insert((), [(number, one, ()) for one in rows])
+    store.commit()
+    found = store.run(number)
+    assert found is not None
+    assert Run(store, found).quotes() == {**weighed.summary()["quotes"], "named": 3, "verbatim": 1,
+                                                     "near": 1, "absent": 1}  # fmt: skip
+
+
+def test_a_run_that_was_stopped_has_them_of_what_was_done(tmp_path: Path) -> None:
+    """What was counted is what is kept."""
+    seen = []
+
+    def enough(document: bytes) -> None:
+        seen.append(document)
+        if len(seen) == 2:
+            raise RagstoneError("enough")
+
+    source = written(tmp_path, *(row(n) for n in range(1, 9)))
+    with pytest.raises(RagstoneError, match="enough"):
+        evaluate(source, "groundedness", ScriptedJudge(quoting), store=tmp_path / "s.db", on_result=enough)
+    with Store(tmp_path / "s.db") as store:
+        (kept,) = store.runs()
+        assert kept.status == "stopped"
+        assert kept.summary is not None
+        assert kept.summary["quotes"]["named"] == 6
+        assert kept.summary["quotes"] == quotes_of(Run(store, kept).results())
+
+
+def test_the_screen_of_a_run_says_how_many_were_found(weighed: Run) -> None:
+    """In one line, where a judge was asked that may quote what is not there."""
+    assert "Quotes 6 named, 67 % found in the passages, 2 of them nearly" in shown(outcome(weighed, Look(100)))
+
+
+def test_a_run_of_an_earlier_version_is_counted_when_it_is_shown(weighed: Run) -> None:
+    """Its summary has no such figures; its results have the quotes."""
+    summary = {name: value for name, value in weighed.summary().items() if name != "quotes"}
+    weighed.store.finish_run(weighed.id, "done", summary)
+    kept = weighed.store.run(weighed.id)
+    assert kept is not None
+    assert "Quotes 6 named, 67 % found" in shown(outcome(Run(weighed.store, kept), Look(100)))
+
+
+def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
+    """The embedded judge cuts its evidence out of the passages: the figures are there, and no news."""
+    run = evaluate(written(tmp_path, row(1)), "groundedness", store=tmp_path / "e.db")
+    figures = run.summary()["quotes"]
+    assert figures["named"] == figures["verbatim"] > 0
+    assert "Quotes" not in shown(outcome(run, Look(100)))
+    run.store.close()
+
+
+def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:
+    """What stands there word for word has its place, what nearly does says so, what does not is not found."""
+    text = shown(case(weighed.result("r1"), 2, 1, Look(100), full=True))
+    assert "passage 1, 0\u20135 “A ket”" in text
+    assert "nearly: passage 1, 0\u20135" not in text
+    assert "nearly: passage 1, 6\u201312 “le 1 i”" in text
+    assert "not found in the context “Purple elephants [31m sing”" in text

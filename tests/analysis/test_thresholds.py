@@ -1,0 +1,100 @@
+"""What ``check`` decides from values that are known one by one: means, drops, and what is undecided."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from ragstone import check
+from ragstone.analysis.check import Gate
+from ragstone.errors import ConfigError
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def results(name: str, values: Sequence[float | None], partly: Mapping[int, tuple[float, float]] | None = None) -> None:
+    """The folder of a run with one metric, m, and these values; ``partly`` bounds those that have a unit unjudged."""
+    Path(name).mkdir(exist_ok=True)
+    bounds = partly or {}
+    lines = [
+        {
+            "id": f"r{n}", "position": n, "units": [], "meta": {},
+            "scores": [{
+                "metric": "m", "value": value, "low": bounds.get(n, (value,))[0], "high": bounds.get(n, (value,))[-1],
+                "asked": 2, "unjudged": int(n in bounds), "status": "empty" if value is None else "scored",
+                "signature": "m|v:1", "reason": "", "verdicts": [],
+            }],
+        }
+        for n, value in enumerate(values, 1)
+    ]  # fmt: skip
+    Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> Gate:
+    """A check of the second run's values that allows so large a drop from the first's."""
+    results("before", before)
+    results("after", after)
+    return check("after", max_drop={"m": allowed}, baseline="before")
+
+
+BY_CHANCE = ([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5], [0, 0, 0, 0, 1, 1, 1, 1, 0, 0.5])
+"""A drop of 25 points, of which the interval holds 0: four records fell, two rose."""
+
+
+def test_a_drop_that_could_be_chance_is_undecided() -> None:
+    """It lets the run pass unless that is said otherwise, by a flag or in the file; a drop that is allowed passes."""
+    gate = drop_of(*BY_CHANCE)
+    (decision,) = gate.decisions
+    assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
+    assert decision.high is not None
+    assert decision.high >= 0
+    assert any("larger than allowed, and that could be chance" in note for note in decision.notes)
+    assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
+    Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
+    assert not check("after", max_drop={"m": 0}, baseline="before").passed
+    assert check("after", max_drop={"m": 0}, baseline="before", undecided="pass").passed
+    assert drop_of(*BY_CHANCE, allowed=0.25).outcome == "passed"
+    with pytest.raises(ConfigError, match="expected pass or fail"):
+        check("after", max_drop={"m": 0}, baseline="before", undecided="maybe")  # type: ignore[arg-type]
+
+
+def test_a_failed_mean_names_no_record_at_100_percent() -> None:
+    """What has nothing wanting is not behind it."""
+    results("after", [1.0, 1.0, 0.9, 1.0])
+    (decision,) = check("after", min={"m": 0.99}).decisions
+    assert [worst.record for worst in decision.worst] == ["r3"]
+
+
+def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
+    gate = drop_of([0.5] * 8, [0.3] * 8)
+    assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
+    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "error"
+
+
+def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allowed() -> None:
+    """That it is no chance does not make it too large, and a rise is no drop."""
+    assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.3).outcome == "passed"
+    assert drop_of([0.3] * 8, [0.5] * 8).outcome == "passed"
+    assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.1).outcome == "failed"
+
+
+def test_runs_that_scored_other_records_decide_nothing_of_a_drop() -> None:
+    """Each has values, and no record has two: an error, not a pass."""
+    (decision,) = drop_of([1.0] * 8 + [None] * 8, [None] * 8 + [0.0] * 8).decisions
+    assert (decision.outcome, decision.value) == ("error", None)
+    assert decision.found == "no record has a value in both after and the baseline"
+
+
+def test_a_mean_tells_what_it_could_be_where_one_record_has_a_unit_unjudged() -> None:
+    results("after", [1.0, 0.5], {2: (0.3, 0.7)})
+    (decision,) = check("after", min={"m": 0.5}).decisions
+    assert (decision.outcome, decision.value) == ("passed", 0.75)
+    assert "with what is unjudged the mean could be 65 % to 85 %" in decision.notes

@@ -1,0 +1,426 @@
+"""Estimates: the same calls as the run, real answers where the store has them, assumed ones where it has none."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragstone
+from ragstone.config import ENGINE
+from ragstone.engine import Route, Routes
+from ragstone.engine.run import Job
+from ragstone.forecast.assumed import WRITTEN
+from ragstone.forecast.dry_run import Forecaster, Range
+from ragstone.forecast.history import LEAST, Past, Spread, _line, _share
+from ragstone.forecast.summary import Estimate
+from ragstone.judges.base import Call, Reply, Usage, reply_to_json
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import parse
+from ragstone.metrics import catalogue, find
+from ragstone.prices import PriceBook
+from ragstone.store.database import CallRow, Store
+from ragstone.testing import FakeServer, ScriptedJudge
+from ragstone.types import Record
+
+TEXT = (
+    "The reservoir was finished in 1962 and holds eleven million cubic metres of water. Two turbines below the dam "
+    "feed the town, and a third one is kept for dry years. Fishing is allowed from May to September with a licence."
+)
+
+
+def traces(count: int, *, first: int = 0) -> list[dict[str, Any]]:
+    """Records of different lengths; their texts differ in a number."""
+    return [
+        {
+            "id": f"r{number}",
+            "question": f"What is reservoir {number} used for?",
+            "contexts": [f"Site {number}.{place}. {TEXT} {TEXT}" for place in range(1 + number % 4)],
+            "response": " ".join(f"At site {number}: {TEXT}" for _ in range(1 + number % 3)),
+        }
+        for number in range(first, first + count)
+    ]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> dict[str, Any]:
+    """Options for a judge with a price; its address is put in by ``at``."""
+    return {"config": tmp_path / "ragstone.toml", "store": tmp_path / "store.db"}
+
+
+def at(url: str, house: dict[str, Any]) -> None:
+    price = "price = { input = 0.15, output = 0.6 }"
+    table = f'[judges.house]\nmodel = "m"\nbase_url = "{url}"\napi_key_env = ""\n{price}\n'
+    Path(house["config"]).write_text(table, encoding="utf-8")
+
+
+def bill_of(run: ragstone.Run) -> dict[str, Any]:
+    bill: dict[str, Any] = run.summary()["bill"]
+    run.store.close()
+    return bill
+
+
+# ---- exactness
+
+
+@pytest.mark.parametrize(
+    "names", [["groundedness"], ["context_relevance", "answer_relevance"], ["response_groundedness"], ["trace"]]
+)
+def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], house: dict[str, Any]) -> None:
+    """As many as the endpoint is then sent."""
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        told = ragstone.estimate(traces(12), names, "house", **house)
+        assert not Path(house["store"]).exists()
+        assert server.count == 0
+        bill = bill_of(ragstone.evaluate(traces(12), names, "house", **house))
+        assert told.forecast.exact
+        assert told.total.calls.expected == bill["sent"] == server.count
+
+
+def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, Any]) -> None:
+    """After the run nothing is left to do, halfway through the other half is; claims are the real ones."""
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        bill_of(ragstone.evaluate(traces(6), ["grounding"], "house", **house))
+        sent = server.count
+        again = ragstone.estimate(traces(6), ["grounding"], "house", **house)
+        assert (again.total.calls, again.total.stored) == (Range(0.0, 0.0, 0.0), sent)
+        assert again.forecast.exact
+        half = ragstone.estimate(traces(12), ["grounding"], "house", **house)
+        assert half.total.stored == sent
+        assert half.total.calls.expected >= 12
+        shared = ragstone.estimate(traces(6), ["claim_relevance"], "house", **house)
+        bill = bill_of(ragstone.evaluate(traces(6), ["claim_relevance"], "house", **house))
+        assert shared.forecast.exact
+        assert shared.total.calls.expected == bill["sent"]
+        assert shared.forecast.of(step="claims").calls.expected == 0
+
+
+def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[str, Any]) -> None:
+    """As the engine sends it once."""
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        twice = [*traces(3), *({**row, "id": f"again-{row['id']}"} for row in traces(3))]
+        told = ragstone.estimate(twice, ["grounding", "claim_relevance", "groundedness"], "house", **house)
+        claims = told.forecast.of(metric="grounding", step="claims").calls.expected
+        assert claims == told.forecast.of(step="claims").calls.expected
+        assert (
+            claims
+            == ragstone.estimate(traces(3), ["grounding"], "house", **house).forecast.of(step="claims").calls.expected
+        )
+
+
+def test_without_a_cache_equal_calls_are_shared_only_while_they_are_under_way(house: dict[str, Any]) -> None:
+    """Of forty equal records those that are weighed side by side make one call."""
+    with FakeServer(latency=0.02) as server:
+        at(server.url, house)
+        equal = [{**row, "id": f"r{number}"} for number, row in enumerate(traces(1) * 40)]
+        options = {**house, "no_cache": True, "concurrency": 1}
+        told = ragstone.estimate(equal, ["answer_relevance"], "house", **options)
+        bill = bill_of(ragstone.evaluate(equal, ["answer_relevance"], "house", **options))
+        assert told.total.calls.expected == 4
+        assert 3 <= bill["sent"] <= 5
+
+
+def test_judges_on_this_machine_cost_nothing(tmp_path: Path) -> None:
+    """And are not among the calls."""
+    told = ragstone.estimate(traces(3), ["grounding"], store=tmp_path / "s.db")
+    assert told.total.calls.high == 0
+    assert told.total.dollars == Range(0.0, 0.0, 0.0)
+    assert told.prices == ()
+
+
+def test_a_local_model_is_called_and_costs_nothing(tmp_path: Path) -> None:
+    told = ragstone.estimate(traces(3), ["groundedness"], "ollama:qwen3", store=tmp_path / "s.db")
+    assert told.total.calls.expected == 3
+    assert told.total.dollars == Range(0.0, 0.0, 0.0)
+
+
+def test_an_unknown_price_is_unknown(tmp_path: Path) -> None:
+    """Never 0; the calls and tokens are told all the same."""
+    told = ragstone.estimate(traces(3), ["groundedness"], "openai:unheard-of", store=tmp_path / "s.db")
+    assert told.total.dollars is None
+    assert told.as_json()["dollars"] is None
+    assert told.total.input_tokens.expected > 500
+    assert told.prices[0].price is None
+
+
+def test_every_metric_can_be_estimated(tmp_path: Path) -> None:
+    """No flow is upset by assumed answers, and none goes on for ever."""
+    rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in traces(3)]
+    for name in catalogue():
+        for given in (rows, traces(3)):
+            told = ragstone.estimate(given, [name], "openai:gpt-4o-mini", store=tmp_path / "s.db")
+            assert 3 <= told.total.calls.low <= told.total.calls.expected <= told.total.calls.high < 200
+            assert told.total.dollars is not None
+            assert 0 < told.total.dollars.low < told.total.dollars.expected < told.total.dollars.high
+
+
+def test_a_panel_asks_each_of_its_members(tmp_path: Path) -> None:
+    judge = "[openai:gpt-4o-mini,openai:gpt-4o]"
+    told = ragstone.estimate(traces(4), ["groundedness"], judge, store=tmp_path / "s.db")
+    for member in ("openai/gpt-4o-mini", "openai/gpt-4o"):
+        assert told.forecast.of(judge=member).calls.expected == 4
+    assert told.forecast.exact
+
+
+def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert (
+        ragstone.estimate(traces(2), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db").total.calls.low > 0
+    )
+
+
+# ---- how far off
+
+
+@pytest.mark.parametrize(
+    "names", [["grounding"], ["nugget_groundedness"], ["context_relevance", "groundedness"], ["nugget_recall"]]
+)
+def test_the_interval_holds_the_bill(names: list[str], house: dict[str, Any]) -> None:
+    """With an empty store, and after other records, when it is narrower; expected within a fifth."""
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        cold = ragstone.estimate(traces(16), names, "house", **house)
+        bill_of(ragstone.evaluate(traces(16, first=100), names, "house", estimate=False, **house))
+        warm = ragstone.estimate(traces(16), names, "house", **house)
+        paid = bill_of(ragstone.evaluate(traces(16), names, "house", **house))["paid"]["dollars"]
+    for told in (cold, warm):
+        money = told.total.dollars
+        assert money is not None
+        assert money.low <= paid <= money.high
+        assert money.expected == pytest.approx(paid, rel=0.2)
+    assert width(warm) < width(cold)
+    assert "estimated from" in warm.forecast.counted["house/m@" + server.url]
+    assert any("learned from" in how for how in warm.forecast.assumed.values())
+    assert not any("learned from" in how for how in cold.forecast.assumed.values())
+
+
+def width(told: Estimate) -> float:
+    money = told.total.dollars
+    assert money is not None
+    return (money.high - money.low) / money.expected
+
+
+@pytest.mark.parametrize(
+    "name", ["traces/ragbench_validation.jsonl", "traces/mtrag_un.jsonl", "nuggets/realsumm.jsonl"]
+)
+def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
+    name: str, house: dict[str, Any], outside_data: Callable[[str], Path]
+) -> None:
+    """So are the calls, of which grounding takes about two a record. benchmarks/estimate.py has more of them."""
+    with outside_data(name).open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in itertools.islice(file, 0, 450, 15)]
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        told = ragstone.estimate(rows, ["grounding", "groundedness"], "house", **house)
+        bill = bill_of(ragstone.evaluate(rows, ["grounding", "groundedness"], "house", **house))
+    assert told.forecast.of(metric="grounding").calls.expected <= 2.2 * len(rows)
+    assert told.total.calls.low <= bill["sent"] <= told.total.calls.high
+    paid = bill["paid"]["dollars"]
+    assert told.total.dollars is not None
+    assert told.total.dollars.expected == pytest.approx(paid, rel=0.2)
+    assert told.total.dollars.low <= paid <= told.total.dollars.high
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (12, "records with a response and contexts: 12; rounds of 40 need 41, better 80, .* or --records 11"),
+        (0, "the file is empty"),
+    ],
+)
+def test_the_benchmark_of_estimates_says_what_it_needs(count: int, told: str, tmp_path: Path) -> None:
+    """Of a file that is too small: one line, before anything is run."""
+    path = tmp_path / "few.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in traces(count)), encoding="utf-8")
+    script = Path(__file__).parents[2] / "benchmarks" / "estimate.py"
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(f"error: .*few.jsonl: .*{told}.*\n", done.stderr)
+
+
+def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Path) -> None:
+    """In the summary and in run.json, with the error as a share of the bill; not where nobody wants it."""
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        run = ragstone.evaluate(traces(5), ["groundedness"], "house", out=tmp_path / "out", **house)
+        held = run.summary()["estimate"]
+        bill = bill_of(run)
+        assert held["error"]["calls"] == 0
+        assert held["error"]["dollars"] == pytest.approx(
+            held["dollars"]["expected"] / bill["paid"]["dollars"] - 1, abs=1e-3
+        )
+        assert held["held"] is True
+        assert json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["estimate"] == held
+        unwanted = ragstone.evaluate(traces(5, first=9), ["groundedness"], "house", estimate=False, **house)
+        assert "estimate" not in unwanted.summary()
+        unwanted.store.close()
+        free = ragstone.evaluate(traces(2), ["groundedness"], store=tmp_path / "free.db")
+        assert "estimate" not in free.summary()
+        free.store.close()
+
+
+def test_a_run_that_stopped_is_not_held_against_anything(house: dict[str, Any]) -> None:
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        with pytest.raises(ragstone.BudgetReached) as reached:
+            ragstone.evaluate(traces(9), ["groundedness"], "house", max_calls=4, **house)
+        run = ragstone.open_run(reached.value.run, house["store"])
+        assert set(run.summary()["estimate"]["error"].values()) == {None}
+        assert (run.summary()["status"], len(run)) == ("stopped", 4)
+        run.store.close()
+
+
+def test_whether_a_budget_is_enough_is_told(house: dict[str, Any]) -> None:
+    """Yes, no, or perhaps."""
+    at("http://127.0.0.1:9/v1", house)
+
+    def fits(**limits: Any) -> bool | None:
+        return ragstone.estimate(traces(5), ["grounding"], "house", **limits, **house).fits()
+
+    assert fits(max_cost=100.0, max_calls=1000) is True
+    assert fits(max_cost=0.000001) is False
+    assert fits(max_calls=4) is False
+    assert fits(max_tokens=10) is False
+    money = ragstone.estimate(traces(5), ["grounding"], "house", **house).total.dollars
+    assert money is not None
+    assert fits(max_cost=money.expected) is None
+    longest = 4096 * 0.6 / 1e6  # a reply's, in dollars
+    assert fits(max_cost=money.high + 0.9 * longest) is None
+    assert fits(max_cost=money.high + 1.5 * longest) is True
+
+
+# ---- what is learned
+
+
+def keep(store: Store, judge: str, task: str, rows: list[tuple[str, Usage, int]]) -> None:
+    calls = []
+    for text, usage, units in rows:
+        body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
+        key = Call(judge, "support", "p#1", body).key
+        calls.append(CallRow(key, judge, task, "p#1", body, reply_to_json(Reply("x", usage=usage), units)))
+    store.begin()
+    store.insert(calls, [])
+    store.commit()
+
+
+def test_the_length_of_replies_is_learned_by_unit() -> None:
+    """A reply about ten units is longer than one about two."""
+    with Store(":memory:") as store:
+        rows = [(f"text {n}", Usage(50, 20 + 30 * (n % 9 + 1), 10), n % 9 + 1) for n in range(40)]
+        judge = build(parse("openai:gpt-4o-mini"))
+        keep(store, judge.id, "support", rows)
+        habits = Past(store).habits(judge, "support")
+        assert habits.reply is not None
+        assert habits.reply.at(5) == pytest.approx(170)
+        assert habits.cached == pytest.approx(0.2)
+        assert (habits.asked, habits.repaired) == (40, 0)
+        assert habits.ratio is not None
+
+
+def test_models_of_one_family_count_alike() -> None:
+    """Until a judge has calls of its own, and with wider ends."""
+    with Store(":memory:") as store:
+        keep(store, "openai/gpt-4o", "support", [(f"word {n}", Usage(9, 9), 1) for n in range(2 * LEAST)])
+        judge = build(parse("openai:gpt-4o-mini"))
+        habits = Past(store).habits(judge, "support")
+        assert habits.kin == "openai/gpt-4o"
+        assert habits.reply is None
+        assert Past(store).habits(build(parse("mistral:large")), "support").ratio is None
+
+
+def test_few_calls_teach_nothing() -> None:
+    with Store(":memory:") as store:
+        judge = build(parse("openai:gpt-4o-mini"))
+        keep(store, judge.id, "support", [(f"word {n}", Usage(9, 9), 1) for n in range(LEAST - 1)])
+        habits = Past(store).habits(judge, "support")
+        assert (habits.ratio, habits.reply) == (None, None)
+        assert Past(store).written(judge, "claims", "claim") is None
+        assert Past(store).speed(judge) is None
+
+
+def test_a_line_needs_points_that_differ() -> None:
+    """Else replies are of one length, or grow with what they are about."""
+    assert _line([(10.0, 100.0)] * 40, flat=True).at(20) == pytest.approx(100)
+    assert _line([(10.0, 100.0)] * 40, flat=False).at(20) == pytest.approx(200)
+    steep = _line([(float(n), 7 + 3 * float(n)) for n in range(1, 40)], flat=False)
+    assert steep.base == pytest.approx(7)
+    assert steep.slope == pytest.approx(3)
+    assert steep.scatter == pytest.approx(0, abs=1e-9)
+
+
+def test_a_share_holds_its_value() -> None:
+    found = _share([(2.0, 3.0), (4.0, 5.0), (1.0, 2.0)])
+    assert found.value == pytest.approx(10 / 7)
+    assert found.low < found.value < found.high
+
+
+def test_more_written_is_more_expected(tmp_path: Path) -> None:
+    """Low, expected and high worlds are in order, for whatever is assumed."""
+    for rate, _ in WRITTEN.values():
+        assert isinstance(rate, Spread)
+        assert 0 < rate.low < rate.value < rate.high
+    few = {"grounding": {"batch": 4}}
+    told = ragstone.estimate(traces(30), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db", parameters=few)
+    row = next(row for row in told.forecast.rows if row.step == "support")
+    assert row.calls == sorted(row.calls)
+    assert row.calls[0] < row.calls[2]
+    assert row.input == sorted(row.input)
+
+
+def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
+    """How many of them are judged says nothing of how many a judge writes, which is what is learned."""
+    rates = []
+    for most in (0, 1):
+        judge = ScriptedJudge({"claims": ["One.", "Two.", "Three."], "support": "yes"})
+        rows = [
+            {"id": f"r{n}", "response": f"It is number {n}.", "contexts": ["It is."], "grounding": {"max_claims": most}}
+            for n in range(6)
+        ]
+        run = ragstone.evaluate(rows, "grounding", judge, store=tmp_path / f"{most}.db")
+        written = Past(run.store).written(judge, "claims", "claim")
+        run.store.close()
+        assert written is not None
+        rates.append(written[0].value)
+    assert rates[0] == rates[1] > 0
+
+
+def test_a_judge_that_is_an_object_is_followed_too() -> None:
+    """A script's calls are made in this process and are free; a record that cannot be read is counted."""
+    judge = ScriptedJudge({"relevance": "3"})
+
+    with Store(":memory:") as store:
+        forecaster = Forecaster(Routes(Route((judge,)), {}), store, PriceBook(), ENGINE)
+        forecaster.add(Job(1, "a", Record("a", question="q", response="r"), ((find("answer_relevance")(), "s"),)))
+        forecaster.add(Job(2, "b", None, error="bad"))
+        told = forecaster.forecast()
+    assert (told.records, told.set_aside, told.total.calls.expected) == (2, 1, 0)
+    assert [row.calls for row in told.rows] == [[1, 1, 1]]
+    assert judge.asked == []
+
+
+def test_asking_several_times_is_estimated_as_often_and_a_refresh_takes_nothing_from_the_store(
+    house: dict[str, Any],
+) -> None:
+    """Each time is a call of its own; what is stored counts for the first time only."""
+
+    def calls(**more: Any) -> float:
+        return ragstone.estimate(traces(3), "groundedness", "house", **house, **more).total.calls.expected
+
+    with FakeServer(realistic=True) as server:
+        at(server.url, house)
+        once = calls()
+        assert calls(repeat=3) == 3 * once > 0
+        ragstone.evaluate(traces(3), "groundedness", "house", **house).store.close()
+        assert calls() == 0
+        assert calls(repeat=3) == 2 * once
+        assert calls(no_cache=True) == once

@@ -1,0 +1,402 @@
+"""What a page is made of: rows, groups, the sentence, blocks, and a file that keeps its size and its promises."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import Run, api, evaluate
+from ragstone.analysis.run import find_run
+from ragstone.errors import ConfigError
+from ragstone.judges.base import Judge
+from ragstone.judges.embedded.measured import measured
+from ragstone.render.embedded import about_embedded
+from ragstone.render.html import build, document
+from ragstone.render.html.build import report
+from ragstone.render.html.document import SCRIPTS, in_markup, page
+from ragstone.render.html.overview import overview_of
+from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of
+from ragstone.render.html.sentence import FEWEST, sentence, worst_group
+from ragstone.render.html.texts import text_of
+from ragstone.store.database import ResultRow, ScoreRow, Store
+from ragstone.testing import ScriptedJudge
+
+TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
+FOLDER = Path(document.__file__).parent
+
+
+def line(position: int, value: float | None = 1.0, **fields: str) -> Row:
+    return Row(position, f"r{position}", "q", "a", {"m": (value, 0)}, fields)
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The blocks of a page by name, and what is there first."""
+    found = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
+    blocks = {name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in found}
+    first = re.search(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
+    assert first is not None
+    return {**blocks, "first": json.loads(first[1])}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """The example traces, weighed."""
+    found = evaluate(TRACES, "all", store=tmp_path_factory.mktemp("page") / "store.db")
+    yield found
+    found.store.close()
+
+
+def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_path: Path) -> None:
+    """And how it does on human labels; where it judged alone, and where others judged beside it."""
+    second = ScriptedJudge({"support": "3", "claims": ["It is."]}, name="second")
+    said = {}
+    known = measured()
+    half = "compares words and numbers; not a language model"
+    whole = (
+        f"{half}. On 6 human-labelled data sets it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (shared-word count: {100 * known.floor:.0f})"
+    )
+    choices: dict[str, list[str | Judge]] = {
+        "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
+    }  # fmt: skip
+    for name, judges in choices.items():
+        found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
+        facts = overview_of(found, [], [], None)["facts"]
+        said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
+        found.store.close()
+    assert said["alone"] == [whole]
+    assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
+    assert said["without"] == [""]
+    entry = {"signature": "grounding|claims:m|support:embedded+embedded-3#000000|v:0.1.0"}
+    assert about_embedded({"metrics": {"grounding": entry}}) == half, "the figure is of another model"
+
+
+# ---- rows and groups
+
+
+def test_a_search_sees_each_text_once() -> None:
+    """Whole, with units in words of their own; not the passages, nor a unit that the response says in those words."""
+    response = f"It boils.{' And it whistles.' * 20}"
+    units = ("It boils.", "The kettle boils.", "The kettle boils.", None)
+    result = {
+        "id": "r", "position": 1, "question": "Does it?", "response": response, "reference": "Does it?",
+        "contexts": [{"id": "p", "rank": 1, "text": "Kettles."}], "units": [{"text": text} for text in units],
+    }  # fmt: skip
+    assert text_of(result) == f"r\nDoes it?\n{response}\nThe kettle boils."
+    assert text_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []}) == "bad\nno JSON"
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> None:
+    """One line of each text, cut where it is long."""
+    row = row_of({"id": identity, "position": 1, "question": question, "response": None, "scores": [], "meta": {}})
+    assert len(row.question) <= BEGINNING
+    assert len(row.id) <= 200
+    assert row.question.removesuffix("…") in " ".join(question.split())
+
+
+def test_fields_are_offered_where_they_make_groups() -> None:
+    """Not one that has a value of its own for every record, or one value for all; the fullest goes first."""
+    fields = Fields()
+    for number in range(60):
+        values = {"topic": str(number % 4), "unique": str(number), "same": "x"}
+        if number % 2:
+            values["half"] = str(number % 3)
+        fields.add(Row(number, "r", "", "", {}, values))
+    assert fields.names == ["topic", "half"]
+
+
+def test_a_field_with_too_many_values_is_dropped() -> None:
+    """Also where each value comes often."""
+    fields = Fields()
+    for number in range(10 * (MOST_GROUPS + 1)):
+        fields.add(line(number, user=str(number % (MOST_GROUPS + 1)), kind=str(number % MOST_GROUPS)))
+    assert fields.names == ["kind"]
+
+
+def test_what_groups_a_record() -> None:
+    """Short texts, whole numbers, yes and no, one level deep; no long text, list or fraction."""
+    meta = {"a": "x", "b": 3, "c": True, "d": {"e": "y", "f": {"g": "z"}}, "h": "w" * 81, "i": [1], "j": 0.5, "k": ""}
+    row = row_of({"id": "r", "position": 1, "scores": [], "meta": meta})
+    assert row.fields == {"a": "x", "b": "3", "c": "true", "d.e": "y"}
+
+
+def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
+    """A record that could not be read has no score, and says that it was set aside."""
+    lost = row_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []})
+    block = block_of([line(1, 0.25, kind="x"), lost], ["m"], ["kind"])
+    assert block["values"] == {"m": [0.25, None]}
+    assert block["statuses"] == {"m": [0, -1]}
+    assert block["fields"] == {"kind": ["x", None]}
+    assert block["set_aside"] == [1]
+    assert block["response"][1] == "no JSON"
+
+
+# ---- the sentence
+
+
+def test_the_worst_group_stands_out_or_is_not_named() -> None:
+    """It needs five records, another group beside it, and an interval of its own below the mean of the whole."""
+    few = [line(n, 0.0, kind="few") for n in range(FEWEST - 1)]
+    low = [line(n, 0.1, kind="low") for n in range(FEWEST)]
+    high = [line(n, 0.9, kind="high") for n in range(FEWEST)]
+    group = worst_group([*few, *low, *high], ["kind"], "m", 0.5)
+    assert group is not None
+    assert (group.value, group.count) == ("low", FEWEST)
+    assert worst_group([*few, *high], ["kind"], "m", 0.9) is None
+    assert worst_group([line(n, 0.5, kind=str(n % 2)) for n in range(20)], ["kind"], "m", 0.5) is None
+    assert worst_group([*low, *high], [], "m", 0.5) is None
+
+
+def test_a_group_of_few_and_scattered_records_is_not_the_worst() -> None:
+    """Its mean is lower than the whole's, its interval holds it."""
+    scattered = [line(n, value, kind="scattered") for n, value in enumerate((0.0, 0.2, 1.0, 1.0, 1.0, 1.0))]
+    rest = [line(n, 0.8 + n % 2 / 10, kind="rest") for n in range(60)]
+    assert worst_group([*scattered, *rest], ["kind"], "m", 0.84) is None
+
+
+def test_a_group_without_spread_is_held_against_that_of_all() -> None:
+    """Five at nothing say much where nearly all are at one, and little where nearly all are at nothing too."""
+    nothing = [line(n, 0.0, kind="nothing") for n in range(FEWEST)]
+    most = [line(n, float(n % 10 > 0), kind="other") for n in range(40)]
+    fewest = [line(n, float(n % 10 == 0), kind="other") for n in range(40)]
+    group = worst_group([*nothing, *most], ["kind"], "m", 36 / 45)
+    assert group is not None
+    assert group.value == "nothing"
+    assert worst_group([*nothing, *fewest], ["kind"], "m", 4 / 45) is None
+
+
+def test_the_worst_group_is_looked_for_in_every_field() -> None:
+    """The lowest of those that are the lowest of their field and stand out, in whatever order fields are offered."""
+    rows = [
+        line(n, 0.2 + n % 3 / 10 if n < 12 else 0.9 + n % 2 / 20, set=str(n // 12), half=str(n % 2)) for n in range(72)
+    ]
+    whole = sum(row.scores["m"][0] or 0.0 for row in rows) / len(rows)
+    for fields in (["half", "set"], ["set", "half"]):
+        group = worst_group(rows, fields, "m", whole)
+        assert group is not None
+        assert (group.field, group.value, group.count) == ("set", "0", 12)
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ([1.0, 1.0], "no response has a claim that is not supported."),
+    ([1.0, 0.5], "1 response has a claim that is not supported."),
+    ([0.0, 0.5], "2 responses have a claim that is not supported."),
+])  # fmt: skip
+def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
+    """Every number is that of its records, and the verb follows it."""
+    metric = {"mean": sum(values) / 2, "interval": None, "scored": 2, "signature": ""}
+    rows = [ScoreRow("grounding", n, value, "scored", 1, 0, 1, 1, None, 0, 0, 0, 0.0) for n, value in enumerate(values)]
+    parts = sentence({"records": 2, "metrics": {"grounding": metric}}, "grounding", rows, None)
+    text = "".join(part.text for part in parts).replace("\u00a0", " ")
+    assert text.startswith("On 2 records, ")
+    assert text.endswith(said)
+
+
+def test_the_sentence_stands_on_what_has_a_value() -> None:
+    """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
+    metric = {"mean": 0.5, "interval": None, "scored": 21, "signature": ""}
+    parts = sentence({"records": 28, "metrics": {"grounding": metric}}, "grounding", (), None)
+    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of a")
+
+
+def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
+    """A last judge that answered nothing of what was left to it is named, and one that left some where that shows."""
+    metric = {"mean": 0.5, "interval": None, "scored": 2, "low": 0.5, "high": 0.5, "signature": ""}
+    house = "house/m@http://127.0.0.1:1/v1"
+    cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
+    answered = {**cascade, "answered": {"embedded": 6, house: 1}}
+    told = [
+        "".join(part.text for part in sentence(summary, "grounding", (), None))
+        for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
+        for summary in [{"records": 2, "metrics": {"grounding": {**metric, "high": high}}, "cascade": {"support": one}}]
+    ]
+    assert told[0].endswith(
+        ". But house/m answered nothing of what support left to it: this is of the easy part alone."
+    )
+    assert "But" not in told[1]
+    left = ". But house/m left 2 of the 3 units of support unjudged that were left to it: "
+    assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean leans to the easy part.")
+
+
+# ---- the file
+
+
+def test_a_page_holds_the_whole_run(run: Run) -> None:
+    """Every record with its line, its texts and its calls, and the overview that the summary gives."""
+    data = b"".join(report(run))
+    found = unpacked(data)
+    first = found["first"]
+    results = {result["position"]: result for result in run.results()}
+    assert sorted(found["rows-0"]["position"]) == sorted(results)
+    assert first["records"] == len(results)
+    shown = {metric["name"]: metric for metric in first["metrics"]}
+    for name, metric in run.summary()["metrics"].items():
+        assert shown[name]["mean"] == metric["mean"]
+        assert sum(shown[name]["bins"]) == metric["scored"]
+    cases = {
+        position: found[f"cases-{number}"][place]
+        for number, positions in enumerate(first["cases"])
+        for place, position in enumerate(positions)
+    }
+    assert {position: case["response"] for position, case in cases.items()} == {
+        position: result["response"] for position, result in results.items()
+    }
+    calls = [
+        call for number, positions in enumerate(first["calls"]) for place in range(len(positions))
+        for call in found[f"calls-{number}"][place]
+    ]  # fmt: skip
+    assert len(calls) == sum(len(result["calls"]) for result in results.values())
+    assert None not in calls
+    texts = dict(found["texts-0"])
+    assert first["text_blocks"] == 1
+    assert texts == {position: text_of(result) for position, result in results.items()}
+
+
+def test_the_lowest_records_come_first(run: Run) -> None:
+    """So that they are what is kept where not all fit."""
+    first = unpacked(b"".join(report(run)))["first"]
+    order = [position for positions in first["cases"] for position in positions]
+    values = {row.position: row.value for row in run.store.scores(run.id, first["ranked"])}
+    found = [value for position in order if (value := values[position]) is not None]
+    assert found == sorted(found)
+    assert values[order[-1]] is None
+
+
+def test_a_file_keeps_its_size(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raw calls go first, then the records that did best; the table stays whole."""
+    monkeypatch.setattr(build, "CHUNK", 20_000)
+    whole = len(b"".join(report(run)))
+    without = len(b"".join(report(run, calls=False)))
+    assert without < whole
+    for largest in (whole - 10_000, without - 10_000):
+        data = b"".join(report(run, largest=largest))
+        assert len(data) <= largest
+        found = unpacked(data)
+        kept = [position for positions in found["first"]["cases"] for position in positions]
+        assert len(found["rows-0"]["position"]) == 22
+        assert (len(kept) == 22) == (largest > without)
+        assert kept
+
+
+def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:
+    """As many as a report is made for, each with texts and verdicts of its own."""
+    few = evaluate(TRACES, "groundedness", store=tmp_path / "store.db")
+    results = list(few.results())
+    number = few.store.start_run("many", dict(few.spec))
+    rows = []
+    for place in range(1, 10_001):
+        result = {**results[place % len(results)], "id": f"r{place}", "position": place}
+        result["response"] = f"{result['response']} {hashlib.sha512(str(place).encode()).hexdigest() * 4}"
+        scores = [score._replace(position=place) for score in few.store.scores_of(few.id, place % len(results) + 1)]
+        rows.append((number, ResultRow(place, f"r{place}", orjson.dumps(result)), scores))
+    few.store.begin()
+    few.store.insert([], rows)
+    few.store.commit()
+    parts = report(find_run(few.store, number))
+    assert sum(map(len, parts)) < 50_000_000
+    first = unpacked(b"".join(parts))["first"]
+    assert sum(map(len, first["cases"])) == 10_000
+    few.store.close()
+
+
+@given(st.recursive(st.text() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_data_cannot_end_their_element(value: Any) -> None:
+    """No ``<`` stands in them, and they are what they were."""
+    try:
+        data = orjson.dumps(value)
+    except TypeError:  # half of a character, which no stored result holds
+        return
+    written = in_markup(data)
+    assert b"<" not in written
+    assert json.loads(written) == value
+
+
+def test_a_page_allows_its_own_script_and_nothing_else(run: Run) -> None:
+    """The policy names the hashes of the one script and the one style, and no source."""
+    for kind, live in (("run", False), ("run", True), ("compare", False)):
+        text = b"".join(page(kind, "</title><script>", {}, (), live=live)).decode()
+        policy = html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0])
+        scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+        (script,) = scripts
+        hashes = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in (script, style)]
+        assert policy.split("; ")[:3] == [
+            "default-src 'none'", f"script-src 'sha256-{hashes[0]}'", f"style-src 'sha256-{hashes[1]}'",
+        ]  # fmt: skip
+        assert ("connect-src 'self'" in policy) == live
+        assert "unsafe" not in policy
+        assert "http" not in re.sub(r"http-equiv|http://www\.w3\.org/2000/svg", "", text)
+
+
+def test_commands_of_a_page_find_its_run_wherever_its_store_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the usual place nothing is said of the store; elsewhere its path, as a shell reads it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
+    for store, said in ((None, ""), ("my <own> {title}.db", "--store 'my <own> {title}.db'")):
+        run = evaluate(TRACES, "context_relevance", store=store, name="named")
+        written = b"".join(report(run))
+        assert unpacked(written)["first"]["store"] == said
+        (unscripted,) = re.findall(r"<noscript>(.*)</noscript>", written.decode())
+        assert html.unescape(unscripted).endswith(f"with: ragstone show {run.id} {said}".rstrip() + "</p>")
+        assert "<own>" not in unscripted
+        run.store.close()
+
+
+def test_every_script_is_part_of_a_page() -> None:
+    """No file is forgotten, none is named that is not there, and none reads data as markup."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / "js").glob("*.js")}
+    assert {name for names in SCRIPTS.values() for name in names} == set(files)
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc")
+    assert [(name, word) for name, text in files.items() for word in forbidden if word in text] == []
+    assert [name for name, text in files.items() if not text.startswith("// ")] == []
+    assert [name for name, text in files.items() if len(text.splitlines()) > 600] == []
+
+
+@pytest.mark.parametrize("kind", list(SCRIPTS))
+def test_the_script_is_valid(tmp_path: Path, kind: str) -> None:
+    """As Node reads it, where there is one; the parts are put together as in a page."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    text = b"".join(page(kind, "x", {}, ())).decode()
+    path = tmp_path / "page.js"
+    path.write_text(re.findall(r"<script>(.*?)</script>", text, re.DOTALL)[0], encoding="utf-8")
+    done = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
+    """What cannot be written is one line, and leaves nothing."""
+    with pytest.raises(ConfigError, match="cannot be written"):
+        api.write_report(run, tmp_path / "nowhere" / "report.html")
+    target = api.write_report(run, tmp_path / "report.html")
+    assert target.read_bytes().endswith(b"</html>\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_run_writes_its_report(tmp_path: Path) -> None:
+    """By default beside the other files; not where it is not wanted."""
+    rows = [{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}]
+    for wanted in (True, False):
+        folder = tmp_path / str(wanted)
+        store = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=":memory:", out=folder,
+                         report=wanted).store  # fmt: skip
+        assert isinstance(store, Store)
+        assert (folder / "report.html").exists() == wanted

@@ -1,0 +1,186 @@
+"""Texts and numbers for a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from ragstone.analysis.causes import MOST, OTHER, Causes
+from ragstone.engine import Tally
+from ragstone.judges.base import Usage
+from ragstone.render.terminal.live import Watch, drawn
+from ragstone.render.terminal.screen import MARKS, Look, kind_of, screen
+from ragstone.render.text import (
+    NBSP,
+    clean,
+    dollars,
+    duration,
+    flat,
+    middle,
+    paragraph,
+    percent,
+    points,
+    shorten,
+    tokens,
+)
+from ragstone.types import Score
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_clean_text_commands_nothing(text: str) -> None:
+    """No escape, no control but line ends, no direction override, no invisible tag, and it can be written."""
+    for character in clean(text):
+        code = ord(character)
+        assert character == "\n" or not (code < 0x20 or 0x7F <= code <= 0x9F)
+        assert not any(low <= code <= high for low, high in ((0x202A, 0x202E), (0x2066, 0x2069), (0xE0000, 0xE007F)))
+    clean(text).encode("utf-8")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["C", "Z"])))
+def test_clean_text_stays(text: str) -> None:
+    """What a terminal prints as it is, in any script, is not touched."""
+    assert clean(text) == text
+
+
+def test_line_ends_are_one_kind() -> None:
+    """And none moves the cursor back over what was printed."""
+    assert clean("a\r\nb\rc\x85d\u2028e\tf") == "a\nb\nc\nd\ne    f"
+    assert flat(" a\n\n b\t") == "a b"
+
+
+@given(st.text(), st.integers(4, 60))
+def test_shortened_text_fits(text: str, cells: int) -> None:
+    """Whatever the script, and texts that fit are left alone."""
+    for shortened in (shorten(flat(text), cells), middle(flat(text), cells), shorten(flat(text), cells, "...")):
+        assert cell_len(shortened) <= cells
+    if cell_len(flat(text)) <= cells:
+        assert shorten(flat(text), cells) == flat(text)
+
+
+def test_shortening_ends_at_a_word() -> None:
+    """Where one ends near the limit."""
+    assert shorten("the kettle is made of stainless steel", 26) == "the kettle is made of…"
+    assert shorten("the kettle is made", 11) == "the kettle…"
+    assert middle("mtragun-18ef26058d321c5d<::>7", 16) == "mtragun-18…<::>7"
+
+
+def test_percentages_never_round_to_what_they_are_not() -> None:
+    """Not all is not 100, and something is not 0; a decimal from a thousand on."""
+    assert [points(value) for value in (0.0, 0.001, 0.5, 0.814, 0.999, 1.0, None)] == [
+        "0", "1", "50", "81", "99", "100", "-",
+    ]  # fmt: skip
+    assert percent(0.8137, 2000) == f"81.4{NBSP}%"
+    assert points(0.99999, 1000) == "99.9"
+
+
+def test_money_is_never_nothing_unless_it_is() -> None:
+    """Unknown is said to be unknown."""
+    shown = [dollars(amount) for amount in (None, 0.0, 1.5, 0.0123, 0.00042, 1e-9)]
+    assert shown == ["price unknown", "free", "$1.50", "$0.012", "$0.000420", "under $0.000001"]
+
+
+def test_counts_and_times() -> None:
+    """As people read them."""
+    assert [tokens(count) for count in (0, 999, 1200, 123_456, 3_100_000)] == ["0", "999", "1.2k", "123k", "3.1M"]
+    assert [duration(seconds).replace(NBSP, " ") for seconds in (0.84, 42, 187, 3727)] == [
+        "0.8 s", "42 s", "3:07", "1:02:07",
+    ]  # fmt: skip
+
+
+def test_paragraphs_keep_numbers_with_their_units() -> None:
+    """A line never ends between them."""
+    text = f"The contexts support 81{NBSP}% of what a response claims."
+    lines = paragraph(text, 24)
+    assert any("81 %" in line for line in lines)
+    assert all(len(line) <= 24 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "kind"),
+    [
+        ("yes", 1.0, "yes"),
+        ("2", 0.5, "partly"),
+        ("0", 0.0, "no"),
+        (None, None, "unjudged"),
+        ("trivial", None, "trivial"),
+    ],
+)
+def test_every_verdict_has_a_sign_of_its_own(label: str | None, value: float | None, kind: str) -> None:
+    """So that colour is never needed to tell them apart."""
+    assert kind_of({"label": label, "value": value}) == kind
+    signs, plain, _ = zip(*MARKS.values(), strict=True)
+    assert len(set(signs)) == len(set(plain)) == len(MARKS)
+    assert all(sign.isascii() for sign in plain)
+
+
+def test_whiskers_are_as_wide_as_they_should_be() -> None:
+    """At both ends of the scale, with and without an interval."""
+    for mean in (0.0, 0.5, 1.0):
+        for interval in (None, (max(0.0, mean - 0.1), min(1.0, mean + 0.1))):
+            assert Look().whisker(mean, interval, 21).cell_len == 21
+            assert Look(ascii=True).whisker(mean, interval, 21).plain.isascii()
+
+
+def test_the_width_is_that_of_the_terminal_within_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are not longer than can be read, and a dumb terminal is believed its width."""
+    monkeypatch.setenv("COLUMNS", "300")
+    assert screen(io.StringIO()).width == 100
+    monkeypatch.setenv("COLUMNS", "64")
+    monkeypatch.setenv("TERM", "dumb")
+    assert screen(io.StringIO()).width == 64
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_progress_fits_and_says_what_is_done(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records, calls, speed, tokens, money, time left."""
+    now = [100.0]
+    monkeypatch.setattr("ragstone.render.terminal.live.time.monotonic", lambda: now[0])
+    tally = Tally()
+    watch = Watch(tally, 500, "a-very-long-name-of-an-input-file.jsonl")
+    assert "left" not in watch.line()
+    tally.records, tally.replayed, tally.retried = 100, 7, 3
+    for _ in range(90):
+        tally.pay("j", "support", Usage(1000, 100), 0.001)
+    now[0] += 10
+    bar, below = drawn(watch, Look(columns))
+    assert bar.cell_len <= columns
+    assert below.cell_len <= columns
+    assert "100 of 500" in bar.plain
+    assert "40 s left" in bar.plain
+    assert "90 calls · 7 replayed · 3 retried" in below.plain
+    line = watch.line()
+    for part in ("100 of 500 records", "9.7/s", "90.0k in, 9.0k out", "$0.090", "40 s left"):
+        assert part in line
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(40, 3), (60, 3), (120, 2)])
+def test_progress_says_what_limits_the_run(columns: int, lines: int) -> None:
+    """Behind the counts where there is room, else on a line of its own; and gone with the limit."""
+    tally = Tally(sent=90, replayed=7, retried=30)
+    held = ["600 requests a minute"]
+    tally.limit = lambda: held[0]
+    watch = Watch(tally, 500, "records.jsonl")
+    found = drawn(watch, Look(columns))
+    assert len(found) == lines
+    assert all(line.cell_len <= columns for line in found)
+    assert found[-1].plain.endswith("limit: 600 requests a minute")
+    assert watch.line().endswith("limit: 600 requests a minute")
+    held[0] = ""
+    assert len(drawn(watch, Look(columns))) == 2
+    assert "limit" not in watch.line()
+
+
+def test_causes_are_counted_without_their_counts_and_within_bounds() -> None:
+    """What is simply scored is no cause, and a flood of different reasons does not grow."""
+    causes = Causes()
+    causes.add([Score("m", "1", 1.0, "scored"), Score("m", "1", 0.5, "partial", reason="1 of 2 unjudged: cut off")])
+    causes.add([Score("m", "2", 0.5, "partial", reason="2 of 3 unjudged: cut off")])
+    assert causes.as_json() == [{"metric": "m", "status": "partial", "reason": "cut off", "count": 2}]
+    for number in range(3 * MOST):
+        causes.add([Score("m", "3", None, "judge_failed", reason=f"reason {number}")])
+    assert len(causes.as_json()) <= MOST + 1
+    assert causes.as_json()[0]["reason"] == OTHER

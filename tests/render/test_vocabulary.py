@@ -1,0 +1,78 @@
+"""The words of every screen: what the embedded judge alone says is found, what others say is supported."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import evaluate
+from ragstone.judges.base import Judge
+from ragstone.questions import Question, Rate, Write
+from ragstone.render.html.case import case_of
+from ragstone.render.html.document import to_json
+from ragstone.render.html.overview import overview_of
+from ragstone.render.terminal.case import case
+from ragstone.render.terminal.outcome import outcome
+from ragstone.render.terminal.screen import Look, Page, screen
+from ragstone.render.vocabulary import FOUND, SUPPORTED, by_signature, by_verdicts
+from ragstone.testing import ScriptedJudge
+
+METRICS = ("grounding", "groundedness", "response_groundedness")
+PAGE = "The kettle is made of steel. It holds two litres."
+RECORDS = [
+    {"id": "good", "question": "Steel?", "response": "The kettle is made of steel.", "contexts": [PAGE, "Else."]},
+    {"id": "bad", "question": "Jazz?", "response": "Purple elephants invented jazz in Lisbon.", "contexts": [PAGE]},
+]
+
+
+def drawn(page: Page) -> str:
+    stream = io.StringIO()
+    screen(stream).print(page)
+    return stream.getvalue()
+
+
+def model(question: Question[Any]) -> list[str]:
+    """What a language model would say of the records: the claim on elephants has no support."""
+    if isinstance(question, Write):
+        return [sentence.text for sentence in question.sentences]
+    assert isinstance(question, Rate)
+    labels = question.scale.labels
+    return [labels[0] if "elephants" in unit.text else labels[-1] for unit in question.units]
+
+
+@pytest.mark.parametrize("judge", ["embedded", ScriptedJudge(model)], ids=["embedded", "model"])
+def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge, tmp_path: Path) -> None:
+    """In the headline, the tables, the page's sentence and cards, the notebook and every record."""
+    parameters = {"response_groundedness": {"shortcuts": False}}
+    run = evaluate(RECORDS, METRICS, judge, parameters=parameters, store=tmp_path / "s.db")
+    first = overview_of(run, [], [], None)
+    told = "".join(part["text"] for part in first["sentence"]) + "".join(one["title"] for one in first["metrics"])
+    told += drawn(outcome(run, Look(80))).partition("  Judge")[0] + run._repr_html_().partition("judged by")[0]
+    records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())
+    records += "".join(result._repr_html_() for result in run.results())
+    records += "".join(to_json(case_of(result, {})["scores"]).decode() for result in run.results())
+    run.store.close()
+    alone = judge == "embedded"
+    assert ("support" in told) is not alone
+    assert ("claim to check" in told) is alone
+    for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
+        assert (words in records) is not alone
+
+
+@pytest.mark.parametrize(("step", "alone"), [
+    ("claims:m@x+p#1|support:embedded+embedded-6#cf3dca", True),
+    ("response_support:embedded+embedded-6#a+embedded-6#a", True),
+    ("claims:embedded+embedded-6#a|support:m@x+p#1", False),
+    ("support:embedded+embedded-6#a@0.05[0.1]>m@x+p#1", False),
+    ("support:[embedded+embedded-6#a,m@x+p#1]mean", False),
+    ("trace:human+labels#0f", False),
+    ("assign:gold#81be0c", False),
+])  # fmt: skip
+def test_the_judges_of_the_verdicts_decide(step: str, alone: bool) -> None:
+    """Not those of other steps; in a cascade each verdict has the words of its own judge."""
+    assert by_signature(f"m|threshold:0.8|{step}|v:0.1.0") is (FOUND if alone else SUPPORTED)
+    assert by_verdicts([{"judge": "m@x"}, {"judge": "embedded"}]) is FOUND
+    assert by_verdicts([{"judge": "m@x"}, {"judge": "embedded+m@x"}]) is SUPPORTED
