@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_compare_runs import folder, result, score
 
 from ragstone import compare
 from ragstone.api.comparing import weighed
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
+from run_folders import folder, result, score
 
 LABELS = {0.0: "no_support", 0.5: "partial_support", 1.0: "support", None: None}
 
