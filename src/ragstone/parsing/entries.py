@@ -115,7 +115,7 @@ class _Listing:
             self._apart = False
 
     def _goes_on(self, line: str, end: int) -> bool:
-        """Whether the line belongs to the entry before: it is indented, or a field of it."""
+        """Return whether the line belongs to the entry before: it is indented, or a field of it."""
         entry, words = self._current, self._words
         if entry is None:
             return False

@@ -62,7 +62,7 @@ class Found:
     closed: bool = True
 
     def overlaps(self, other: Found) -> bool:
-        """Whether the two stand in the same stretch of the text, in part at least."""
+        """Return whether the two stand in the same stretch of the text, in part at least."""
         return self.start < other.end and other.start < self.end
 
     def placed(self, asked: Sequence[int]) -> tuple[dict[int, str | None], dict[int, str | None]] | None:
@@ -99,7 +99,7 @@ def lists_of(text: str, words: Words) -> list[Found]:
 
 
 def unread(text: str, words: Words) -> bool:
-    """Whether a list of words in brackets stands in the text that holds no label: there the first units may be."""
+    """Return whether a bracketed list without any label stands in the text: it may hold the first units."""
     return any(
         isinstance(literal.value, list)
         and literal.value
@@ -230,7 +230,7 @@ def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
 
 
 def _label_of(value: Any, words: Words) -> Any:
-    """What stands under a number: a label, an object that holds one, or a label with how sure it is."""
+    """Return the label under a number: itself, inside an object, or paired with a confidence."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], float | int):
         return value[0]
     if not isinstance(value, Pairs):
@@ -240,7 +240,7 @@ def _label_of(value: Any, words: Words) -> Any:
 
 
 def _single(value: Pairs) -> bool:
-    """Whether an object has one number and what stands under it, as one of a line each."""
+    """Return whether an object has one number and what stands under it, as one of a line each."""
     return len(value.items) == 1 and _number(value.items[0][0]) is not None
 
 
@@ -269,7 +269,7 @@ def _number(key: object, *, word: bool = True) -> int | None:
 
 
 def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
-    """Whether a list that the text ends in is one of labels, and not a bracket of the prose with what follows it."""
+    """Return whether the list at the end of the text holds labels, rather than being a bracket of the prose."""
     known = [words.alone(item) is not None for item in items]
     words_only = all(
         isinstance(item, str) and len(item) <= WORD and entries.numbered(item, words) is None

@@ -1,4 +1,4 @@
-"""What lists and tables of labels have in common: rows, the names of their fields, lines."""
+"""Shared parts of lists and tables of labels: rows, field names, lines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(slots=True)
 class Course:
-    """How the numbers of a list run, to tell a list that begins anew from a number that stands twice."""
+    """The run of a list's numbers, to tell a restarted list from a repeated number."""
 
     first: int | None = None
     several: bool = False
@@ -70,5 +70,5 @@ class Course:
         self.several = self.several or number != self.first
 
     def anew(self, number: int | None) -> bool:
-        """Whether a number begins the list anew: it is the first once more, and others stand between."""
+        """Return whether a number begins the list anew: it is the first once more, and others stand between."""
         return number is not None and self.several and number == self.first

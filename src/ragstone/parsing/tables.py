@@ -77,7 +77,7 @@ def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]
 
 
 def _row(cells: Sequence[str], words: Words) -> bool:
-    """Whether a line with commas may be a row: it has a label, begins with a number, or names a column of labels."""
+    """Return whether a line with commas may be a row: it has a label, a leading number, or a label column."""
     names = (cell.strip(" *_`\"'").casefold() for cell in cells)
     lead = cells[0].rpartition(":")[2]
     return (
@@ -182,7 +182,7 @@ def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str
 
 
 def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:
-    """Where the columns of numbers and labels stand, if the first row names them."""
+    """Find the columns of numbers and labels, if the first row names them."""
     cells = table[0][2]
     names = [re.sub(r"[\s\-]+", "_", cell.strip(" *_`\"'").casefold()) for cell in cells]
     if any(_number(cell) is not None for cell in cells):

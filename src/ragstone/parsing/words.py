@@ -1,4 +1,4 @@
-"""Which words are labels: those of the scale, their other spellings, and nothing else.
+"""Label words: those of the scale and their other spellings.
 
 A label that stands alone may be spelled in any of the ways listed here. Beside other words only spellings count
 that say nothing else ("supported", "not_support"); "yes", "no" or "none" may belong to the text around them.
@@ -101,7 +101,7 @@ class Words:
 
     @property
     def numeric(self) -> bool:
-        """Whether the labels are numbers, so that a number may be a label or the number of a unit."""
+        """Return whether the labels are numbers, so that a number may be a label or the number of a unit."""
         return self._numeric
 
     def alone(self, given: object) -> str | None:
@@ -143,12 +143,12 @@ class Words:
         return found.pop() if len(found) == 1 else None
 
     def cut(self, text: str) -> bool:
-        """Whether the text is the beginning of a label and not the whole of it: what a reply that is cut ends with."""
+        """Return whether the text is the beginning of a label, as at the end of a truncated reply."""
         key = _key(_AROUND.sub("", text))
         return bool(key) and key not in self.labels and any(label.startswith(key) for label in self.labels)
 
     def leads(self, text: str) -> bool:
-        """Whether the text begins with a label that is set off from what follows."""
+        """Return whether the text begins with a label that is set off from what follows."""
         parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
         return bool(parts) and self.strong(parts[0]) is not None
 
@@ -195,7 +195,7 @@ class Words:
 
 
 def _negated(before: Sequence[str]) -> bool:
-    """Whether what stands before a label takes it back: its last word is a negation, filling words left out."""
+    """Return whether what stands before a label takes it back: its last word is a negation, filling words left out."""
     for part in reversed(before):
         said = [word for word in _WORD.findall(part.casefold()) if word not in _FILLING]
         if said:

@@ -117,7 +117,7 @@ def is_path(style: str) -> bool:
 
 @lru_cache(maxsize=16)
 def repair(name: str, language: str = "") -> Template:
-    """What is said after an answer that cannot be used, in the language or else in English."""
+    """Return the repair prompt for an unusable answer, in the language or else in English."""
     named = f"{name}.{language}" if language else name
     return load("repair", named if any(e.task == "repair" and e.name == named for e in entries()) else name)
 
@@ -139,7 +139,7 @@ def styles(task: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def shape(fmt: Format, language: str = "") -> Shape:
-    """How an answer format is asked for, in the language or else in English."""
+    """Return the wording that asks for an answer format, in the language or else in English."""
     for name in (f"{fmt}.{language}", fmt):
         found = [entry for entry in entries() if entry.task == "formats" and entry.name == name]
         if found:
@@ -149,7 +149,7 @@ def shape(fmt: Format, language: str = "") -> Shape:
 
 
 def changed() -> dict[str, str]:
-    """What is wrong with the packaged files by their path, held against ``LOCK``."""
+    """Compare the packaged files with ``LOCK``; return each problem by path."""
     lines = resources.files(__name__).joinpath("LOCK").read_text(encoding="utf-8").split("\n")
     locked = {path: known for known, _, path in (line.partition(" ") for line in lines if line)}
     found = {f"{entry.task}/{entry.file.name}": digest(entry.text) for entry in entries()}

@@ -85,7 +85,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How answers of one format look: the part of a prompt that says so. ``digest`` tells its wordings apart."""
+    """The part of a prompt that describes one answer format. ``digest`` identifies its wording."""
 
     digest: str
     answer: jinja2.Template

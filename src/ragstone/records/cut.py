@@ -41,7 +41,7 @@ class Cut:
         return self.limit is not None or self.sample is not None
 
     def rank(self, name: str, place: int) -> Rank:
-        """Where a record stands in the order of drawing; records of one id are drawn together, the first one first."""
+        """Return a record's place in the sampling order; records with one id are drawn together, in file order."""
         text = f"{self.seed or SEED}\0{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(text, digest_size=8).digest()), place
 
@@ -58,7 +58,7 @@ class Cut:
 
 
 class Drawn(NamedTuple):
-    """What is drawn from a file: all up to the rank ``last``, ``records`` of ``whole``."""
+    """The sample of a file: all records up to the rank ``last``, ``records`` of ``whole``."""
 
     last: Rank
     records: int

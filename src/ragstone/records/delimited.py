@@ -98,7 +98,7 @@ class _Lines:
                 self._stream.skip_line()
             raise _RowError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
         if b"\0" in line:
-            raise _RowError("a NUL byte", "text in UTF-8; is this a binary or UTF-16 file?")
+            raise _RowError("a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
         try:
             return line.decode()
         except UnicodeDecodeError as error:

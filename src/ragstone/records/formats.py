@@ -1,4 +1,4 @@
-"""Which file format a file has: by its extension, else by its first bytes."""
+"""File formats, told by the extension, else by the first bytes."""
 
 from __future__ import annotations
 

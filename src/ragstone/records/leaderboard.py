@@ -149,7 +149,7 @@ def _files(path: Path) -> list[Path]:
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
     if not found:
-        raise RecordError(str(path), "there is no file in this folder", "a leaderboard a file")
+        raise RecordError(str(path), "there is no file in this folder", "expected one leaderboard per file")
     return found
 
 
@@ -168,7 +168,9 @@ class _File:
             while line := stream.readline(MAX_RECORD_BYTES + 1):
                 where = f"{self.name}:{stream.lines}"
                 if len(line) > MAX_RECORD_BYTES:
-                    raise RecordError(where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "one value a line")
+                    raise RecordError(
+                        where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "expected one value per line"
+                    )
                 if text := line.strip(WHITESPACE):
                     self.lines.append((where, text))
         if not self.lines:
@@ -180,10 +182,12 @@ class _File:
         where, first = found[0]
         wide = len(first)
         if wide not in (3, 4):
-            raise RecordError(where, f"{_columns(wide)} where 3 or 4 are due", _shown())
+            raise RecordError(where, f"expected 3 or 4 columns, found {wide}", _shown())
         for where, cells in found:
             if len(cells) != wide:
-                raise RecordError(where, f"{_columns(len(cells))} where the first row has {wide}", "one value a line")
+                raise RecordError(
+                    where, f"{_columns(len(cells))} where the first row has {wide}", "expected one value per line"
+                )
         return found
 
 
@@ -197,7 +201,7 @@ def _shown() -> str:
 
 def _decoded(text: bytes, where: str) -> str:
     if b"\0" in text:
-        raise RecordError(where, "a NUL byte", "text in UTF-8; is this a binary or UTF-16 file?")
+        raise RecordError(where, "a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
     try:
         return text.decode()
     except UnicodeDecodeError as error:
@@ -236,7 +240,9 @@ class _Found:
     def _keep(self, where: str, row: Row) -> None:
         known = self.rows.setdefault(row[:3], row)
         if known.value != row.value:
-            raise RecordError(where, f"{_place(row)} is {row.value} here and {known.value} before", "one value each")
+            raise RecordError(
+                where, f"{_place(row)} is {row.value} here and {known.value} before", "expected one value each"
+            )
 
 
 def _header(cells: Sequence[str]) -> tuple[str, ...]:
@@ -263,7 +269,7 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
 
 
 def _topic_column(columns: Sequence[set[str]]) -> int | None:
-    """Which of the second and third column is the topic, by the names in them; None where they do not say.
+    """Return which of the second and third column holds the topic; None if their names do not tell.
 
     ``all`` is a topic and numbers alone are no measures; where the two disagree, nobody knows.
     """
@@ -281,20 +287,20 @@ def _number(cell: str, where: str) -> float:
         return TRUTHS[cell]
     value = float(cell) if len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) else math.nan
     if not math.isfinite(value):
-        raise RecordError(where, f"{excerpt(cell)} as the value", "a finite number")
+        raise RecordError(where, f"{excerpt(cell)} as the value", "expected a finite number")
     return value
 
 
 def _of_json(text: bytes, where: str) -> Row:
     row: Any = decode(text, where)
     if not isinstance(row, dict):
-        raise RecordError(where, f"{kind(row)} where an object is due", "{run_id, topic_id, measure, value}")
+        raise RecordError(where, f"expected an object, found {kind(row)}", "{run_id, topic_id, measure, value}")
     for key in KEYS.values():
         if row.get(key) is None:
             raise RecordError(where, "nothing", "{run_id, topic_id, measure, value}", field=key)
     value = row["value"]
     if not isinstance(value, str | int | float):
-        raise RecordError(where, f"{kind(value)} where a number is due", field="value")
+        raise RecordError(where, f"expected a number, found {kind(value)}", field="value")
     return Row(
         _name(row, "run_id", where),
         _name(row, "topic_id", where),
@@ -307,4 +313,4 @@ def _name(row: Mapping[str, Any], key: str, where: str) -> str:
     try:
         return values.identifier(row[key], [])
     except values.UnfitError as error:
-        raise RecordError(where, error.found, "a name", field=key) from None
+        raise RecordError(where, error.found, field=key) from None

@@ -22,14 +22,14 @@ OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
     """One row as a plain dict, or the error that says why it is none."""
     if not isinstance(row, Mapping):
-        return RecordError(where, f"{kind(row)} where an object is due", "each record is a dict or a Record")
+        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
     try:
         raw = dumps(dict(row))
         value: dict[str, Any] = orjson.loads(raw)
     except (TypeError, orjson.JSONDecodeError) as error:
         return RecordError(where, *_reason(error))
     if len(raw) > MAX_RECORD_BYTES:
-        return RecordError(where, f"a record of {len(raw):,} bytes", f"at most {MAX_RECORD_BYTES:,}")
+        return RecordError(where, f"a record of {len(raw):,} bytes", f"expected at most {MAX_RECORD_BYTES:,}")
     return value
 
 
@@ -73,7 +73,7 @@ def _digits(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson asks of a type that it does not know; by duck-typing, so that no library is imported."""
+    """Convert a type that orjson does not know; by duck-typing, so that no library is imported."""
     name = type(value).__name__
     if name in ("NAType", "NaTType"):
         return None

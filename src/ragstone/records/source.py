@@ -127,7 +127,7 @@ class Source:
                 raise RecordError(part.name, "there is no record in it", "expected at least one")
 
     def _draw(self, number: int) -> Drawn | None:
-        """Which records of a part are drawn, found in a reading of their ids alone; None for all of them."""
+        """Draw the records of a part by their ids; None stands for all of them."""
         if self._cut.sample is None:
             return None
         if number not in self._drawn:
@@ -138,12 +138,12 @@ class Source:
 
     @property
     def loose(self) -> bool:
-        """Whether records are dicts or Records of a program, each with the fields that it has: none is to be mapped."""
+        """Whether records are Python dicts or Records, each with its own fields, rather than rows of one table."""
         return all(part.loose for part in self._parts)
 
     @property
     def extent(self) -> dict[str, int]:
-        """What part of the input this is, once it was read; empty for all of it."""
+        """The part of the input that was read; empty for all of it."""
         found = {"limit": self._cut.limit, "files": len(self._parts)} if self._cut.limit and self._cut_off else {}
         sample, whole = (sum(getattr(one, name) for one in self._drawn.values()) for name in ("records", "whole"))
         if sample < whole:
@@ -320,7 +320,7 @@ def _is_no_file(name: str) -> bool:
 
 
 def _runs(names: Sequence[str]) -> list[str]:
-    """What the systems are called whose records do not say so; nothing for one file alone."""
+    """Name the systems whose records do not name theirs; empty for a single file."""
     if len(names) == 1:
         return [""]
     paths = [PurePath("stdin" if name == "-" else name) for name in names]
@@ -332,7 +332,7 @@ def _runs(names: Sequence[str]) -> list[str]:
 
 
 def _called(names: Sequence[str]) -> list[str]:
-    """What messages call the files: nothing of its own, or all of the path where two have one name."""
+    """Name the files for messages: the full path where two share a name, else empty."""
     alike = first_repeated(PurePath(name).name for name in names) is not None
     return [_printable(name) if alike else "" for name in names]
 
