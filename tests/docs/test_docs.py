@@ -23,7 +23,7 @@ from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
 from ragstone.metrics import catalogue
 from ragstone.parsing import LABEL_FORMATS, Status
-from ragstone.parsing.words import ALONE, SYNONYMS
+from ragstone.parsing.label_words import ALONE, SYNONYMS
 from ragstone.prompts import FORMS, parse
 from ragstone.prompts.check import SCALES, problems, samples
 from ragstone.prompts.material import variables_of

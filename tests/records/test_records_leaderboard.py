@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import FORMS, Row, lines, read_leaderboard
+from ragstone.records import FORMS, lines, read_leaderboard
+from ragstone.records import LeaderboardRow as Row
 
 T = TypeVar("T")
 
@@ -114,11 +115,27 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "form", "message"),
     [
-        ([Row("a", "t", "m", math.nan)], "tot", "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold"),
+        (
+            [Row("a", "t", "m", math.nan)],
+            "tot",
+            "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold",
+        ),
         ([Row("a", "t", "m", math.inf)], "jsonl", "is inf"),
-        ([Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)], "tot", "would be one row of a leaderboard; rename one"),
-        ([Row("a", "t", "m", 1), Row("a", "t", "m", 2)], "jsonl", "has two values, 1 and 2; keep one"),
-        ([Row("a", "t", "m", 1), Row("b", "t", "n", 1)], "trec_eval", "there are 2 ('a', 'b'); a file for each"),
+        (
+            [Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)],
+            "tot",
+            "would be one row of a leaderboard; rename one",
+        ),
+        (
+            [Row("a", "t", "m", 1), Row("a", "t", "m", 2)],
+            "jsonl",
+            "has two values, 1 and 2; keep one",
+        ),
+        (
+            [Row("a", "t", "m", 1), Row("b", "t", "n", 1)],
+            "trec_eval",
+            "there are 2 ('a', 'b'); a file for each",
+        ),
         ([Row("a", "t", "m", 1)], "csv", "no form of leaderboard is called 'csv'; expected trec_eval, tot"),
     ],
 )
@@ -246,7 +263,11 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
         data = f"runid                 \tall\tSTANDARD\nmap                   \tall\t{value}.0000\n".encode()
         written(folder / name, gzip.compress(data) if name.endswith(".gz") else data)
     (folder / "deeper").mkdir()
-    wanted = [Row("a", "all", "map", 2.0), Row("b.v2", "all", "map", 1.0), Row("c", "all", "map", 3.0)]
+    wanted = [
+        Row("a", "all", "map", 2.0),
+        Row("b.v2", "all", "map", 1.0),
+        Row("c", "all", "map", 3.0),
+    ]
     assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
     written(folder / "a", "map all 7\n")
     assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
@@ -263,7 +284,7 @@ def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read into memory whole."""
-    monkeypatch.setattr("ragstone.records.leaderboard.MAX_RECORD_BYTES", 50)
+    monkeypatch.setattr("ragstone.records.leaderboards.MAX_RECORD_BYTES", 50)
     assert "r:2: a line of more than 50 bytes" in refusal(written(tmp_path / "r", "m t 1\n" + "m" * 60 + " t 1\n"))
 
 

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records.ids import Names
 from ragstone.records.limits import CHUNK
-from ragstone.records.names import Names
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
 
@@ -469,7 +469,7 @@ def test_real_traces_are_read(name: Any, count: Any, present: Any, outside_data:
 
 def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Record with a value that JSON has not, and a row beyond the limit, are errors of one record each."""
-    monkeypatch.setattr("ragstone.records.plain.MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr("ragstone.records.python_values.MAX_RECORD_BYTES", 100)
     rows = [Record(id="a", meta={"x": object()}), {"id": "b", "x": "y" * 200}, {"id": "c", "x": {3, 1}}]
     with open_records(iter(rows), on_error="skip") as source:
         first, second, third = source

@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
-from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
-from ragstone.parsing.plain import plain
+from ragstone.parsing.label_lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
+from ragstone.parsing.label_words import BACK, Words, words_of
+from ragstone.parsing.normalize import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
-from ragstone.parsing.words import BACK, Words, words_of
 from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]

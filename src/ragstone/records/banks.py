@@ -20,7 +20,7 @@ import orjson
 from ragstone.errors import InputError, RecordError
 from ragstone.records import autojudge, values
 from ragstone.records.bytestream import reason
-from ragstone.records.formats import READERS
+from ragstone.records.file_formats import READERS
 from ragstone.records.jsontext import excerpt
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import SetAside, Source, open_records, stem_of

@@ -45,7 +45,7 @@ class Cut:
         text = f"{self.seed or SEED}\0{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(text, digest_size=8).digest()), place
 
-    def draw(self, names: Iterable[str]) -> Drawn:
+    def draw(self, names: Iterable[str]) -> Sample:
         """Look at the ids of all records of a file once, and say which are drawn."""
         assert self.sample is not None
         kept: list[Rank] = []  # a heap whose first entry is the last that is drawn: both numbers negative
@@ -54,10 +54,10 @@ class Cut:
             first, second = self.rank(name, count)
             (heapq.heappush if count <= self.sample else heapq.heappushpop)(kept, (-first, -second))
         last = (-kept[0][0], -kept[0][1]) if kept else (0, 0)
-        return Drawn(last, len(kept), count)
+        return Sample(last, len(kept), count)
 
 
-class Drawn(NamedTuple):
+class Sample(NamedTuple):
     """The sample of a file: all records up to the rank ``last``, ``records`` of ``whole``."""
 
     last: Rank

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import decode, excerpt
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
-from ragstone.records.names import first_repeated
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
 """How a list or an object begins; ``[1] A passage`` does not."""

@@ -15,10 +15,10 @@ import orjson
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt, kind
 from ragstone.records.mapping import Item, Rows
-from ragstone.records.names import first_repeated
-from ragstone.records.plain import dumps, plain_row
+from ragstone.records.python_values import dumps, plain_row
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
 Items = Callable[[], Rows]

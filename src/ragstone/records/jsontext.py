@@ -20,8 +20,8 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from ragstone.errors import RecordError
+from ragstone.records.ids import first_repeated
 from ragstone.records.limits import MAX_DEPTH
-from ragstone.records.names import first_repeated
 
 WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.errors import ConfigError
-from ragstone.records.names import REPEATED, Names
+from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
 

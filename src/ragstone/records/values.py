@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind
-from ragstone.records.names import Names
 from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 

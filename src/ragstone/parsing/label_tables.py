@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ragstone.parsing.entries import numbered
-from ragstone.parsing.rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
-from ragstone.parsing.words import Words
+from ragstone.parsing.label_entries import numbered
+from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
+from ragstone.parsing.label_words import Words
 
 _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
 """What stands in the column of the label that is meant."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ragstone.parsing.rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Course, Rows, lines
-from ragstone.parsing.words import Words
+from ragstone.parsing.label_rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Course, Rows, lines
+from ragstone.parsing.label_words import Words
 
 _BULLET_SIGN: Final = r"[-*•+\u2013]"
 _NUMBERED: Final = re.compile(

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-from ragstone.parsing import entries, tables
+from ragstone.parsing import label_entries, label_tables
+from ragstone.parsing.label_rows import LABEL_NAMES, NUMBER_NAMES, Course, Rows
+from ragstone.parsing.label_words import Words
 from ragstone.parsing.literals import NONE, Pairs, literals
 from ragstone.parsing.literals import Literal as Written
-from ragstone.parsing.rows import LABEL_NAMES, NUMBER_NAMES, Course, Rows
-from ragstone.parsing.words import Words
 
 Format = Literal[
     "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
@@ -113,9 +113,9 @@ def _written_lists(text: str, words: Words) -> list[Found]:
     """Lists without brackets."""
     found: list[Found] = []
     found += _tags(text, words)
-    for rows in entries.listed(text, words):
+    for rows in label_entries.listed(text, words):
         found.append(_of_rows(rows, "csv" if rows.kind == "lines" else rows.kind))
-    for reader in (tables.piped, tables.tabbed, tables.comma_separated):
+    for reader in (label_tables.piped, label_tables.tabbed, label_tables.comma_separated):
         found += [_of_rows(rows, rows.kind) for rows in reader(text, words)]
     return found
 
@@ -272,7 +272,7 @@ def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
     """Return whether the list at the end of the text holds labels, rather than being a bracket of the prose."""
     known = [words.alone(item) is not None for item in items]
     words_only = all(
-        isinstance(item, str) and len(item) <= WORD and entries.numbered(item, words) is None
+        isinstance(item, str) and len(item) <= WORD and label_entries.numbered(item, words) is None
         for item, label in zip(items, known, strict=True)
         if not label
     )
@@ -287,7 +287,7 @@ def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: 
     )
     if dots is not None:  # whatever it stands for, what comes behind it has lost its place
         items, numbers = items[:dots], numbers[:dots]
-    told = [entries.numbered(item, words) if isinstance(item, str) else None for item in items]
+    told = [label_entries.numbered(item, words) if isinstance(item, str) else None for item in items]
     if not numbers and told and all(entry is not None for entry in told):  # ["1. support", "2. support"]
         pairs = [entry for entry in told if entry is not None]
         items, numbers = [label for _, label in pairs], [number for number, _ in pairs]
@@ -335,7 +335,7 @@ def _tags(text: str, words: Words) -> list[Found]:
             continue
         item = given if given is not None else content
         if name in _WRAPPERS and "," in content and told is None:  # <answer>support, not_support</answer>
-            done += [_of_rows(rows, "xml", match) for rows in tables.comma_separated(content, words)]
+            done += [_of_rows(rows, "xml", match) for rows in label_tables.comma_separated(content, words)]
             continue
         ends = text[match.end() : match.end() + 2]
         closes = closes or ends == "</"

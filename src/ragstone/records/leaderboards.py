@@ -56,7 +56,7 @@ NO_NAME: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\ufeff]")
 HALVES: Final = re.compile(r"[\ud800-\udfff]")
 
 
-class Row(NamedTuple):
+class LeaderboardRow(NamedTuple):
     """One value: of a run, on a topic (or `ALL`), by a measure."""
 
     run: str
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     value: float
 
 
-def lines(rows: Iterable[Row], form: Form) -> Iterator[bytes]:
+def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     """The rows as lines of a file of that form, in their order; all are looked at before the first line is given.
 
     Blanks and signs that a column cannot hold become ``_`` in names, an empty name too. ``trec_eval`` has no
@@ -77,7 +77,7 @@ def lines(rows: Iterable[Row], form: Form) -> Iterator[bytes]:
     """
     _checked_form(form)
     wanted = list(rows)
-    written: dict[tuple[str, str, str], Row] = {}
+    written: dict[tuple[str, str, str], LeaderboardRow] = {}
     for row in wanted:
         if not math.isfinite(row.value):
             raise ConfigError(f"{_place(row)} is {row.value}, which no leaderboard can hold; leave the row out")
@@ -95,18 +95,18 @@ def lines(rows: Iterable[Row], form: Form) -> Iterator[bytes]:
     return (_line(row, form) for row in wanted)
 
 
-def _place(row: Row) -> str:
+def _place(row: LeaderboardRow) -> str:
     return f"{excerpt(row.measure)} of run {excerpt(row.run)} on topic {excerpt(row.topic)}"
 
 
-def _named(row: Row, form: Form) -> tuple[str, str, str]:
+def _named(row: LeaderboardRow, form: Form) -> tuple[str, str, str]:
     """Run, topic and measure as they can be written."""
     found, sign = (HALVES, "\ufffd") if form == "jsonl" else (NO_NAME, "_")
     run, topic, measure = (found.sub(sign, name) for name in (row.run, row.topic, row.measure))
     return (run, topic, measure) if form == "jsonl" else (run or "_", topic or "_", measure or "_")
 
 
-def _line(row: Row, form: Form) -> bytes:
+def _line(row: LeaderboardRow, form: Form) -> bytes:
     run, topic, measure = _named(row, form)
     value = float(row.value)
     if form == "jsonl":
@@ -115,7 +115,7 @@ def _line(row: Row, form: Form) -> bytes:
     return "\t".join(cells[column] for column in COLUMNS[form]).encode() + b"\n"
 
 
-def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] = "auto") -> list[Row]:
+def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] = "auto") -> list[LeaderboardRow]:
     """Read a leaderboard, plain or compressed, or a folder of them, in the order of the file names.
 
     ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``; of four, a header says which is the
@@ -212,7 +212,7 @@ class _Found:
     """Rows by run, topic and measure, each with one value."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[str, str, str], Row] = {}
+        self.rows: dict[tuple[str, str, str], LeaderboardRow] = {}
 
     def add(self, file: _File, form: Form | Literal["auto"]) -> None:
         if form == "jsonl" or (form == "auto" and file.lines[0][1].startswith(b"{")):
@@ -235,9 +235,9 @@ class _Found:
             raise RecordError(file.name, "there is no row with a value in it", "expected at least one")
         for where, row in scores:
             value = _number(row["value"], where)
-            self._keep(where, Row(row.get("run", file.run), row["topic"], row["measure"], value))
+            self._keep(where, LeaderboardRow(row.get("run", file.run), row["topic"], row["measure"], value))
 
-    def _keep(self, where: str, row: Row) -> None:
+    def _keep(self, where: str, row: LeaderboardRow) -> None:
         known = self.rows.setdefault(row[:3], row)
         if known.value != row.value:
             raise RecordError(
@@ -291,7 +291,7 @@ def _number(cell: str, where: str) -> float:
     return value
 
 
-def _of_json(text: bytes, where: str) -> Row:
+def _of_json(text: bytes, where: str) -> LeaderboardRow:
     row: Any = decode(text, where)
     if not isinstance(row, dict):
         raise RecordError(where, f"expected an object, found {kind(row)}", "{run_id, topic_id, measure, value}")
@@ -301,7 +301,7 @@ def _of_json(text: bytes, where: str) -> Row:
     value = row["value"]
     if not isinstance(value, str | int | float):
         raise RecordError(where, f"expected a number, found {kind(value)}", field="value")
-    return Row(
+    return LeaderboardRow(
         _name(row, "run_id", where),
         _name(row, "topic_id", where),
         _name(row, "measure", where),
