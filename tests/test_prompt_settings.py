@@ -13,9 +13,8 @@ import pytest
 from ragstone import settings
 from ragstone.judges.spec import Spec
 from ragstone.prompts import FORMS
-from ragstone.prompts.check import SCALES
 from ragstone.prompts.choice import Choice
-from ragstone.questions import TASKS
+from ragstone.questions import SCALES, TASKS
 from said import refusal, spec
 
 

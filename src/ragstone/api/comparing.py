@@ -38,7 +38,7 @@ def compare(
     cannot be written.
     """
     wanted = [metrics] if isinstance(metrics, str) else metrics
-    with weighed(first, store) as one, weighed(second, store) as other:
+    with opened(first, store) as one, opened(second, store) as other:
         found = compare_runs(one, other, by=by, metrics=wanted, moved=moved)
         if out is not None:
             _write_page(found, one, other, Path(out))
@@ -96,17 +96,17 @@ def check(
     if not limits["max_drop"]:
         if baseline is not None:
             raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
-        with weighed(run, store) as one:
+        with opened(run, store) as one:
             return decide(one, wanted, undecided=policy)
     before = baseline if baseline is not None else table.baseline
     if before is None:
         raise ConfigError("a drop is measured from another run; name it with --baseline")
-    with weighed(run, store) as one, weighed(before, store) as other:
+    with opened(run, store) as one, opened(before, store) as other:
         return decide(one, wanted, other, policy)
 
 
 @contextmanager
-def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
+def opened(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
     """A run of the store, or of the folder of that name; what is opened here is closed again.
 
     A run goes before a folder of its name; what is written as a path (``./main``, ``out/``) is a folder.

@@ -17,7 +17,7 @@ import pytest
 from terminal import WIDTHS, ragstone, row, write
 
 from ragstone import api
-from ragstone.cli import caching
+from ragstone.cli import cache_commands
 from ragstone.errors import ConfigError
 from ragstone.judges import openai
 from ragstone.testing import FakeServer, Scripted
@@ -164,11 +164,11 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     came = ragstone("cache", "prune", "--older-than", "0m")
     assert came.code == 2
     assert "cannot ask for confirmation to delete 4 calls" in came.err
-    monkeypatch.setattr(caching, "_agreed", lambda what: False)
+    monkeypatch.setattr(cache_commands, "_confirmed", lambda what: False)
     came = ragstone("cache", "clear")
     assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)
     assert ragstone("cache", "info", "--json").json["calls"] == 4
-    monkeypatch.setattr(caching, "_agreed", lambda what: True)
+    monkeypatch.setattr(cache_commands, "_confirmed", lambda what: True)
     assert "4 calls" in ragstone("cache", "clear").out
     assert ragstone("cache", "info", "--json").json["calls"] == 0
     assert "no calls are stored" in ragstone("cache", "info").out

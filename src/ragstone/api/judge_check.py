@@ -15,8 +15,7 @@ from ragstone.errors import ConfigError
 from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
-from ragstone.judges.known import KnownJudge
-from ragstone.judges.spec import PRESETS, Spec
+from ragstone.judges.spec import PRESETS, KnownJudge, Spec
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
 from ragstone.settings import FILE

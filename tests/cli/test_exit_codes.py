@@ -15,7 +15,7 @@ from terminal import TRACES, ragstone, row, write
 
 from ragstone import __version__, api, errors
 from ragstone.__main__ import main
-from ragstone.cli.ending import code_of
+from ragstone.cli.exit_codes import code_of
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]
