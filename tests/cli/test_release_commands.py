@@ -172,7 +172,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
             "has no metric 'recall'; it has grounding, groundedness, context_relevance",
         ),
         (("check", "new", "--max-drop", "grounding=0.1"), "name it with --baseline"),
-        (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "a baseline is only for drops"),
+        (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "--baseline is only for drops"),
         (("check", "new", "--min", "grounding=0.1", "--junit", "no/where.xml"), "no/where.xml: cannot be written"),
     ],
 )

@@ -195,7 +195,7 @@ def test_results_outlive_their_calls(server: FakeServer) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "nothing is said to go"),
+        ((), "nothing to delete is named"),
         (("--older-than", "soon"), "expected a number and m, h, d or w, as in 30d"),
         (("--judge", "nobody"), "no stored call of a judge 'nobody'; there are vllm/m@"),
     ],
