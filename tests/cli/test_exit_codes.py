@@ -158,7 +158,7 @@ def test_a_fault_of_our_own_is_told_from_a_failed_check(
     assert left.value.code == 70
     told = capsys.readouterr().err
     assert "ZeroDivisionError: by nought" in told
-    assert "a fault of Ragstone" in told
+    assert "a bug in Ragstone" in told
 
 
 def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
@@ -208,8 +208,8 @@ def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
             told = process.stderr.read()
         assert process.returncode == 130
         assert "Traceback" not in told
-        assert "of 40 records are kept as run 1" in told
-        assert "the same command goes on" in told
+        assert "of 40 records are saved as run 1" in told
+        assert "run the same command to continue" in told
         paid = server.count
         server.configure(latency=0.0)
         assert ragstone("run", *options, "-q", "-o", "out").code == 0

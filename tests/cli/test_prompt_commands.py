@@ -253,7 +253,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
         (["assign", "--units", "21"], "--units 21: the prompt 'default' asks about at most 20 in one call"),
         (["claims", "--units", "2"], "--units is for steps that rate units; 'claims' does not"),
         (["trace", "--scale", "yes_no"], "--scale is for steps that rate units; 'trace' does not"),
-        (["formats", "yaml"], "'formats' is no step; its text is part of other prompts"),
+        (["formats", "yaml"], "'formats' is not a step but a part of other prompts"),
         (["lost.md"], "prompt lost.md: there is no step 'lost'; the steps are "),
         (["many.md", "--units", "2"], "--units 2: the step 'response_support' asks about one response at a time"),
     ],
@@ -373,10 +373,10 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ([("{{ answer }}\n", "\n")], "{{ answer }}, which says in what form the labels are wanted, is left out"),
+        ([("{{ answer }}\n", "\n")], "{{ answer }}, the wording of the format, is left out"),
         ([('- "yes":', "- so:")], "the label yes of the scale yes_no is not explained"),
-        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) stands there twice"),
-        ([("[{{ nonce }} end of statements]", "")], "a unit (units) does not stand between lines with {{ nonce }}"),
+        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) is there twice"),
+        ([("[{{ nonce }} end of statements]", "")], "a unit (units) is not between lines with {{ nonce }}"),
         ([("{{ unit }}", "")], "a unit (units) is left out"),
         ([("{{ unit }}", "{{ unti }}")], "'unti' is undefined"),
         ([("{% endfor %}", "")], "Unexpected end of template"),

@@ -50,10 +50,7 @@ def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
     came = run(server, "--offline", count=5)
     assert came.code == 3
     last = came.err.splitlines()[-1]
-    assert (
-        last
-        == "note: offline: 2 calls were not in the store and not sent; the same command without --offline sends them"
-    )
+    assert last == "note: offline: 2 calls were not in the store and not sent; run without --offline to send them"
     assert "2 not in the store" in came.flat
     assert "judge_failed: " in came.flat
     assert server.count == 3
@@ -307,7 +304,7 @@ def test_an_interrupt_ends_with_a_summary(by: int) -> None:
         assert server.seen == {200: server.count}
     assert code == 130
     assert "Traceback" not in told
-    assert "records are kept as run 1, and every reply is kept; the same command goes on" in told
+    assert "records are saved as run 1; all replies are stored: run the same command to continue" in told
     assert not list(Path().glob("ragstone-*"))
     assert "interrupted" in out.splitlines()[1]
     assert "supported by its contexts" in " ".join(out.split())
@@ -343,7 +340,8 @@ def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
         assert code == 130
         kept = ragstone("runs", "--json").json[0]["records"]
         assert 10 < kept < 80
-        assert f"{kept} of 80 records are kept as run 1, but no reply (--no-cache); --only-failed 1 takes them" in told
+        assert f"{kept} of 80 records are saved as run 1; no reply is stored (--no-cache)" in told
+        assert "add --only-failed 1 to reuse them" in told
         sent = server.count
         options = ("-m", "grounding", "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
         assert ragstone("run", "a.jsonl", *options, "--only-failed", "1").code == 0

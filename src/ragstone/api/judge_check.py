@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,16 +17,14 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import PRESETS, KnownJudge, Spec
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
-from ragstone.settings import FILE
+from ragstone.settings import read
 from ragstone.types import Passage, Span, Unit
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     """The judges with a name, then those of the configuration's ``[judges.NAME]`` tables."""
     resolve(Flags(config=config))  # raises for a faulty file
-    path = Path(config or os.environ.get("RAGSTONE_CONFIG") or FILE)
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {}) if path.exists() else {}
-    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in tables]
+    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in read(config)[0].judges]
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),

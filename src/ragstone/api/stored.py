@@ -23,7 +23,9 @@ def open_store(path: Path | str | None = None) -> Store:
     """Open the store for reading; ConfigError if there is none: reading creates nothing."""
     where = resolve(Flags(store=path)).store
     if not Path(where).exists():
-        raise ConfigError(f"no store at {where}; make a run first (ragstone run FILE) or name another with --store")
+        raise ConfigError(
+            f"no store at {where}; evaluate records first (ragstone run FILE), or name a store with --store"
+        )
     return Store(where, renew=False)
 
 

@@ -155,7 +155,7 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
             raise ConfigError("--junit and --markdown are written to files; name them")
         refuse_inputs(path, [config, *folders, *of_runs])
         if path in paths[:number]:
-            raise ConfigError(f"{path}: is to be written twice; give --junit and --markdown files of their own")
+            raise ConfigError(f"{path}: is named twice; give --junit and --markdown different files")
 
 
 def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:

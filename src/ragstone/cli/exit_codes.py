@@ -113,7 +113,7 @@ def say_unseen(count: int) -> None:
     """Print how many calls an offline run lacked, and how to send them."""
     if count:
         calls = "1 call was" if count == 1 else f"{count:,} calls were"
-        say("note", f"offline: {calls} not in the store and not sent; the same command without --offline sends them")
+        say("note", f"offline: {calls} not in the store and not sent; run without --offline to send them")
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def undisturbed() -> Iterator[None]:
 def say_fault() -> None:
     """Print the traceback of an unexpected exception, and ask for a report."""
     traceback.print_exc()
-    say("error", "this is a fault of Ragstone, not of your input; please report it with the lines above")
+    say("error", "this is a bug in Ragstone, not in your input; please report it with the lines above")
 
 
 def _discard_output() -> None:

@@ -92,4 +92,4 @@ def view(
             server.serve_forever()
         except KeyboardInterrupt:
             with undisturbed():
-                say("note", "no longer served; the run stays in the store")
+                say("note", "stopped serving; the run stays in the store")

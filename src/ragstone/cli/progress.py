@@ -69,23 +69,16 @@ class RunDisplay:
         if progress is None:
             say("note", "interrupted before the first call; nothing was sent")
             return
-        done_so_far = progress.tally.kept if progress.run else progress.tally.records
-        if not done_so_far:
-            left = (
-                "no reply is kept (--no-cache)"
-                if self.forgets
-                else "the replies that came are kept, the same command goes on"
-            )
-            say("note", f"interrupted before a record was done; {left}")
-            return
-        done = f"{done_so_far:,} of {progress.total:,} records are "
-        done += f"kept as run {progress.run}" if progress.run else "done"
-        where = f"; the lines so far are in {kept}" if kept else ""
-        on = "and every reply is kept; the same command goes on from there"
+        count = progress.tally.kept if progress.run else progress.tally.records
+        done = (
+            f"{count:,} of {progress.total:,} records are {f'saved as run {progress.run}' if progress.run else 'done'}"
+        )
+        replies = "all replies are stored: run the same command to continue"
         if self.forgets:
-            on = "but no reply (--no-cache)"
-            on += f"; --only-failed {progress.run} takes them over and asks for the rest" if progress.run else ""
-        say("note", f"interrupted: {done}, {on}{where}")
+            replies = "no reply is stored (--no-cache)"
+            replies += f"; add --only-failed {progress.run} to reuse them" if progress.run and count else ""
+        where = f"; the lines so far are in {kept}" if kept else ""
+        say("note", f"interrupted: {done if count else 'no record is done'}; {replies}{where}")
 
     @contextmanager
     def _live_view(self) -> Iterator[None]:

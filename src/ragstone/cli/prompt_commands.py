@@ -123,7 +123,7 @@ def render(
 
     found = find(prompt, style)
     if found.entry is not None and found.entry.task not in TASKS:
-        raise ConfigError(f"'{found.entry.task}' is no step; its text is part of other prompts: ragstone prompts show")
+        raise ConfigError(f"'{found.entry.task}' is not a step but a part of other prompts; see: ragstone prompts show")
     template = found.template()
     if template.task not in TASKS:
         raise TemplateError(f"prompt {found.name}: {problems(template)[0]}")

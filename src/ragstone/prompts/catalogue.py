@@ -56,7 +56,7 @@ def find(named: str, style: str | None = None) -> NamedPrompt:
     if not is_path(path):
         return _packaged(task, (right if equals else style) or DEFAULT)
     if style is not None:
-        raise ConfigError(f"'{named}' is a file and has its own style; '{style}' cannot be meant")
+        raise ConfigError(f"'{named}' is a file and has its own style; drop '{style}'")
     return NamedPrompt(path, path, prompts.read(path, task if equals else "").text)
 
 

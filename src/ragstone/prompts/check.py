@@ -156,11 +156,11 @@ def _problems(template: Template, question: Rate | Write | Trace, fmt: Format) -
     variables = variables_of(question, fmt, template.language)
     messages = template.render(variables)
     if template.render(variables) != messages:
-        yield "it renders otherwise each time, so that no reply is ever found again"
+        yield "it renders differently each time, so no reply can be cached"
     system, user = (message["content"] for message in messages)
     nonce = variables["nonce"]
     if nonce not in system:
-        yield "the system part does not say what the code {{ nonce }} means"
+        yield "the system part does not explain the code {{ nonce }}"
     yield from _undelimited(system, user, nonce, question)
     if isinstance(question, Rate):
         yield from _unasked(system, user, variables, fmt, question)
@@ -170,19 +170,19 @@ def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Tr
     """Texts of the record without a line with the code before and after them."""
     for name, text in ((name, text) for name, texts in named_texts(question) for text in texts if text):
         if text in system:
-            yield f"{name} stands in the system part, where it may be taken for an instruction"
+            yield f"{name} is in the system part, where it could act as an instruction"
         elif text not in user:
             yield f"{name} is left out"
         else:
             before, _, after = user.partition(text)
             if nonce not in before or nonce not in after:
-                yield f"{name} does not stand between lines with {{{{ nonce }}}}"
+                yield f"{name} is not between lines with {{{{ nonce }}}}"
             if user.count(text) > 1:
-                yield f"{name} stands there twice"
+                yield f"{name} is there twice"
     if isinstance(question, Rate) and question.passages:
         places = [user.find(passage.text) for passage in question.passages]
         if max(places) > user.find(question.units[0].text) >= 0:
-            yield "the passages stand after the units; before them they are cached by the endpoint for all batches"
+            yield "the passages come after the units; put them first, so that the endpoint caches them for all batches"
 
 
 def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, question: Rate) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         if '"verdicts"' not in asked:
             yield 'the object {"verdicts": …} is not asked for; or name other formats in the header'
     elif variables["answer"] not in asked:
-        yield "{{ answer }}, which says in what form the labels are wanted, is left out"
+        yield "{{ answer }}, the wording of the format, is left out"
     if str(len(question.units)) not in asked:
         yield "{{ n }}, the number of units, is left out"
     if len(question.units) > 1:
@@ -205,6 +205,6 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         for number, unit in enumerate(question.units, 1):
             place = user.find(unit.text, at)
             if place >= 0 and not re.search(rf"(?<!\d){number}(?!\d)", user[at:place]):
-                yield "the units do not stand after their numbers ({% for number, unit in units %})"
+                yield "the units do not follow their numbers ({% for number, unit in units %})"
                 break
             at = max(at, place + len(unit.text))

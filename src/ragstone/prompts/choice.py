@@ -93,7 +93,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         left, equals, right = text.partition("=")
         if not equals:
             if is_path(left):
-                raise TemplateError(f"--prompt {text}: say for which step, as in --prompt support={text}")
+                raise TemplateError(f"--prompt {text}: name its step, as in --prompt support={text}")
             if general and general != left:
                 raise TemplateError(f"--prompt {text}: '{general}' is given for all steps already; name the step")
             check_style(left)
@@ -101,7 +101,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         elif left.strip() not in TASKS:
             raise TemplateError(f"--prompt {text}: no step '{left.strip()}'; steps are {', '.join(TASKS)}")
         elif not right.strip():
-            raise TemplateError(f"--prompt {text}: say which style or file, as in --prompt {left.strip()}=default")
+            raise TemplateError(f"--prompt {text}: name a style or a file, as in --prompt {left.strip()}=default")
         else:
             named[left.strip()] = right.strip()
     return general, named

@@ -130,7 +130,7 @@ class Scorer:
             result = self.score(response, metrics=asked, **fields, **options)
         elif fields or options or metrics:
             raise InputError(
-                f"the result is there already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
+                f"the response is scored already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
             )
         else:
             result = response
