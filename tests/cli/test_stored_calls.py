@@ -76,13 +76,6 @@ def test_banks_offline(server: FakeServer) -> None:
     assert server.count == 0
 
 
-@pytest.mark.parametrize("pair", [("--offline", "--refresh"), ("--no-cache", "--refresh")])
-def test_contradicting_flags_are_usage(server: FakeServer, pair: tuple[str, str]) -> None:
-    came = run(server, *pair)
-    assert came.code == 2
-    assert "contradict each other" in came.err
-
-
 # ---- repeats
 
 
@@ -103,15 +96,6 @@ def test_repeats_on_the_screen(server: FakeServer, columns: int) -> None:
     assert shown.widest <= columns
     again = ragstone("show", "last", columns=columns)
     assert "Asked 3 times" in again.out
-
-
-def test_the_embedded_judge_says_that_it_is_asked_once() -> None:
-    """One line, and no block of repeats."""
-    write("a.jsonl", row(1))
-    came = ragstone("run", "a.jsonl", "--repeat", "4")
-    assert came.code == 0
-    assert came.err.count("asked once, not 4 times") == 1
-    assert "Asked 4 times" not in came.out
 
 
 # ---- what failed

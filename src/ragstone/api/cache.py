@@ -126,8 +126,8 @@ def prune_cache(
         raise ConfigError("nothing to delete is named; give --older-than, --unused, --judge or --keep-runs")
     with contextlib.closing(open_store(store)) as opened:
         runs = opened.runs()
-        keep = 0 if wanted.runs else len(runs) if wanted.keep_runs is None else wanted.keep_runs
-        leaving = runs[: max(0, len(runs) - keep)]
+        every = 0 if wanted.runs else len(runs)
+        leaving = runs[: max(0, len(runs) - (every if wanted.keep_runs is None else wanted.keep_runs))]
         before, judge = _before(wanted.older_than), _judge(opened, wanted.judge, config)
         if wanted.unused:
             kept = runs[len(leaving) :]
