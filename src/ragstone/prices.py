@@ -1,4 +1,4 @@
-"""Prices of calls in US dollars. An unknown price is None, never 0."""
+"""Tokens to money, in US dollars. An unknown price is None, said to be unknown, and never 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PER: Final = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens, for requests of over ``above`` input tokens; ``cached`` is for cached input."""
+    """Dollars per million tokens, from a request's ``above`` input tokens on; ``cached`` is for cached input."""
 
     input: Decimal
     output: Decimal
@@ -21,10 +21,10 @@ class Price:
 
 
 class PriceBook:
-    """The prices of calls, by judge.
+    """What calls cost, by judge.
 
-    ``own`` maps a judge's id to the user's dollars per million tokens: (input, output), or (input, output, cached
-    input). Other prices are looked up offline in genai-prices, by provider and model.
+    ``own`` maps a judge's id to the (input, output) dollars per million tokens that the user gave, or (input, output,
+    cached input); everything else is looked up offline by provider and model in genai-prices.
     """
 
     def __init__(self, own: Mapping[str, Sequence[float]] | None = None) -> None:
@@ -32,15 +32,15 @@ class PriceBook:
         self._known: dict[tuple[str, str, str], tuple[Price, ...]] = {}
 
     def costs_nothing(self, judge: str) -> bool:
-        """Whether the user's own price for the judge is zero."""
+        """Whether the user's own price for the judge is nothing, whatever its usage."""
         return judge in self._own and not any(self._own[judge])
 
     def cost(
         self, judge: str, provider: str, model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:
-        """The dollars of one call; None if the price is unknown.
+        """Dollars for one call; None when the price is unknown.
 
-        ``cached_tokens``: input tokens that the provider served from its prefix cache.
+        ``cached_tokens`` are the part of the input that the provider served from its prefix cache.
         """
         prices = self.prices(judge, provider, model)
         if not prices:
@@ -51,14 +51,14 @@ class PriceBook:
         return float((total + price.output * output_tokens) / _PER)
 
     def prices(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
-        """The judge's price, then those for longer requests; empty if unknown."""
+        """The judge's price, dearer ones for long requests after it; empty when it is unknown."""
         at = (judge, provider, model)
         if at not in self._known:
             self._known[at] = self._look_up(*at)
         return self._known[at]
 
     def source(self, judge: str, provider: str, model: str) -> str:
-        """Where the judge's price comes from: ``ragstone.toml``, ``genai-prices``, or empty if unknown."""
+        """Where the judge's price comes from: ``ragstone.toml``, ``genai-prices``, or empty when it is unknown."""
         if judge in self._own:
             return "ragstone.toml"
         return "genai-prices" if self.prices(judge, provider, model) else ""

@@ -265,7 +265,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_one_line(text: str) -> bool:
-    """Whether a text has no line end; ``splitlines`` is ten times as fast as a search, and agrees."""
+    """Return whether a non-empty text is a single line; ``splitlines`` is ten times as fast as a search."""
     return text.splitlines() == [text]
 
 
@@ -427,7 +427,7 @@ def _is_bare(flat: str, start: int, end: int) -> bool:
 
 
 def _continues(flat: str, until: int, left: int) -> bool:
-    """Whether the text before a cut ends in an abbreviation inside a sentence."""
+    """Return whether the text before a cut ends in an abbreviation that what follows it goes on from."""
     if flat[until - 1] != ".":
         return False
     follows = flat[left]

@@ -1,7 +1,8 @@
-"""Count the tokens of a request if the model's tokenizer is known and installed, else estimate them.
+"""How many tokens a request has: counted where the model's tokenizer is known and installed, else estimated.
 
-Every figure says which. An estimate uses the ratio of bytes to tokens in earlier calls to the same judge, if there are
-any, else the usual ratio of the text's scripts. Upper bounds hold: a tokenizer never makes more tokens than bytes.
+Every figure says which. An estimate stands on how many bytes made a token in earlier calls to the same judge, where
+there are any, and otherwise on what is usual for the scripts that the text is written in. A bound is no estimate: a
+tokenizer never makes more tokens than there are bytes.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from typing import Any, Final
 import orjson
 
 PLAIN: Final = 4.3
-"""Characters per token of ASCII text."""
+"""Characters of ASCII text to a token."""
 DENSE: Final = 1.15
-"""Characters per token of Chinese, Japanese or Korean."""
+"""Characters of Chinese, Japanese or Korean to a token."""
 OTHER: Final = 2.4
-"""Characters per token of any other script, and of accented letters."""
+"""Characters of any other script, and of accented letters, to a token."""
 PER_MESSAGE: Final = 4
-"""Tokens that the chat format adds to each message."""
+"""Tokens that a chat's format adds to each message."""
 CHAT: Final = 256
-"""Tokens that the chat format adds to a request at most."""
+"""Tokens that a chat's format may add to a request at most."""
 DRIFT: Final = 0.03
-"""The relative error of a learned ratio on other texts, however many calls it was learned from."""
+"""How far, as a share, a ratio that was learned may be off for other texts, however many calls it stands on."""
 SURE: Final = 1.96
 """Standard errors on either side of an expected value."""
 
@@ -38,12 +39,12 @@ _ENCODINGS: Final = (
     (re.compile(r"(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o[1-9](-|$))"), "o200k_base"),
     (re.compile(r"(gpt-4|gpt-3\.5|gpt-35)(-|$)"), "cl100k_base"),
 )
-"""Encodings, by the beginning of a model's name."""
+"""Models, by how their names begin, and what counts their tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a request: characters of its messages by script, and bytes of its answer's schema."""
+    """How long a request is: characters of its messages by kind of script, and bytes of its answer's schema."""
 
     plain: int
     dense: int = 0
@@ -53,12 +54,12 @@ class Size:
 
     @property
     def usual(self) -> float:
-        """The estimated tokens of the messages, by their scripts."""
+        """The tokens of the messages, as is usual for their scripts."""
         return self.plain / PLAIN + self.dense / DENSE + self.other / OTHER + PER_MESSAGE * self.messages
 
     @property
     def weight(self) -> float:
-        """The length of the messages, converted to characters of Latin script."""
+        """How much the messages say, in characters of a Latin script."""
         return self.plain + 2.5 * self.dense + self.other
 
 
@@ -100,12 +101,12 @@ def measure(body: bytes) -> Size:
 
 
 def at_most(body: bytes) -> int:
-    """The upper bound of a request's tokens with any tokenizer: one per byte, and the chat format."""
+    """Tokens that a request cannot exceed, whatever the tokenizer: one for each byte, and the chat's format."""
     return len(body) + CHAT
 
 
 def reply_limit(body: bytes) -> int | None:
-    """The token limit that a request sets on its reply; None if it sets none."""
+    """The most tokens that a request lets a reply have; None where it sets no limit."""
     try:
         request = orjson.loads(body)
         given = [request[name] for name in ("max_completion_tokens", "max_tokens") if request.get(name) is not None]
@@ -119,9 +120,9 @@ def reply_limit(body: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The ratio of counted to estimated tokens, with its interval.
+    """How many tokens there really were for each one that is usual, and how sure that is.
 
-    ``low`` and ``high`` bound the sum over many requests; ``samples`` is the number of calls it was learned from.
+    ``low`` and ``high`` bound the sum over many requests. ``samples`` is how many calls it stands on.
     """
 
     value: float = 1.0
@@ -131,7 +132,7 @@ class Ratio:
 
 
 def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
-    """The ratio of calls, given as (estimated tokens, counted tokens); None for fewer than three."""
+    """The ratio that calls had, each given as (usual tokens, tokens that were counted); None for fewer than three."""
     pairs = [(usual, real) for usual, real in pairs if usual > 0]
     if len(pairs) < 3:
         return None
@@ -154,7 +155,8 @@ class Counter:
     def __init__(self, provider: str, model: str, ratio: Ratio | None = None, kin: str = "") -> None:
         self._encoding = encoding_of(model)
         self._ratio = ratio or Ratio()
-        # Some providers add the answer's schema to the prompt, and charge for it; a learned ratio includes that.
+        # Some providers put the schema of the answer before the model's eyes, and charge for it; a ratio that was
+        # learned from calls has that in it.
         self._schema = provider in ("openai", "azure") and not self._ratio.samples
         if self._encoding is not None:
             self.how = f"counted with {self._encoding.name}"
@@ -178,19 +180,19 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An installed tokenizer."""
+    """A tokenizer that is installed."""
 
     name: str
     encode: Any
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text; special tokens count as plain text."""
+        """The tokens of a text, special ones taken as plain text."""
         return len(self.encode(text))
 
 
 @lru_cache(maxsize=64)
 def encoding_of(model: str) -> Encoding | None:
-    """The tokenizer of a model; None if it is unknown or the extra ``tokens`` is not installed."""
+    """The tokenizer of a model, where it is known and the extra ``tokens`` is installed."""
     name = encoding_name(model)
     if not name:
         return None
@@ -202,12 +204,12 @@ def encoding_of(model: str) -> Encoding | None:
 
 
 def encoding_name(model: str) -> str:
-    """The name of a model's encoding; empty if unknown."""
+    """The encoding that a model counts its tokens with; empty where that is not known."""
     last = model.rpartition("/")[2].casefold()
     return next((name for pattern, name in _ENCODINGS if pattern.match(last)), "")
 
 
 def family(model: str) -> str:
-    """The family of a model, whose tokenizers are alike: the letters that its name begins with."""
+    """What models with much the same tokenizer are called: the letters that the name begins with."""
     found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""

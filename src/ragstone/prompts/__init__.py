@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 __all__ = [
-    "DEFAULT", "FORMS", "POSITIONAL", "Entry", "Shape", "Template", "changed", "digest", "entries", "entry_of",
+    "DEFAULT", "FORMS", "POSITIONAL", "PromptFile", "Shape", "Template", "changed", "digest", "entries", "entry_of",
     "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
 ]  # fmt: skip
 
@@ -35,7 +35,7 @@ LONGEST: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PromptFile:
     """One packaged file: ``task`` is its folder, ``name`` the style with form and language."""
 
     task: str
@@ -55,7 +55,7 @@ class Entry:
 
 
 @lru_cache(maxsize=1)
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[PromptFile, ...]:
     """Every packaged file, by task, name and version."""
     found = []
     for folder in resources.files(__name__).iterdir():
@@ -63,7 +63,7 @@ def entries() -> tuple[Entry, ...]:
             for file in folder.iterdir():
                 if name := _NAME.fullmatch(file.name):
                     full = name["style"] + (f".{name['language']}" if name["language"] else "")
-                    found.append(Entry(folder.name, full, int(name["version"]), file))
+                    found.append(PromptFile(folder.name, full, int(name["version"]), file))
     return tuple(sorted(found, key=lambda entry: (entry.task, entry.name, entry.version)))
 
 
@@ -89,7 +89,7 @@ def split(task: str, name: str) -> tuple[str, str]:
     return name, ""
 
 
-def entry_of(task: str, name: str, version: int = 0) -> Entry:
+def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
     """A packaged file by its name, the newest unless a version is given; TemplateError if there is none."""
     named = [entry for entry in entries() if entry.task == task]
     found = [entry for entry in named if entry.name == name and version in (0, entry.version)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ragstone import prompts
 from ragstone.errors import ConfigError, TemplateError
-from ragstone.prompts import DEFAULT, FORMS, Entry, Template, entries, entry_of, is_path, split, stem
+from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem
 from ragstone.prompts.check import problems, samples
 from ragstone.prompts.templates import parse_shape
 from ragstone.questions import TASKS, Rate
@@ -38,7 +38,7 @@ class NamedPrompt:
     name: str
     path: str
     text: str
-    entry: Entry | None = None
+    entry: PromptFile | None = None
 
     def template(self) -> Template:
         """The template to render; TemplateError for a file that is none."""
