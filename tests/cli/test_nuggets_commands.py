@@ -481,7 +481,7 @@ def test_an_interrupted_step_says_what_is_kept_and_goes_on(step: tuple[str, ...]
             told = process.communicate(timeout=20)[1]
         assert process.returncode == 130
         assert "Traceback" not in told
-        assert "the same command goes on" in told
+        assert "run the same command to continue" in told
         assert "the lines so far are in out.jsonl.partial" in told
         assert not Path("out.jsonl").exists()
         paid = server.count

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,15 @@ def test_what_type_checkers_are_told_is_what_there_is() -> None:
     assert set(ragstone.__all__) == {*homes, "__version__"}
     (listed,) = (node.value for node in STUB.body if isinstance(node, ast.Assign))
     assert ast.literal_eval(listed) == ragstone.__all__
+
+
+@pytest.mark.parametrize("function", [ragstone.compare, ragstone.check])
+def test_every_parameter_is_explicit_typed_and_described(function: Callable[..., object]) -> None:
+    """So that an editor completes it."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        assert parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        assert parameter.annotation is not parameter.empty
+        assert f"\n    {name}: " in inspect.cleandoc(function.__doc__ or "")
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

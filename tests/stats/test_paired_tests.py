@@ -214,7 +214,7 @@ def true_difference(draw: Draw) -> float:
     return math.fsum(b - a for a, b in pairs) / len(pairs)
 
 
-SAMPLES = 500
+SAMPLES = 1000
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ragstone.api.asking import Checked, check_judge, known_judges
     from ragstone.api.cache import CacheInfo, Prune, Pruning, cache_info, prune_cache
-    from ragstone.api.comparing import check, compare
+    from ragstone.api.comparing import check, compare, opened
     from ragstone.api.estimating import estimate, forecast
+    from ragstone.api.judge_check import Checked, check_judge, known_judges
     from ragstone.api.nuggets import (
         Created,
         Scored,
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ragstone.api.stored import export_run, open_run, open_store, write_config
 
 _HOMES: Final = {
-    "asking": ("Checked", "check_judge", "known_judges"),
+    "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
-    "comparing": ("check", "compare"),
+    "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
@@ -73,6 +73,7 @@ __all__ = [
     "known_judges",
     "open_run",
     "open_store",
+    "opened",
     "prune_cache",
     "run",
     "score_nuggets",

@@ -7,8 +7,15 @@ from typing import Annotated, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import cache_commands, nugget_commands, page_commands, prompt_commands, release_commands
-from ragstone.cli.ending import Commands
+from ragstone.cli import (
+    cache_commands,
+    compare_commands,
+    nugget_commands,
+    page_commands,
+    prompt_commands,
+    setup_commands,
+)
+from ragstone.cli.exit_codes import Commands
 from ragstone.cli.options import (
     HELP,
     AsJson,
@@ -310,9 +317,8 @@ def show(
     reading.show_run(which, record, full=full, store=store, as_json=as_json)
 
 
-app.command(epilog=page_commands.OF_REPORT)(page_commands.report)
-app.command(epilog=page_commands.OF_VIEW)(page_commands.view)
-release_commands.add_to(app)
+page_commands.add_to(app)
+compare_commands.add_to(app)
 
 
 @app.command(
@@ -491,57 +497,4 @@ def export(
     reading.export(which, "jsonl" if as_json else form, rows, out, store)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone metrics",
-        "ragstone metrics grounding",
-    )
-)
-def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """List the metrics, or describe one."""
-    from ragstone.cli import knowing  # noqa: PLC0415 - see the module
-
-    knowing.metrics(name, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "ragstone judges",
-        "ragstone judges --check openai:gpt-4o-mini",
-    )
-)
-def judges(
-    *,
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one short question.")
-    ] = None,
-    config: Configuration = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the judges, or check that one answers.
-
-    --check asks once and stores nothing. Exits 3 if there is no answer.
-    """
-    from ragstone.cli import knowing  # noqa: PLC0415 - see the module
-
-    knowing.judges(check, config, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "ragstone init",
-    )
-)
-def init(
-    *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write a commented ragstone.toml with every setting."""
-    from ragstone.cli import knowing  # noqa: PLC0415 - see the module
-
-    knowing.init(force=force, as_json=as_json)
+setup_commands.add_to(app)

@@ -16,9 +16,9 @@ from ragstone import api
 from ragstone.analysis.assignments import UNASSIGNED
 from ragstone.analysis.leaderboard import Standing
 from ragstone.cli import estimating, weighing
-from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
+from ragstone.cli.progress import RunDisplay
 from ragstone.config import assignments
 from ragstone.errors import InputError, RagstoneError
 from ragstone.output.export import SCORES, form_of, write_board, write_board_to
@@ -69,7 +69,7 @@ def create(file: str, wanted: Wanted, *, form: str, **options: Any) -> None:
             as_json=wanted.as_json, own=own, store=wanted.store, config=wanted.config, **{**options, "sets": ()},
         )  # fmt: skip
         return
-    drawn = Drawn(flat(file), wanted.quiet, forgets=bool(options.get("no_cache")))
+    drawn = RunDisplay(flat(file), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(store=wanted.store, config=wanted.config, on_start=drawn.start, **options)
     with lines(wanted.out, [file], as_json=wanted.as_json) as written:
         try:

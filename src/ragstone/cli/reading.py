@@ -13,7 +13,7 @@ import typer
 from ragstone import api
 from ragstone.analysis.reply_formats import how_read
 from ragstone.analysis.run import Run
-from ragstone.cli.ending import USAGE
+from ragstone.cli.exit_codes import USAGE
 from ragstone.cli.output import binary_output, show, show_json
 from ragstone.config import unsuitable
 from ragstone.metrics import catalogue

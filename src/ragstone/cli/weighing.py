@@ -14,9 +14,9 @@ import typer
 from ragstone import api
 from ragstone.analysis.cascades import silent
 from ragstone.analysis.run import Run
-from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
+from ragstone.cli.progress import RunDisplay
 from ragstone.config import Flags, resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.render.terminal.bill import answered_now, bill_rows
@@ -95,7 +95,7 @@ def weighed(
 
     An interrupt says what is kept (``kept`` where lines are), and leaves with 130.
     """
-    drawn = Drawn(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
+    drawn = RunDisplay(flat(source), wanted.quiet, forgets=bool(options.get("no_cache")))
     started = api.Options.written(
         out=wanted.out, cases=wanted.cases, report=wanted.report, store=wanted.store, config=wanted.config,
         on_start=drawn.start, **options,

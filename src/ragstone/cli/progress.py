@@ -1,4 +1,4 @@
-"""What is seen on standard error while a command asks its questions."""
+"""Progress of a run on standard error: a live bar on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from rich.live import Live
 from rich.text import Text
 
 from ragstone import api
-from ragstone.cli.ending import say
+from ragstone.cli.exit_codes import say
 from ragstone.render.terminal.lists import messages, warnings
 from ragstone.render.terminal.live import Bar, Watch
 from ragstone.render.terminal.screen import Screen, screen
 from ragstone.render.text import NBSP, flat, plural
 
 EVERY: Final = 10.0
-"""Seconds between two lines where nothing can be drawn over."""
+"""Seconds between two lines where no bar can be drawn."""
 FRAMES: Final = 6
 """Drawings a second."""
 MOST_WARNINGS: Final = 4
 
 
 @dataclass(slots=True)
-class Drawn:
-    """What is seen of a run on standard error; of ``quiet`` nothing, but it knows how far the run came.
+class RunDisplay:
+    """Shows a run on standard error; with ``quiet`` it only knows how far the run came.
 
-    ``forgets``: no reply is kept.
+    ``forgets``: no reply is stored.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Drawn:
     _live: Live | None = None
 
     def start(self, progress: api.Progress) -> None:
-        """The records are surveyed: tell what is odd about them, and begin to draw."""
+        """Print notes on the records, now that they are counted, and begin to draw."""
         self.progress = progress
         if self.quiet:
             return
@@ -58,34 +58,27 @@ class Drawn:
             self._print(f"{run}{counted}, {', '.join(progress.metrics)}, by {judged}")
 
     def going_on(self) -> AbstractContextManager[None]:
-        """Draw for as long as this lasts: over and over on a terminal, else a line now and then."""
+        """Draw until the block ends: a live bar on a terminal, else a line now and then."""
         if self.quiet:
             return nullcontext()
         return self._live_view() if sys.stderr.isatty() and not self.console.is_dumb_terminal else self._log()
 
     def say_interrupted(self, kept: str = "") -> None:
-        """How far the run came, where what came of it is, and that nothing was lost."""
+        """Print how far an interrupted run came and where its results are."""
         progress = self.progress
         if progress is None:
             say("note", "interrupted before the first call; nothing was sent")
             return
-        done_so_far = progress.tally.kept if progress.run else progress.tally.records
-        if not done_so_far:
-            left = (
-                "no reply is kept (--no-cache)"
-                if self.forgets
-                else "the replies that came are kept, the same command goes on"
-            )
-            say("note", f"interrupted before a record was done; {left}")
-            return
-        done = f"{done_so_far:,} of {progress.total:,} records are "
-        done += f"kept as run {progress.run}" if progress.run else "done"
-        where = f"; the lines so far are in {kept}" if kept else ""
-        on = "and every reply is kept; the same command goes on from there"
+        count = progress.tally.kept if progress.run else progress.tally.records
+        done = (
+            f"{count:,} of {progress.total:,} records are {f'saved as run {progress.run}' if progress.run else 'done'}"
+        )
+        replies = "all replies are stored: run the same command to continue"
         if self.forgets:
-            on = "but no reply (--no-cache)"
-            on += f"; --only-failed {progress.run} takes them over and asks for the rest" if progress.run else ""
-        say("note", f"interrupted: {done}, {on}{where}")
+            replies = "no reply is stored (--no-cache)"
+            replies += f"; add --only-failed {progress.run} to reuse them" if progress.run and count else ""
+        where = f"; the lines so far are in {kept}" if kept else ""
+        say("note", f"interrupted: {done if count else 'no record is done'}; {replies}{where}")
 
     @contextmanager
     def _live_view(self) -> Iterator[None]:

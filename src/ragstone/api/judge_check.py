@@ -1,11 +1,10 @@
-"""The judges that there are, and whether one answers."""
+"""List the judges, and check that one answers."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,20 +14,17 @@ from ragstone.errors import ConfigError
 from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
-from ragstone.judges.known import KnownJudge
-from ragstone.judges.spec import PRESETS, Spec
+from ragstone.judges.spec import PRESETS, KnownJudge, Spec
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
-from ragstone.settings import FILE
+from ragstone.settings import read
 from ragstone.types import Passage, Span, Unit
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
-    """The judges that are known by name, then those of the configuration's ``[judges.NAME]`` tables."""
-    resolve(Flags(config=config))  # says what is wrong with the file, if anything
-    path = Path(config or os.environ.get("RAGSTONE_CONFIG") or FILE)
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {}) if path.exists() else {}
-    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in tables]
+    """The judges with a name, then those of the configuration's ``[judges.NAME]`` tables."""
+    resolve(Flags(config=config))  # raises for a faulty file
+    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in read(config)[0].judges]
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
@@ -59,7 +55,7 @@ def _price(spec: Spec) -> JudgePrice:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of one tiny question to a judge: the call's seconds and tokens, and what was said."""
+    """The answer of a judge to one short question: the verdict in words, and the call's seconds and tokens."""
 
     judge: str
     seconds: float
@@ -69,12 +65,12 @@ class Checked:
 
 
 def check_judge(name: str, config: Path | str | None = None) -> Checked:
-    """Ask a judge one tiny question, once; BackendError says why no answer came, ConfigError who there is.
+    """Ask a judge one short question; BackendError if no answer came, ConfigError for an unknown judge.
 
-    Nothing is stored, and a judge that costs money is paid for this one call.
+    Nothing is stored; a judge that costs money is paid for this one call.
     """
     spec = resolve(Flags(config=config, judges=[name]))
-    *others, last = spec.default.judges  # of a cascade the one that may cost something
+    *others, last = spec.default.judges  # of a cascade, the judge that may cost something
     if others:
         raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")
     return asyncio.run(_asked(build(spec.judges[last])))
@@ -96,7 +92,7 @@ async def _asked(judge: Judge) -> Checked:
     seconds = time.monotonic() - started
     try:
         dialogue.send([reply])
-        said = "the answer cannot be read as it was asked for"
+        said = "the answer does not have the expected format"
     except StopIteration as stop:
         (verdict,) = stop.value.verdicts
         said = f"unjudged: {verdict.failure}" if verdict.unjudged else f"'{unit.text}' is supported: {verdict.label}"

@@ -99,4 +99,4 @@ def test_serving_ends_calmly(weighed: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert out == ""
-    assert err == "note: no longer served; the run stays in the store\n"
+    assert err == "note: stopped serving; the run stays in the store\n"

@@ -1,7 +1,7 @@
-"""What a test holds in its hands: score a response, and hold it to thresholds.
+"""The fixture of a test: score a response, and check it against thresholds.
 
-A response is weighed as ``ragstone run`` would weigh a file of one record: with the same configuration and store, so
-that a reply is paid for once. The run of a test that fails stays in the store, under the test's name; others do not.
+A response is evaluated as by ``ragstone run`` on a file of one record: with the same configuration and store, so that a
+reply is paid for once. The run of a failed test stays in the store, under the test's name; other runs are deleted.
 """
 
 from __future__ import annotations
@@ -24,28 +24,27 @@ from ragstone.api import Options, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
 from ragstone.metrics import called_here, catalogue
-from ragstone.pytest_plugin import MARK, RECORD
-from ragstone.pytest_plugin.ending import note_of
-from ragstone.pytest_plugin.reasons import reasons, standing
+from ragstone.pytest_plugin.summary import note_of
+from ragstone.pytest_plugin.thresholds import check_threshold, explain
 from ragstone.records import ALIASES
 
 __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
-"""Tells pytest not to show this code where it raises on purpose; a fault in it is shown."""
+"""Hides this code from tracebacks of errors that it raises on purpose."""
 
 FIELDS: Final = tuple(ALIASES)
-"""The fields of a record, by the names that calls and marks give them."""
+"""The fields of a record that calls and marks may give."""
 OPTIONS: Final = frozenset(("judge", *Options.__dataclass_fields__)) - {"judges", "metrics"}
 """Options of ``evaluate`` that calls and marks may give."""
 
 
 @dataclass(slots=True, repr=False)
-class Weigher:
-    """Weighs responses for one test.
+class Scorer:
+    """Scores responses for one test.
 
-    ``name`` and ``title`` are the test's short name and its full one. ``root`` is the folder that the configuration
-    and the store are looked for from. ``record`` holds fields that the test's marks give, ``least`` their thresholds
-    by score, ``options`` theirs and the session's. ``notes`` tell of what was done in plain values, ``held`` whether
-    any response was held to thresholds, ``failed`` whether the test failed.
+    ``name`` and ``title`` are the test's short and full name, ``root`` the folder to look for the configuration and the
+    store in. From the test's marks come ``record``, its fields, ``least``, thresholds by score, and ``options``, which
+    include the session's. ``notes`` are the scores and outcomes as plain values. ``checked`` says whether a response
+    was checked against thresholds, ``failed`` whether the test failed.
     """
 
     name: str
@@ -55,18 +54,17 @@ class Weigher:
     least: Mapping[str, float]
     options: Mapping[str, Any]
     notes: list[dict[str, Any]] = field(default_factory=list)
-    held: bool = False
+    checked: bool = False
     failed: bool = False
-    _weighed: list[tuple[Result, Run, object]] = field(default_factory=list)
+    _scored: list[tuple[Result, Run, object]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, item: pytest.Item) -> Self:
-        """The weigher of a test; InputError where its marks cannot be meant."""
-        record = _marked(item, RECORD)
+    def of(cls, item: pytest.Item, marked: Mapping[str, Any], record: Mapping[str, Any]) -> Self:
+        """The scorer of a test, with the arguments of its two marks; InputError for a name that is unknown."""
         for name in record:
             if name not in FIELDS:
-                raise InputError(f"mark {RECORD}: no field '{name}'; fields are {', '.join(FIELDS)}")
-        least, options = sorted_out(_marked(item, MARK), f"mark {MARK}")
+                raise InputError(f"mark ragstone_record: no field '{name}'; fields are {', '.join(FIELDS)}")
+        least, options = thresholds_and_options(marked, "mark ragstone")
         config = item.config
         return cls(item.name, item.nodeid, config.rootpath, record, least, {**_of_session(config), **options})
 
@@ -78,10 +76,10 @@ class Weigher:
         judge: Sequence[str | Judge] | str | Judge | None = None,
         **more: Any,
     ) -> Result:
-        """Weigh one response and return its result, as in results.jsonl.
+        """Score one response and return its result, as in results.jsonl.
 
         ``more`` are the other fields of the record (``question``, ``contexts``, ``reference``, ...) and options of
-        ``ragstone.evaluate``. Raises RagstoneError where it cannot be weighed, which makes the test an error.
+        ``ragstone.evaluate``. RagstoneError if it cannot be scored, which makes the test an error.
         """
         given = {name: more.pop(name) for name in FIELDS if name in more}
         record = {"id": self.name, **self.record, **given, **({} if response is None else {"response": response})}
@@ -96,10 +94,10 @@ class Weigher:
         except RagstoneError as error:
             if hint := getattr(error, "hint", ""):
                 error.add_note(f"hint: {hint}")
-            # Where in Ragstone it came about is of no use to whoever reads a test's report.
+            # The place in Ragstone's code is of no use in a test's report.
             raise error.with_traceback(None) from None
         result = next(run.results())
-        self._weighed.append((result, run, options.get("store")))
+        self._scored.append((result, run, options.get("store")))
         if "set_aside" in result:
             raise InputError(result["set_aside"])
         self.notes.append(note_of(run))
@@ -114,44 +112,41 @@ class Weigher:
         metrics: Sequence[str] | str = (),
         **more: Any,
     ) -> Result:
-        """Hold a response to thresholds: those of the test's mark, and over them those that are given here.
+        """Check a response against thresholds: those given here, and those of the test's mark for other scores.
 
-        ``response`` may be the ``Result`` of one that was weighed before. ``at_least`` maps scores to thresholds, for
-        names with a dot; others may be keywords. ``metrics`` are weighed besides those that have a threshold. Further
-        keywords are those of ``score``. AssertionError names what is not supported; JudgeError says that it cannot be
-        told, because what is unjudged decides.
+        ``response`` is a text, or the ``Result`` of one that is scored already. ``at_least`` maps scores to thresholds
+        from 0 to 1; a score without a dot in its name may be a keyword. ``metrics`` are scored besides those with a
+        threshold. Further keywords are those of ``score``. AssertionError names what is not supported; JudgeError if
+        what is unjudged decides.
         """
         fields = {name: more.pop(name) for name in FIELDS if name in more}
-        own, options = sorted_out({**(at_least or {}), **more}, "assert_scores")
+        own, options = thresholds_and_options({**(at_least or {}), **more}, "assert_scores")
         least = {**self.least, **own}
         if not least:
-            raise InputError(f"no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.{MARK}")
+            raise InputError("no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
         if not isinstance(response, Result):
             named = (metrics,) if isinstance(metrics, str) else metrics
             asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))
             result = self.score(response, metrics=asked, **fields, **options)
         elif fields or options or metrics:
             raise InputError(
-                f"the result is there already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
+                f"the response is scored already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
             )
         else:
             result = response
-        found = [standing(result, name, threshold) for name, threshold in least.items()]
+        found = [check_threshold(result, name, threshold) for name, threshold in least.items()]
         outcomes = Counter(one.outcome for one in found)
         outcome = next(one for one in ("no", "unknown", "yes") if outcomes[one])
-        self._count(outcome)
+        self.checked = True
+        self.notes.append({"outcome": outcome})
         if outcome != "yes":
-            told = reasons(result, found, self._store_of(result))
+            told = explain(result, found, self._store_of(result))
             raise AssertionError(told) if outcome == "no" else JudgeError(told)
         return result
 
-    def _count(self, outcome: str) -> None:
-        self.held = True
-        self.notes.append({"outcome": outcome})
-
     def _store_of(self, result: Result) -> Sequence[str] | None:
-        """Options by which the command line finds the result's run; None where it is no run of this test."""
-        for own, _, store in self._weighed:
+        """The options of a command that shows the result; None if it is no result of this test."""
+        for own, _, store in self._scored:
             if own is result:
                 return ["--store", str(store)] if store else []
         return None
@@ -160,16 +155,16 @@ class Weigher:
         return f"<ragstone for {self.name}>"
 
     def close(self) -> None:
-        """Let go of the runs; those of a test that did not fail are taken out of the store."""
+        """Close the runs; those of a test that did not fail are deleted."""
         with contextlib.ExitStack() as stores:
-            for _, run, _ in self._weighed:
+            for _, run, _ in self._scored:
                 stores.callback(run.store.close)
                 if not self.failed:
                     stores.callback(run.store.forget, run.id)
 
 
-def sorted_out(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:
-    """Thresholds by score, and options of ``evaluate``; InputError for what is neither, or no number from 0 to 1."""
+def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """Tell thresholds by score from options of ``evaluate``; InputError for other names and values."""
     least: dict[str, float] = {}
     options: dict[str, Any] = {}
     for name, value in given.items():
@@ -186,7 +181,7 @@ def sorted_out(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], 
 
 @lru_cache(maxsize=1)
 def _metrics() -> Mapping[str, str]:
-    """Every score by name, with the metric that it is of."""
+    """The metric of every score."""
     return {score: metric.name for metric in catalogue().values() for score in metric.score_names()}
 
 
@@ -201,7 +196,7 @@ def _unknown(name: str) -> str:
 
 
 def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
-    """InputError, in the words of a test, where a metric that is named lacks what it needs."""
+    """InputError if a metric that is named lacks a field."""
     for name in (metrics,) if isinstance(metrics, str) else metrics or ():
         needs = catalogue()[name].needs if name in catalogue() else ()
         lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
@@ -209,19 +204,8 @@ def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]
             raise InputError(f"{name} needs {' and '.join(needs)}; there is no {' and no '.join(lacking)}")
 
 
-def _marked(item: pytest.Item, name: str) -> dict[str, Any]:
-    """What the marks of that name give, those of the test itself before those of its class and module."""
-    found: dict[str, Any] = {}
-    for mark in reversed(list(item.iter_markers(name))):
-        for given in (*mark.args, mark.kwargs):
-            if not isinstance(given, Mapping):
-                raise InputError(f"mark {name}: {given!r} has no name; give keywords, or a dict")
-            found.update(given)
-    return found
-
-
 def _of_session(config: pytest.Config) -> dict[str, Any]:
-    """The options of the whole session: of the command line, else of the configuration of pytest."""
+    """The options of the session: from pytest's command line, else from its configuration."""
     found: dict[str, Any] = {"offline": True} if config.getoption("ragstone_offline") else {}
     for name in ("judge", "store", "config"):
         said, written = config.getoption(f"ragstone_{name}"), config.getini(f"ragstone_{name}")

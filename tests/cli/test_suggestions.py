@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from terminal import ragstone, row, write
 
-from ragstone.cli import mistakes
+from ragstone.cli import suggestions
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -102,9 +102,9 @@ def test_metrics_may_be_joined_by_semicolons() -> None:
 def test_every_hint_names_a_command_or_an_option_that_there_is() -> None:
     """What is advised can be typed."""
     shown = ragstone("--help").out
-    for meant in mistakes.COMMANDS.values():
+    for meant in suggestions.COMMANDS.values():
         word = meant.split()[0]
         assert re.search(rf"^\s+(-h, )?{re.escape(word)}\b", shown, re.MULTILINE), meant
     every = "".join(ragstone(name, "--help").out for name in ("run", "check", "estimate")) + shown
-    for meant in mistakes.OPTIONS.values():
+    for meant in suggestions.OPTIONS.values():
         assert re.search(rf"(?<![\w-]){re.escape(meant.split()[0])}(?![\w-])", every), meant

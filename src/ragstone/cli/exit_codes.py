@@ -1,9 +1,9 @@
-"""How a command ends: its exit code, and one line for whatever kept it from its work.
+"""Exit codes, and the messages of errors on standard error.
 
-0: done. 1: a threshold of ``check`` failed; no error leaves with 1, so that none is taken for a failed check. 2: the
-input, the configuration or the usage, or a file that cannot be written. 3: the judge could not be reached, nothing
-could be scored, the last judge of a cascade answered nothing, an offline run lacked a call, or the store failed. 4: a
-budget was reached. 70: a fault of Ragstone itself. 130: interrupted.
+0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
+input, configuration or usage, or a file that cannot be written. 3: the judge could not be reached, nothing was scored,
+the last judge of a cascade answered nothing, an offline run lacked a call, or the store failed. 4: a budget was
+reached. 70: a fault of Ragstone itself. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ BUDGET: Final = 4
 FAULT: Final = 70
 INTERRUPTED: Final = 130
 TYPED: Final = "ragstone.typed"
-"""Where the context keeps the words of the command line."""
+"""Key of the context's entry with the arguments of the command line."""
 MISUSED: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
-"""The error of whatever is typed wrong; the parser has it under a name of its own."""
+"""The parser's usage error, which typer does not export."""
 
 
 def code_of(error: RagstoneError) -> int:
@@ -42,10 +42,10 @@ def code_of(error: RagstoneError) -> int:
 
 
 def _misused(error: Exception, ctx: Any) -> Exception:
-    """Say what is wrong with what was typed, and what to type; help that was asked for by typing nothing stays help."""
+    """Print what is wrong and what to type instead; the help that a bare group prints stays as it is."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return error
-    from ragstone.cli.mistakes import hint_for, message_of  # noqa: PLC0415 - only a mistake needs it
+    from ragstone.cli.suggestions import hint_for, message_of
 
     say("error", message_of(error))
     say("hint", hint_for(error, ctx.meta[TYPED]))
@@ -53,10 +53,10 @@ def _misused(error: Exception, ctx: Any) -> Exception:
 
 
 class Commands(TyperGroup):
-    """The group of all commands, at whose edge every error becomes a message and a code."""
+    """The group of all commands; turns every error into a message and an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what stands before the command."""
+        """Parse the options before the command."""
         ctx.meta[TYPED] = tuple(args)
         try:
             return super().parse_args(ctx, args)
@@ -74,21 +74,21 @@ class Commands(TyperGroup):
             say_error(error)
             raise typer.Exit(code_of(error)) from error
         except BrokenPipeError as error:
-            _let_go()
+            _discard_output()
             raise typer.Exit(DONE) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
         except OSError as error:
             with suppress(OSError):
                 say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
-            # What an interrupt had to say found no terminal: it was closed, which is why the interrupt came.
+            # An interrupt that cannot print comes from a terminal that was closed.
             raise typer.Exit(INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else USAGE) from error
         else:
             return result
 
 
 def say_error(error: RagstoneError) -> None:
-    """One line that says what happened, then what to do and what was kept, if that is known."""
+    """Print what happened, then what to do and what was kept, if known."""
     say("error", str(error))
     hint = getattr(error, "hint", "")
     if hint:
@@ -98,11 +98,11 @@ def say_error(error: RagstoneError) -> None:
 
 
 def say(label: str, text: str) -> None:
-    """A labelled line on standard error, harmless to the terminal, and broken between words where that is one."""
-    from rich.text import Text  # noqa: PLC0415 - loaded when there is something to say
+    """Print a labelled line on standard error, without control characters; wrapped at words on a terminal."""
+    from rich.text import Text
 
-    from ragstone.render.terminal.screen import screen  # noqa: PLC0415 - as above
-    from ragstone.render.text import flat  # noqa: PLC0415 - as above
+    from ragstone.render.terminal.screen import screen
+    from ragstone.render.text import flat
 
     style = "wrong" if label == "error" else "quiet"
     console = screen(stderr=True)
@@ -110,15 +110,15 @@ def say(label: str, text: str) -> None:
 
 
 def say_unseen(count: int) -> None:
-    """How many calls an offline run lacked, and what would make them."""
+    """Print how many calls an offline run lacked, and how to send them."""
     if count:
         calls = "1 call was" if count == 1 else f"{count:,} calls were"
-        say("note", f"offline: {calls} not in the store and not sent; the same command without --offline sends them")
+        say("note", f"offline: {calls} not in the store and not sent; run without --offline to send them")
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """While this lasts an interrupt changes nothing: the command ends already."""
+    """Ignore interrupts: the command ends already."""
     interrupts = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.default_int_handler]
     for number in interrupts:
         signal.signal(number, lambda *_: None)
@@ -130,13 +130,13 @@ def undisturbed() -> Iterator[None]:
 
 
 def say_fault() -> None:
-    """Where an exception was not meant to happen: what happened, for whoever mends it."""
+    """Print the traceback of an unexpected exception, and ask for a report."""
     traceback.print_exc()
-    say("error", "this is a fault of Ragstone, not of your input; please report it with the lines above")
+    say("error", "this is a bug in Ragstone, not in your input; please report it with the lines above")
 
 
-def _let_go() -> None:
-    """Send what is still to be flushed nowhere: nobody reads it any more."""
+def _discard_output() -> None:
+    """Flush the rest of standard output to nowhere: its reader has gone."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The end of a test session: what was weighed in it, the means of the scores, what it cost.
+"""The summary of a test session: responses, means of the scores, outcomes, calls and cost.
 
-Notes are plain values, which travel from the workers of pytest-xdist: of each response its scores, judges and bill, and
-of each time that one was held to thresholds how that came out.
+Its notes are plain values, which pytest-xdist sends between processes: the scores, judges and bill of each response,
+and the outcome of each check against thresholds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "
 
 
 def note_of(run: Run) -> dict[str, Any]:
-    """What the end of the session is to know of a run of one response."""
+    """The note of a run of one response."""
     bill = {name: value for name, value in run.summary()["bill"].items() if name != "by_step"}
     scores = [
         {
@@ -32,25 +32,25 @@ def note_of(run: Run) -> dict[str, Any]:
     return {"scores": scores, "judges": judges_of(run.spec), "bill": bill}
 
 
-def told(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of the section."""
-    weighed = [note for note in notes if "scores" in note]
-    judges = dict.fromkeys(flat(judge) for note in weighed for judge in note["judges"])
+def summary_lines(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines of the summary."""
+    scored = [note for note in notes if "scores" in note]
+    judges = dict.fromkeys(flat(judge) for note in scored for judge in note["judges"])
     yield _plain(
-        f"{plural(len(weighed), 'response')} evaluated" + (f", judged by {', '.join(judges)}" if judges else "")
+        f"{plural(len(scored), 'response')} evaluated" + (f", judged by {', '.join(judges)}" if judges else "")
     )
-    yield from _table([score for note in weighed for score in note["scores"]])
+    yield from _table([score for note in scored for score in note["scores"]])
     outcomes = Counter(note["outcome"] for note in notes if "outcome" in note)
     if outcomes:
         counts = (f"{outcomes[kind]} {word}" for kind, word in OUTCOMES.items() if outcomes[kind])
         yield f"thresholds: {', '.join(counts)}"
-    if weighed:
-        bill = _added([note["bill"] for note in weighed])
+    if scored:
+        bill = _added([note["bill"] for note in scored])
         yield _plain(f"calls: {calls_said(bill)}; cost: {cost_said(bill)}")
 
 
 def _table(scores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each score and way of making it: scores with different signatures have no mean in common."""
+    """A line for each score and signature: scores with different signatures are not comparable."""
     groups: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for score in scores:
         groups.setdefault(score["metric"], {}).setdefault(score["signature"], []).append(score)
@@ -66,7 +66,7 @@ def _table(scores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _particular(signature: str, ways: Iterable[str]) -> str:
-    """What of a signature not all of the others have."""
+    """The parts of a signature that differ between the others."""
     shared = set.intersection(*(set(way.split("|")) for way in ways))
     return flat("|".join(part for part in signature.split("|") if part not in shared))
 
@@ -89,7 +89,7 @@ def _cells(found: Sequence[Mapping[str, Any]], particular: str) -> tuple[str, st
 
 
 def _added(bills: Sequence[Any]) -> Any:
-    """The sum of bills, number by number; what is unknown in one is unknown in all."""
+    """The sum of bills, number by number; a number that is None in one is None in the sum."""
     if isinstance(bills[0], Mapping):
         names = dict.fromkeys(name for bill in bills for name in bill)
         return {name: _added([bill[name] for bill in bills if name in bill]) for name in names}

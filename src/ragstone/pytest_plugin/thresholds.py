@@ -1,4 +1,4 @@
-"""A score against its threshold, and why it does not reach it: each claim that is not supported, by name."""
+"""Check a score against its threshold, and explain a miss: name each claim that is not supported."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from ragstone.render.vocabulary import word
 from ragstone.render.wording import place, why
 
 __tracebackhide__ = methodcaller("errisinstance", RagstoneError)
-"""Tells pytest not to show this code where it raises on purpose."""
+"""Hides this code from tracebacks of errors that it raises on purpose."""
 
 MOST: Final = 10
-"""Units that a message names for one score."""
+"""Units at most that a message names for one score."""
 QUOTES: Final = 2
-"""Quotes that it shows of each."""
+"""Quotes at most for each unit."""
 LONG: Final = 240
-"""Characters that it shows of a text."""
+"""Characters at most of a text."""
 
 _SHOWN: Final = ("no", "partly", "unjudged")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A score, with its verdicts, against a threshold: ``unknown`` where that hangs on what is unjudged."""
+class ThresholdResult:
+    """Whether a score, given with its verdicts, reaches a threshold; ``unknown`` if what is unjudged decides."""
 
     score: Mapping[str, Any]
     least: float
     outcome: Literal["yes", "no", "unknown"]
 
 
-def standing(result: Result, metric: str, least: float) -> Standing:
-    """How a score stands; what no judge could say speaks neither for the response nor against it.
+def check_threshold(result: Result, metric: str, least: float) -> ThresholdResult:
+    """Check a score; what is unjudged counts neither for the response nor against it.
 
-    InputError where the metric is switched off, or lacks a field.
+    InputError if the metric is switched off, or lacks a field.
     """
     try:
         score = with_verdicts(result, result.score(metric))
@@ -53,14 +53,14 @@ def standing(result: Result, metric: str, least: float) -> Standing:
         raise InputError(f"{metric}: {score['status']}: {score['reason']}")
     least = round(least, 9)  # as values are
     if score["status"] == "judge_failed":
-        return Standing(score, least, "unknown")
+        return ThresholdResult(score, least, "unknown")
     if score["value"] is None or score["high"] < least:
-        return Standing(score, least, "no")
-    return Standing(score, least, "yes" if score["low"] >= least else "unknown")
+        return ThresholdResult(score, least, "no")
+    return ThresholdResult(score, least, "yes" if score["low"] >= least else "unknown")
 
 
-def reasons(result: Result, found: Sequence[Standing], options: Sequence[str] | None) -> str:
-    """Why thresholds are not reached, in plain lines; how to see all of it, where ``options`` find the store."""
+def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[str] | None) -> str:
+    """Why thresholds are missed, in plain lines, and the command that shows all, unless its ``options`` are None."""
     lines: list[str] = []
     for one in found:
         if one.outcome != "yes":
@@ -72,7 +72,7 @@ def reasons(result: Result, found: Sequence[Standing], options: Sequence[str] | 
     return "\n".join(lines)
 
 
-def _head(one: Standing, result: Result) -> str:
+def _head(one: ThresholdResult, result: Result) -> str:
     score, name = one.score, one.score["metric"]
     because = _short(score["reason"])
     if score["status"] == "judge_failed":
@@ -91,7 +91,7 @@ def _head(one: Standing, result: Result) -> str:
 
 
 def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:
-    """What is not as it should be, and what is unjudged, the worst first, each with its reason and evidence."""
+    """The units that are wrong or unjudged, worst first, each with its reason and evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     verdicts = sorted(
         (verdict for verdict in score["verdicts"] if kind_of(verdict) in _SHOWN), key=lambda v: _SHOWN.index(kind_of(v))
@@ -111,7 +111,7 @@ def _short(text: str) -> str:
 
 
 def _apart(*values: float) -> tuple[str, ...]:
-    """The numbers with two decimals, or as many more as it takes that different ones look different."""
+    """The numbers with two decimals, or more if different numbers would look the same."""
     digits = 2
     while digits < 9 and len({f"{value:.{digits}f}" for value in values}) < len(set(values)):
         digits += 1
