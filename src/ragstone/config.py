@@ -39,10 +39,11 @@ from ragstone.settings import (
     read,
 )
 from ragstone.store.database import USUAL
-from ragstone.store.rows import MOST_REPEATS
 from ragstone.types import NOTHING
 
 STORE: Final = Path(USUAL)
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 WHOLE: Final = Cut()

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from ragstone.errors import ConfigError, StoreError
-from ragstone.store import database as store_module
-from ragstone.store.database import MAGIC, CallRow, ResultRow, ScoreRow, Store
+from ragstone.store import connection as store_module
+from ragstone.store.connection import MAGIC
+from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 
 @pytest.fixture

@@ -158,7 +158,8 @@ def _prune(store: Store, wanted: Prune, *, dry_run: bool, config: Path | str | N
         return planned
     if groups:
         store.drop_calls(which)
-    store.drop_runs(leaving)
+    for number in leaving:
+        store.forget(number)
     note = ""
     if groups or leaving:
         try:

@@ -109,7 +109,7 @@ class Claims:
         return self._file is not None and os.lseek(self._file, 0, os.SEEK_END) != self._alone
 
     def _stored(self, key: bytes) -> bytes | None:
-        return self._store.reply(key, since=self._since, latest=True)
+        return self._store.reply(key, since=self._since)
 
     def close(self) -> None:
         """Let go of everything."""
