@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import math
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from contextlib import suppress
 from dataclasses import fields
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import pytest
 from loopback import Client
@@ -633,81 +631,6 @@ def test_chunked_bodies_are_read(connect: Connect) -> None:
         assert server.requests[0]["messages"][0]["content"] == text
         assert client.chat().status == 200
         assert server.connections == 1
-
-
-def exchange(server: FakeServer, *pieces: bytes, wait: bool = False) -> bytes:
-    """Everything the server says to these bytes, sent piece by piece, until it closes.
-
-    A client that does not ``wait`` says at once that it will send no more.
-    """
-    address = urlsplit(server.url)
-    with socket.create_connection((address.hostname, address.port), timeout=5) as raw:
-        for piece in pieces:
-            raw.sendall(piece)
-            time.sleep(0.01)
-        if not wait:
-            raw.shutdown(socket.SHUT_WR)
-        said = b""
-        while part := raw.recv(65536):
-            said += part
-    return said
-
-
-CHAT = b'{"messages":[{"role":"user","content":"hi"}]}'
-HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(CHAT)
-
-
-def test_a_request_may_arrive_in_any_pieces() -> None:
-    """Where the network cuts a request makes no difference."""
-    whole = HEAD + CHAT
-    with FakeServer() as server:
-        for cut in (1, 30, len(HEAD) - 2, len(HEAD), len(HEAD) + 5):
-            assert exchange(server, whole[:cut], whole[cut:]).startswith(b"HTTP/1.1 200 OK\r\n")
-        chunked = HEAD.replace(b"Content-Length: %d" % len(CHAT), b"Transfer-Encoding: chunked")
-        body = b"5;x=y\r\n" + CHAT[:5] + b"\r\n%x\r\n" % len(CHAT[5:]) + CHAT[5:] + b"\r\n0\r\nTrailer: a\r\n\r\n"
-        pieces = [bytes([byte]) for byte in body]
-        assert exchange(server, chunked, *pieces).startswith(b"HTTP/1.1 200 OK\r\n")
-
-
-def test_requests_that_come_at_once_are_answered_in_order() -> None:
-    """What is sent before the first answer waits for its turn."""
-    first = b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(CHAT), CHAT)
-    with FakeServer(script=["first", "second"], latency=0.05) as server:
-        said = exchange(server, first + HEAD + CHAT, wait=True)
-    assert said.count(b"HTTP/1.1 200 OK") == 2
-    assert 0 < said.index(b'"first"') < said.index(b'"second"')
-
-
-def test_a_client_that_asks_first_is_told_to_continue() -> None:
-    """Expect: 100-continue is answered before the body is there."""
-    head = HEAD.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
-    with FakeServer() as server:
-        said = exchange(server, head, CHAT)
-    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
-
-
-@pytest.mark.parametrize(
-    ("request_bytes", "status"),
-    [
-        (b"nonsense\r\n\r\n", 400),
-        (b"GET / HTTP/2\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nContent-Length: ten\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nContent-Length: 52428801\r\n\r\n" + b"x" * 1_000_000, 413),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n", 413),
-        (b"GET /" + b"x" * 70_000, 431),
-    ],
-)
-def test_what_is_no_request_ends_the_connection_with_a_reason(request_bytes: bytes, status: int) -> None:
-    """Broken HTTP gets its status, an explanation in JSON, and the end of the connection."""
-    with FakeServer() as server:
-        said = exchange(server, request_bytes)
-        assert said.startswith(b"HTTP/1.1 %d " % status)
-        assert b'"message"' in said
-        assert exchange(server, HEAD + CHAT).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_a_body_of_many_megabytes_is_taken(connect: Connect) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ragstone.testing.behaviour import Behaviour, from_plain
 from ragstone.testing.endpoint import Endpoint
-from ragstone.testing.server import Listener
+from ragstone.testing.listener import Listener
 
 SHORT = (
     "latency", "rate-429", "rate-500", "rate-truncated", "rate-garbage", "rate-reset", "rate-hang",
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loop = asyncio.new_event_loop()
     listener = Listener(Endpoint(behaviour, options.keep), options.host, options.port)
     try:
-        listener.open(loop)
+        loop.run_until_complete(listener.open())
     except OSError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         loop.close()
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.until_stdin_closes:
         loop.add_reader(sys.stdin.fileno(), _leave, loop)
     loop.run_forever()
-    listener.close()
-    loop.run_until_complete(asyncio.sleep(0))
+    loop.run_until_complete(listener.end())
     loop.close()
     return 0
 
