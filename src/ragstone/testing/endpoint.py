@@ -21,11 +21,10 @@ import orjson
 from ragstone.testing.allowing import Meter, asked_to_wait
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
 from ragstone.testing.realistic import realistic
-from ragstone.testing.schema import Draws, compiled
+from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
-MOST_MAKERS: Final = 256
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
 RESET: Final = "reset"
 HANG: Final = "hang"
@@ -74,7 +73,6 @@ class Endpoint:
         self.keep = keep
         self.in_flight = 0
         self.on_death: Callable[[], None] = _nothing
-        self.makers: dict[bytes, Callable[[int], Any]] = {}
         self.reset()
         self.behaviour = behaviour
         self.script = deque(behaviour.script)
@@ -342,16 +340,7 @@ class Endpoint:
     def _filled(self, schema: Any, request: dict[str, Any], seed: int) -> Any:
         if self.behaviour.realistic:
             return realistic(schema, request, seed)
-        return _quoting(self._fitting(schema, seed), request, seed)
-
-    def _fitting(self, schema: Any, seed: int) -> Any:
-        key = _dumps(schema)
-        make = self.makers.get(key)
-        if make is None:
-            if len(self.makers) >= MOST_MAKERS:
-                self.makers.clear()
-            make = self.makers[key] = compiled(schema)
-        return make(seed)
+        return _quoting(fitting(schema, seed), request, seed)
 
     def _fault(self, share: float) -> str:
         edge = 0.0
@@ -368,7 +357,7 @@ class Endpoint:
         fenced, think, aside = draws.share(), draws.share(), draws.share()
         if now.rate_think_fenced and draws.share() < now.rate_think_fenced:
             fenced = think = -1.0
-        other = '{"answer": "no"}' if schema is None else _text(self._fitting(schema, ~seed))
+        other = '{"answer": "no"}' if schema is None else _text(fitting(schema, ~seed))
         thought = f"At first sight this looks right:\n{other}\nBut on reflection it is not."
         if fenced < now.rate_fenced:
             text = f"Here is what I found.\n\n```json\n{text}\n```\n\nLet me know if you need anything else."

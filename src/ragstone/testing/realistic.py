@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ragstone.testing.schema import Draws, fitting
+from ragstone.testing.replies import Draws, fitting
 
 WORDS_A_CLAIM: Final = 13
 """Words of a sentence that make one claim."""
