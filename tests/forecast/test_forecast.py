@@ -29,6 +29,7 @@ from ragstone.prices import PriceBook
 from ragstone.store.database import CallRow, Store
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Record
+from realistic import realistic
 
 TEXT = (
     "The reservoir was finished in 1962 and holds eleven million cubic metres of water. Two turbines below the dam "
@@ -75,7 +76,7 @@ def bill_of(run: ragstone.Run) -> dict[str, Any]:
 )
 def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], house: dict[str, Any]) -> None:
     """As many as the endpoint is then sent."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(traces(12), names, "house", **house)
         assert not Path(house["store"]).exists()
@@ -87,7 +88,7 @@ def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], hous
 
 def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, Any]) -> None:
     """After the run nothing is left to do, halfway through the other half is; claims are the real ones."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         bill_of(ragstone.evaluate(traces(6), ["grounding"], "house", **house))
         sent = server.count
@@ -106,7 +107,7 @@ def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, 
 
 def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[str, Any]) -> None:
     """As the engine sends it once."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         twice = [*traces(3), *({**row, "id": f"again-{row['id']}"} for row in traces(3))]
         told = ragstone.estimate(twice, ["grounding", "claim_relevance", "groundedness"], "house", **house)
@@ -187,7 +188,7 @@ def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_the_interval_holds_the_bill(names: list[str], house: dict[str, Any]) -> None:
     """With an empty store, and after other records, when it is narrower; expected within a fifth."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         cold = ragstone.estimate(traces(16), names, "house", **house)
         bill_of(ragstone.evaluate(traces(16, first=100), names, "house", estimate=False, **house))
@@ -219,7 +220,7 @@ def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
     """So are the calls, of which grounding takes about two a record. benchmarks/estimate.py has more of them."""
     with outside_data(name).open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in itertools.islice(file, 0, 450, 15)]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(rows, ["grounding", "groundedness"], "house", **house)
         bill = bill_of(ragstone.evaluate(rows, ["grounding", "groundedness"], "house", **house))
@@ -250,7 +251,7 @@ def test_the_benchmark_of_estimates_says_what_it_needs(count: int, told: str, tm
 
 def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Path) -> None:
     """In the summary and in run.json, with the error as a share of the bill; not where nobody wants it."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         run = ragstone.evaluate(traces(5), ["groundedness"], "house", out=tmp_path / "out", **house)
         held = run.summary()["estimate"]
@@ -270,7 +271,7 @@ def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Pat
 
 
 def test_a_run_that_stopped_is_not_held_against_anything(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         with pytest.raises(ragstone.BudgetReached) as reached:
             ragstone.evaluate(traces(9), ["groundedness"], "house", max_calls=4, **house)
@@ -416,7 +417,7 @@ def test_asking_several_times_is_estimated_as_often_and_a_refresh_takes_nothing_
     def calls(**more: Any) -> float:
         return ragstone.estimate(traces(3), "groundedness", "house", **house, **more).total.calls.expected
 
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         once = calls()
         assert calls(repeat=3) == 3 * once > 0

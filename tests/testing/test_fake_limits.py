@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.testing import Behaviour, FakeServer
-from ragstone.testing.allowing import Meter
+from ragstone.testing.rate_limits import Meter
 
 SCHEMA = {
     "type": "object",

@@ -72,7 +72,6 @@ class Knobs(TypedDict, total=False):
     cached_share: float
     headers: Mapping[str, str]
     vary: bool
-    realistic: bool
     answer: Answering | None
     script: Sequence[Any]
 
@@ -127,8 +126,7 @@ class Behaviour:
 
     ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
     the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
-    from a cache. ``vary`` makes the answers to equal requests differ. ``realistic`` makes
-    them as long as a language model's, with as many claims as the text holds. ``headers`` go on every reply.
+    from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
     ``answer`` makes the answers; ``script`` holds the first ones, in order of arrival, and spares them faults.
     """
 
@@ -167,7 +165,6 @@ class Behaviour:
     cached_share: float = 0.0
     headers: Mapping[str, str] = field(default_factory=dict)
     vary: bool = False
-    realistic: bool = False
     answer: Answering | None = None
     script: Sequence[Any] = ()
 

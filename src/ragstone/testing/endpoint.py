@@ -18,9 +18,8 @@ from typing import Any, Final, Unpack
 
 import orjson
 
-from ragstone.testing.allowing import Meter, asked_to_wait
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
-from ragstone.testing.realistic import realistic
+from ragstone.testing.rate_limits import Meter, asked_to_wait
 from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
@@ -304,7 +303,7 @@ class Endpoint:
         if not isinstance(scripted, Scripted):
             schema = _schema(request) or self.books.schemas.get(who)
             if scripted is None:
-                scripted = "OK" if schema is None else self._filled(schema, request, seed)
+                scripted = "OK" if schema is None else _quoting(fitting(schema, seed), request, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
             if fault == "rate_truncated":
                 text = str(scripted.body)
@@ -336,11 +335,6 @@ class Endpoint:
         tokens = prompt_tokens + self._usage(prompt_tokens, content, scripted.reasoning)["completion_tokens"]
         status = CUT if fault == "rate_cut" else 200
         return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
-
-    def _filled(self, schema: Any, request: dict[str, Any], seed: int) -> Any:
-        if self.behaviour.realistic:
-            return realistic(schema, request, seed)
-        return _quoting(fitting(schema, seed), request, seed)
 
     def _fault(self, share: float) -> str:
         edge = 0.0

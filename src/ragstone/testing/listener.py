@@ -20,7 +20,7 @@ class Listener:
         self.host = host
         self.port = port
         self.errors: list[Exception] = []
-        self._server: web.Server[web.BaseRequest] | None = None
+        self._server: web.Server | None = None
         self._sockets: asyncio.Server | None = None
         endpoint.on_death = self.close
 

@@ -154,14 +154,14 @@ class _Filler:
 
     def _number(self, schema: Mapping[str, Any], *, whole: bool) -> float:
         gap, width = (1.0, 100.0) if whole else (1e-6, 1.0)
-        low = max(schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf) + gap)
-        high = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf) - gap)
+        low: float = max(schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf) + gap)
+        high: float = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf) - gap)
         if low == -math.inf:
             low = 0.0 if high == math.inf else high - width
         high = low + width if high == math.inf else high
         if not whole:
             return min(high, max(low, round(low + (high - low) * self.draws.share(), 4)))
-        step = int(schema.get("multipleOf", 1)) or 1
+        step: int = int(schema.get("multipleOf", 1)) or 1
         first, last = -(-math.ceil(low) // step), math.floor(high) // step
         return (first + self.draws.below(last - first + 1)) * step
 
