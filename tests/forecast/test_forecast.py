@@ -18,7 +18,8 @@ from ragstone.config import ENGINE
 from ragstone.engine import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import WRITTEN
-from ragstone.forecast.dry_run import Forecaster, Range
+from ragstone.forecast.dry_run import Forecaster
+from ragstone.forecast.figures import Range
 from ragstone.forecast.history import LEAST, Past, Spread, _line, _share
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Call, Reply, Usage, reply_to_json
@@ -373,9 +374,9 @@ def test_more_written_is_more_expected(tmp_path: Path) -> None:
     few = {"grounding": {"batch": 4}}
     told = ragstone.estimate(traces(30), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db", parameters=few)
     row = next(row for row in told.forecast.rows if row.step == "support")
-    assert row.calls == sorted(row.calls)
-    assert row.calls[0] < row.calls[2]
-    assert row.input == sorted(row.input)
+    assert row.calls.worlds == sorted(row.calls.worlds)
+    assert row.calls.worlds[0] < row.calls.worlds[2]
+    assert row.input.worlds == sorted(row.input.worlds)
 
 
 def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
@@ -405,7 +406,7 @@ def test_a_judge_that_is_an_object_is_followed_too() -> None:
         forecaster.add(Job(2, "b", None, error="bad"))
         told = forecaster.forecast()
     assert (told.records, told.set_aside, told.total.calls.expected) == (2, 1, 0)
-    assert [row.calls for row in told.rows] == [[1, 1, 1]]
+    assert [row.calls.worlds for row in told.rows] == [[1, 1, 1]]
     assert judge.asked == []
 
 

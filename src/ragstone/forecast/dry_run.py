@@ -9,7 +9,7 @@ the number of calls is exact, but for replies that cannot be read. An unknown pr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
+from ragstone.forecast.figures import Figure, Range, Row, Sum, added
 from ragstone.forecast.history import Past
 from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
 from ragstone.judges.cascade import cascade
@@ -27,7 +28,7 @@ from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
-from ragstone.tokens import SURE, Counter, at_most, reply_limit
+from ragstone.tokens import Counter, at_most, reply_limit
 from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -44,66 +45,6 @@ PER_SECOND: Final = 60.0
 INSIDE: Final = 0.004
 """Seconds that a judge in this process takes for a call."""
 NOT_ASKED: Final = Failed("not asked")
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A figure with the ends between which it will be in 19 of 20 runs, if the assumptions hold."""
-
-    low: float
-    expected: float
-    high: float
-
-    def as_json(self, digits: int = 0) -> dict[str, float]:
-        """Plain numbers."""
-        low, expected, high = (round(value, digits) for value in (self.low, self.expected, self.high))
-        return {"low": low, "expected": expected, "high": high}
-
-
-@dataclass(slots=True)
-class Row:
-    """What one metric takes of one judge at one step, by world; ``stored`` calls need not be made.
-
-    Token counts are the expected ones of each world. ``given`` and ``written`` are the ends of the expected world's,
-    as shares; ``scatter`` is the variance of what is written. ``shared`` calls are made for another metric anyhow.
-    """
-
-    metric: str
-    step: Task
-    judge: str
-    free: bool
-    stored: int = 0
-    calls: list[int] = field(default_factory=lambda: [0, 0, 0])
-    input: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    output: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    dollars: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    given: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    written: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    for_input: float = 0.0
-    scatter: float = 0.0
-    repairs: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    priced: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Calls, tokens and dollars of some rows; ``dollars`` is None where a price is unknown."""
-
-    calls: Range
-    input_tokens: Range
-    output_tokens: Range
-    dollars: Range | None
-    stored: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain numbers."""
-        return {
-            "calls": self.calls.as_json(),
-            "in_store": self.stored,
-            "input_tokens": self.input_tokens.as_json(),
-            "output_tokens": self.output_tokens.as_json(),
-            "dollars": None if self.dollars is None else self.dollars.as_json(6),
-        }
 
 
 @dataclass(slots=True)
@@ -159,7 +100,12 @@ class _New:
     given: tuple[float, float, float]
     written: Length
     for_input: float | None
-    dollars: float | None
+    for_output: float | None
+
+    @property
+    def dollars(self) -> float | None:
+        """The expected price; None where it is unknown."""
+        return None if self.for_input is None or self.for_output is None else self.for_input + self.for_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +164,10 @@ class Forecaster:
         known: dict[Question[Any], _Asked] = {}
         paid: tuple[set[Question[Any]], ...] = (set(), set(), set())
         for metric, _ in job.metrics:
-            questions, assumed = self._follow(metric, record, 1, known)
-            worlds = {1: questions}
+            expected, assumed = self._follow(metric, record, 1, known)
             for world in WORLDS:
-                if world != 1:
-                    worlds[world] = self._follow(metric, record, world, known)[0] if assumed else questions
-            for world in WORLDS:
-                for question in worlds[world]:
+                anew = assumed and world != 1
+                for question in self._follow(metric, record, world, known)[0] if anew else expected:
                     if question not in paid[world]:
                         paid[world].add(question)
                         self._count(metric.name, question.task, known[question], world)
@@ -233,19 +176,20 @@ class Forecaster:
 
     def forecast(self) -> Forecast:
         """What all of it will take."""
-        rows = [row for row in self._rows.values() if any(row.calls) or row.stored]
+        rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
             share = self._assumed.repairs(judges[row.judge], row.step)
-            row.repairs = (0.0, 0.0, 0.0) if row.free else (share.low, share.value, share.high)
+            row.repair(share.low, share.value, share.high)
         counted: dict[str, list[str]] = {}
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
-        told = {judge: _leading(hows) for judge, hows in counted.items()}
-        assumed = {**self._assumed.told, **self._lengths(rows)}
-        seconds = self._seconds(rows)
-        worst = self._worst()
-        return Forecast(rows, self._records, self._set_aside, seconds, self._exact, assumed, told, worst, self._alone)
+        return Forecast(
+            rows, self._records, self._set_aside, self._seconds(rows), self._exact,
+            assumed={**self._assumed.told, **self._lengths(rows)},
+            counted={judge: _leading(hows) for judge, hows in counted.items()},
+            worst=self._worst(), alone=self._alone,
+        )  # fmt: skip
 
     # ---- one record
 
@@ -389,7 +333,8 @@ class Forecaster:
             )
             for output in (0.0, written.expected)
         )  # fmt: skip
-        return _New(judge, given, written, for_input, dollars)
+        for_output = None if dollars is None or for_input is None else dollars - for_input
+        return _New(judge, given, written, for_input, for_output)
 
     def _counter(self, judge: Judge, task: Task) -> Counter:
         at = (judge.id, task)
@@ -414,14 +359,16 @@ class Forecaster:
         """How long replies were taken to be, by judge and step."""
         told = {}
         for (judge, task), samples in self._assumed.lengths.items():
-            own = [row for row in rows if (row.judge, row.step) == (judge, task)]
-            calls = sum(row.calls[1] for row in own)
+            written = Figure()
+            calls = 0.0
+            for row in rows:
+                if (row.judge, row.step) == (judge, task):
+                    written.add(row.output)
+                    calls += row.again[0]
             if not calls:
                 continue
-            low, mean, high = (
-                round(sum(parts) / calls)
-                for parts in zip(*((row.written[0], row.output[1], row.written[1]) for row in own), strict=True)
-            )
+            (down, up), expected = written.causes["lengths"], written.worlds[1]
+            low, mean, high = (round(tokens / calls) for tokens in (expected - down, expected, expected + up))
             what = f"{mean} tokens ({low} to {high}), {source(samples, 'call')}"
             told[f"replies to {task} by {judge.partition('@')[0]}"] = what + ("" if samples else ", without reasoning")
         return told
@@ -429,23 +376,33 @@ class Forecaster:
     def _count(self, metric: str, task: Task, asked: _Asked, world: World) -> None:
         for call in asked.calls(world):
             row = self._row(metric, task, call.judge)
-            row.calls[world] += 1
-            row.input[world] += call.given[1]
-            row.output[world] += call.written.expected
-            if call.dollars is None or call.for_input is None:
-                row.priced = False
-            else:
-                row.dollars[world] += call.dollars
+            given, written = call.given, call.written
+            dollars = (call.for_input or 0.0) + (call.for_output or 0.0)
+            row.priced = row.priced and call.for_output is not None
+            for figure, value in zip(row.figures, (1.0, given[1], written.expected, dollars), strict=True):
+                figure.worlds[world] += value
             if world == 1:
-                row.given[0] += call.given[0]
-                row.given[1] += call.given[2]
-                row.written[0] += call.written.low
-                row.written[1] += call.written.high
-                row.scatter += call.written.scatter**2
-                row.for_input += call.for_input or 0.0
+                row.input.vary("tokens", *given)
+                row.output.vary("lengths", written.low, written.expected, written.high)
+                row.output.variance += written.scatter**2
+                turn = given[1] + written.expected + REPAIR
+                self._vary_price(row, call, turn)
+                for number, value in enumerate((1.0, turn, written.expected)):
+                    row.again[number] += value
         if world == 1:
             for judge in asked.stored:
                 self._row(metric, task, judge).stored += 1
+
+    def _vary_price(self, row: Row, call: _New, turn: float) -> None:
+        """How a call's price moves with its tokens, and what it is once more with ``turn`` tokens of input."""
+        given, written = call.given, call.written
+        if call.for_input is None or call.for_output is None or not given[1] or not written.expected:
+            return
+        each, word = call.for_input / given[1], call.for_output / written.expected
+        row.dollars.vary("tokens", *(each * tokens for tokens in given))
+        row.dollars.vary("lengths", *(word * tokens for tokens in (written.low, written.expected, written.high)))
+        row.dollars.variance += (word * written.scatter) ** 2
+        row.again[3] += each * turn + call.for_output
 
     def _row(self, metric: str, task: Task, judge: Judge) -> Row:
         at = (metric, task, judge.id)
@@ -458,7 +415,7 @@ class Forecaster:
         low = expected = high = 0.0
         for judge in self._routes.judges():
             own = [row for row in rows if row.judge == judge.id]
-            calls = [sum(row.calls[world] for row in own) for world in WORLDS]
+            calls = [sum(row.calls.worlds[world] for row in own) for world in WORLDS]
             if not any(calls):
                 continue
             speed = self._past.speed(judge)
@@ -467,77 +424,13 @@ class Forecaster:
             elif judge.backend.free:
                 each = (INSIDE * SECONDS[0], INSIDE, INSIDE * SECONDS[2])
             else:
-                usual = FIRST + sum(row.output[1] for row in own) / max(1, calls[1]) / PER_SECOND
+                usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
                 places = min(judge.backend.concurrency, max(1, calls[1]))
                 each = (usual * SECONDS[0] / places, usual / places, usual * SECONDS[2] / places)
             low = max(low, calls[0] * each[0])
             expected = max(expected, calls[1] * each[1])
             high = max(high, calls[2] * each[2])
         return Range(min(low, expected), expected, max(high, expected))
-
-
-def added(rows: Iterable[Row]) -> Sum:
-    """Several rows as one: what is wrong for one of them is wrong for all, and different things go wrong apart."""
-    rows = [replace(row) for row in rows if not row.free]
-    calls, given, written = _Off(), _Off(), _Off()
-    money: _Off | None = _Off()
-    for row in rows:
-        again = row.repairs
-        turn = (row.input[1] + row.output[1] + REPAIR * row.calls[1], row.output[1])
-        calls.take("answers", *map(float, row.calls))
-        calls.take("repairs", *(share * row.calls[1] for share in again))
-        given.take("answers", *row.input)
-        given.take("tokens", row.given[0], row.input[1], row.given[1], base=False)
-        given.take("repairs", *(share * turn[0] for share in again))
-        written.take("answers", *row.output)
-        written.take("lengths", row.written[0], row.output[1], row.written[1], base=False)
-        written.take("repairs", *(share * turn[1] for share in again))
-        written.chance += row.scatter
-        if money is None or not row.priced:
-            money = None
-            continue
-        for_output = row.dollars[1] - row.for_input
-        money.take("answers", *row.dollars)
-        money.take("tokens", *_scaled(row.for_input, row.given[0], row.input[1], row.given[1]), base=False)
-        money.take("lengths", *_scaled(for_output, row.written[0], row.output[1], row.written[1]), base=False)
-        turned = row.for_input * turn[0] / row.input[1] + for_output if row.input[1] else 0.0
-        money.take("repairs", *(share * turned for share in again))
-        money.chance += row.scatter * (for_output / row.output[1]) ** 2 if row.output[1] else 0.0
-    return Sum(
-        calls.range(), given.range(), written.range(), None if money is None else money.range(),
-        sum(row.stored for row in rows),
-    )  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Off:
-    """An expected sum, and how far it may be off by each cause and by chance."""
-
-    expected: float = 0.0
-    causes: dict[str, list[float]] = field(default_factory=dict)
-    chance: float = 0.0
-
-    def take(self, cause: str, low: float, expected: float, high: float, *, base: bool = True) -> None:
-        """Add a part, and how far the cause may move it; ``base`` False: it is in the sum already."""
-        if base:
-            self.expected += expected
-        ends = self.causes.setdefault(cause, [0.0, 0.0])
-        ends[0] += expected - low
-        ends[1] += high - expected
-
-    def range(self) -> Range:
-        """The causes are apart from each other, so their squares add up."""
-        chance = SURE**2 * self.chance
-        down, up = (
-            math.sqrt(sum(max(0.0, ends[side]) ** 2 for ends in self.causes.values()) + chance) for side in (0, 1)
-        )
-        return Range(max(0.0, self.expected - down), self.expected, self.expected + up)
-
-
-def _scaled(dollars: float, low: float, expected: float, high: float) -> tuple[float, float, float]:
-    if not expected:
-        return 0.0, 0.0, 0.0
-    return dollars * low / expected, dollars, dollars * high / expected
 
 
 def _leading(hows: Sequence[str]) -> str:

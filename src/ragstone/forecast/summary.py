@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.engine import Limits
-from ragstone.forecast.dry_run import Forecast, Range, Sum
+from ragstone.forecast.dry_run import Forecast
+from ragstone.forecast.figures import Range, Sum
 from ragstone.types import NOTHING
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.forecast.dry_run import Range, Sum
+from ragstone.forecast.figures import Range, Sum
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.terminal.cascades import called
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
