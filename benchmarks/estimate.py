@@ -102,7 +102,7 @@ def held(path: Path, sample: list[dict[str, Any]], metrics: tuple[str, ...], fol
     assert total.dollars is not None
     money = (total.dollars.low, total.dollars.expected, total.dollars.high, bill["paid"]["dollars"])
     name = f"{path.stem}"
-    return Held(name, "+".join(metrics), how, (total.calls.expected, bill["sent"]), money, told.forecast.exact, seconds)
+    return Held(name, "+".join(metrics), how, (total.calls.expected, bill["sent"]), money, told.exact, seconds)
 
 
 def enough(path: Path, size: int, form: dict[str, str]) -> list[dict[str, Any]]:

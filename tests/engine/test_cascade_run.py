@@ -472,11 +472,11 @@ def test_an_estimate_is_exact_where_the_first_judge_can_be_asked(error: float, h
         told = ragstone.estimate(records, ["groundedness"], ["embedded>house"], cascade_error=error, **options)
         assert server.count == 0
         weigh(house, ["embedded>house"], records=records, cascade_error=error)
-        assert told.forecast.exact
+        assert told.exact
         assert told.total.calls.expected == server.count
-        assert told.forecast.alone["support"].calls == len(records)
+        assert told.alone["support"].calls == len(records)
         again = ragstone.estimate(records, ["groundedness"], ["embedded>house"], cascade_error=error, **options)
-    assert (again.total.calls.expected, again.forecast.alone["support"].calls) == (0, len(records))
+    assert (again.total.calls.expected, again.alone["support"].calls) == (0, len(records))
 
 
 def test_an_estimate_of_what_is_not_known_holds_the_run(house: dict[str, Any]) -> None:
@@ -488,12 +488,12 @@ def test_an_estimate_of_what_is_not_known_holds_the_run(house: dict[str, Any]) -
         at(server.url, house)
         told = ragstone.estimate(records, ["groundedness"], judges, **options)
         weigh(house, judges, records=records)
-        assert not told.forecast.exact
+        assert not told.exact
         assert told.total.calls.low <= server.count <= told.total.calls.high
-        assert "units of support left to house/m" in told.forecast.assumed
+        assert "units of support left to house/m" in told.assumed
         more = [record(f"s{n}", "Surely", "Perhaps") for n in range(30)]
         learned = ragstone.estimate(more, ["groundedness"], judges, **options)
-    assert "learned from 30 results" in learned.forecast.assumed["units of support left to house/m"]
+    assert "learned from 30 results" in learned.assumed["units of support left to house/m"]
 
 
 def test_budgets_hold(house: dict[str, Any]) -> None:

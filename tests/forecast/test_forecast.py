@@ -83,7 +83,7 @@ def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], hous
         assert not Path(house["store"]).exists()
         assert server.count == 0
         bill = bill_of(ragstone.evaluate(traces(12), names, "house", **house))
-        assert told.forecast.exact
+        assert told.exact
         assert told.total.calls.expected == bill["sent"] == server.count
 
 
@@ -95,15 +95,15 @@ def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, 
         sent = server.count
         again = ragstone.estimate(traces(6), ["grounding"], "house", **house)
         assert (again.total.calls, again.total.stored) == (Range(0.0, 0.0, 0.0), sent)
-        assert again.forecast.exact
+        assert again.exact
         half = ragstone.estimate(traces(12), ["grounding"], "house", **house)
         assert half.total.stored == sent
         assert half.total.calls.expected >= 12
         shared = ragstone.estimate(traces(6), ["claim_relevance"], "house", **house)
         bill = bill_of(ragstone.evaluate(traces(6), ["claim_relevance"], "house", **house))
-        assert shared.forecast.exact
+        assert shared.exact
         assert shared.total.calls.expected == bill["sent"]
-        assert shared.forecast.of(step="claims").calls.expected == 0
+        assert shared.of(step="claims").calls.expected == 0
 
 
 def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[str, Any]) -> None:
@@ -112,12 +112,9 @@ def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[st
         at(server.url, house)
         twice = [*traces(3), *({**row, "id": f"again-{row['id']}"} for row in traces(3))]
         told = ragstone.estimate(twice, ["grounding", "claim_relevance", "groundedness"], "house", **house)
-        claims = told.forecast.of(metric="grounding", step="claims").calls.expected
-        assert claims == told.forecast.of(step="claims").calls.expected
-        assert (
-            claims
-            == ragstone.estimate(traces(3), ["grounding"], "house", **house).forecast.of(step="claims").calls.expected
-        )
+        claims = told.of(metric="grounding", step="claims").calls.expected
+        assert claims == told.of(step="claims").calls.expected
+        assert claims == ragstone.estimate(traces(3), ["grounding"], "house", **house).of(step="claims").calls.expected
 
 
 def test_without_a_cache_equal_calls_are_shared_only_while_they_are_under_way(house: dict[str, Any]) -> None:
@@ -170,8 +167,8 @@ def test_a_panel_asks_each_of_its_members(tmp_path: Path) -> None:
     judge = "[openai:gpt-4o-mini,openai:gpt-4o]"
     told = ragstone.estimate(traces(4), ["groundedness"], judge, store=tmp_path / "s.db")
     for member in ("openai/gpt-4o-mini", "openai/gpt-4o"):
-        assert told.forecast.of(judge=member).calls.expected == 4
-    assert told.forecast.exact
+        assert told.of(judge=member).calls.expected == 4
+    assert told.exact
 
 
 def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,9 +198,9 @@ def test_the_interval_holds_the_bill(names: list[str], house: dict[str, Any]) ->
         assert money.low <= paid <= money.high
         assert money.expected == pytest.approx(paid, rel=0.2)
     assert width(warm) < width(cold)
-    assert "estimated from" in warm.forecast.counted["house/m@" + server.url]
-    assert any("learned from" in how for how in warm.forecast.assumed.values())
-    assert not any("learned from" in how for how in cold.forecast.assumed.values())
+    assert "estimated from" in warm.counted["house/m@" + server.url]
+    assert any("learned from" in how for how in warm.assumed.values())
+    assert not any("learned from" in how for how in cold.assumed.values())
 
 
 def width(told: Estimate) -> float:
@@ -225,7 +222,7 @@ def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
         at(server.url, house)
         told = ragstone.estimate(rows, ["grounding", "groundedness"], "house", **house)
         bill = bill_of(ragstone.evaluate(rows, ["grounding", "groundedness"], "house", **house))
-    assert told.forecast.of(metric="grounding").calls.expected <= 2.2 * len(rows)
+    assert told.of(metric="grounding").calls.expected <= 2.2 * len(rows)
     assert told.total.calls.low <= bill["sent"] <= told.total.calls.high
     paid = bill["paid"]["dollars"]
     assert told.total.dollars is not None
@@ -373,7 +370,7 @@ def test_more_written_is_more_expected(tmp_path: Path) -> None:
         assert 0 < rate.low < rate.value < rate.high
     few = {"grounding": {"batch": 4}}
     told = ragstone.estimate(traces(30), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db", parameters=few)
-    row = next(row for row in told.forecast.rows if row.step == "support")
+    row = next(row for row in told.rows if row.step == "support")
     assert row.calls.worlds == sorted(row.calls.worlds)
     assert row.calls.worlds[0] < row.calls.worlds[2]
     assert row.input.worlds == sorted(row.input.worlds)
@@ -404,7 +401,7 @@ def test_a_judge_that_is_an_object_is_followed_too() -> None:
         forecaster = Forecaster(Routes(Route((judge,)), {}), store, PriceBook(), ENGINE)
         forecaster.add(Job(1, "a", Record("a", question="q", response="r"), ((find("answer_relevance")(), "s"),)))
         forecaster.add(Job(2, "b", None, error="bad"))
-        told = forecaster.forecast()
+        told = forecaster.estimate()
     assert (told.records, told.set_aside, told.total.calls.expected) == (2, 1, 0)
     assert [row.calls.worlds for row in told.rows] == [[1, 1, 1]]
     assert judge.asked == []

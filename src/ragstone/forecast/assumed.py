@@ -24,7 +24,7 @@ from ragstone.types import Unit, Verdict
 World = Literal[0, 1, 2]
 """Low, expected, high: how much a judge writes."""
 
-WRITTEN: Final[dict[Kind, tuple[Spread, int]]] = {
+WRITTEN: Final[dict[Kind, tuple[Spread, float]]] = {
     "claim": (Spread(1.25, 0.8, 1.9), 85),
     "nugget": (Spread(1.15, 0.7, 1.7), 60),
     "bank": (Spread(0.3, 0.12, 0.6), 50),
@@ -111,12 +111,12 @@ class Assumptions:
     def _rate(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float]:
         at = (judge.id, task, kind)
         if at not in self._written:
-            found = self._past.written(judge, task, kind)
-            rate, length = (found[0], found[1].value) if found else WRITTEN[kind]
+            rate, length = self._past.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
             text = "passages" if kind == "bank" else "response"
             said = f"{rate.value:.2g} for each 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
-            self.told[f"{_plural(kind)} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
+            units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
+            self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]
 
     # ---- lengths
@@ -211,10 +211,6 @@ def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
             at = luck % 5
         yield text[at : at + length] or "-"
         at += length
-
-
-def _plural(kind: Kind) -> str:
-    return {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
 
 
 def source(samples: int, what: str) -> str:

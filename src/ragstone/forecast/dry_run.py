@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ragstone.engine.budget import Amount
@@ -19,8 +19,9 @@ from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
-from ragstone.forecast.figures import Figure, Range, Row, Sum, added
+from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import Past
+from ragstone.forecast.summary import Alone, Estimate, JudgePrice
 from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
@@ -45,51 +46,6 @@ PER_SECOND: Final = 60.0
 INSIDE: Final = 0.004
 """Seconds that a judge in this process takes for a call."""
 NOT_ASKED: Final = Failed("not asked")
-
-
-@dataclass(slots=True)
-class Alone:
-    """The calls of one judge, each once, and their expected price: None where it is unknown."""
-
-    judge: str
-    calls: int = 0
-    dollars: float | None = 0.0
-    seen: set[bytes] = field(default_factory=set)
-
-    def add(self, dollars: float | None) -> None:
-        """Count a call."""
-        self.calls += 1
-        self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What a run will take.
-
-    ``exact`` says that the calls do not depend on answers. ``worst`` is the most that a single call may take, which a
-    budget has to have room for up to the last one; its dollars are 0 where a price is unknown. ``assumed`` maps what
-    had to be assumed to how it was, ``counted`` a judge to how its tokens were counted. ``alone`` has, by step with a
-    cascade, what asking its last judge everything would take, were nothing in the store.
-    """
-
-    rows: Sequence[Row]
-    records: int
-    set_aside: int
-    seconds: Range
-    exact: bool
-    assumed: Mapping[str, str]
-    counted: Mapping[str, str]
-    worst: Amount
-    alone: Mapping[str, Alone] = field(default_factory=lambda: NOTHING)
-
-    @property
-    def total(self) -> Sum:
-        """All of it. Calls that no endpoint answers are not counted among the calls."""
-        return added(self.rows)
-
-    def of(self, **wanted: str) -> Sum:
-        """The rows with this metric, step or judge."""
-        return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +88,7 @@ class Forecaster:
         self._routes = routes
         self._store = store
         self._prices = prices
+        self._limits = settings.limits
         self._times = settings.repeat
         self._repeat = 0
         self._reads = settings.cache != "off"
@@ -147,6 +104,7 @@ class Forecaster:
         self._records = self._set_aside = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
+        self._seen_alone: set[bytes] = set()
 
     def add(self, job: Job) -> None:
         """Take in what one record needs."""
@@ -174,8 +132,14 @@ class Forecaster:
                         if world == 1:
                             self._reckon_alone(question)
 
-    def forecast(self) -> Forecast:
-        """What all of it will take."""
+    def estimate(
+        self,
+        name: str = "",
+        prices: tuple[JudgePrice, ...] = (),
+        left_out: Mapping[str, str] = NOTHING,
+        extent: Mapping[str, int] = NOTHING,
+    ) -> Estimate:
+        """What all of it will take; the arguments are the estimate's."""
         rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
@@ -184,11 +148,12 @@ class Forecaster:
         counted: dict[str, list[str]] = {}
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
-        return Forecast(
-            rows, self._records, self._set_aside, self._seconds(rows), self._exact,
+        return Estimate(
+            name, rows, self._records, self._set_aside, self._seconds(rows), self._exact,
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
-            worst=self._worst(), alone=self._alone,
+            worst=self._worst(), limits=self._limits, prices=prices, left_out=left_out, extent=extent,
+            alone=self._alone,
         )  # fmt: skip
 
     # ---- one record
@@ -282,8 +247,8 @@ class Forecaster:
         judge = route.judges[-1]
         alone = self._alone.setdefault(question.task, Alone(judge.id))
         for call in first_calls(judge, question, self._repeat):
-            if call.key not in alone.seen:
-                alone.seen.add(call.key)
+            if call.key not in self._seen_alone:
+                self._seen_alone.add(call.key)
                 alone.add(self._new(judge, question, call).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:

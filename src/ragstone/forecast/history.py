@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from ragstone.judges.base import Judge
-from ragstone.questions import Task
+from ragstone.questions import TASKS, Task
 from ragstone.store.database import Store
 from ragstone.tokens import SURE, Ratio, family, learned, measure, size_of
 
@@ -102,8 +102,8 @@ class Past:
             self._habits[at] = found
         return self._habits[at]
 
-    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, Spread] | None:
-        """Units for each 100 characters of text that the judge wrote, and the characters of one."""
+    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float] | None:
+        """Units for each 100 characters of text that the judge wrote, and the mean characters of one."""
         pairs: list[tuple[float, float]] = []
         lengths: list[int] = []
         for document in self._documents():
@@ -121,8 +121,7 @@ class Past:
                 lengths += map(len, texts)
         if len(pairs) < LEAST or not lengths:
             return None
-        mean = sum(lengths) / len(lengths)
-        return _share(pairs), Spread(mean, mean, mean, len(lengths))
+        return _share(pairs), sum(lengths) / len(lengths)
 
     def lists(self, judge: Judge) -> Lists | None:
         """How the judge lists the nuggets of a response, which takes it several replies."""
@@ -170,24 +169,15 @@ class Past:
         middle = sorted(rates)[len(rates) // 2]
         return Spread(middle, min(rates) / 1.5, max(rates) * 1.3, len(rates))
 
-    def _calls(self, judge: str, task: Task) -> list[_Seen]:
-        return [_seen(row.request, row.reply) for row in self._store.latest_calls(judge, task, MOST)]
+    def _calls(self, judge: str, task: Task) -> list[_Earlier]:
+        return [_earlier(row.request, row.reply) for row in self._store.latest_calls(judge, task, MOST)]
 
     def _of_kin(self, judge: Judge, task: Task) -> tuple[Ratio | None, str]:
         """The ratio of another step of the judge, else of models whose names begin alike."""
         name = family(judge.model)
         others = [other for other in self._store.judges() if other == judge.id or (name and family(other) == name)]
         for other in sorted(others, key=lambda other: other != judge.id):
-            tasks: Sequence[Task] = (
-                "support",
-                "claims",
-                "relevance",
-                "nuggetize",
-                "assign",
-                "response_support",
-                "trace",
-            )
-            for step in tasks:
+            for step in TASKS:
                 if (step, other) != (task, judge.id) and (ratio := _ratio(self._calls(other, step))) is not None:
                     wider = Ratio(ratio.value, 0.93 * ratio.low, 1.07 * ratio.high, ratio.samples)
                     return wider, "" if other == judge.id else other.partition("@")[0]
@@ -209,8 +199,7 @@ def _left_out(document: Mapping[str, Any], kind: Kind) -> int:
     return max(counts, default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Earlier(NamedTuple):
     """One earlier call: its usual tokens, what was counted, how many units it asked about, whether it was a repair."""
 
     usual: float
@@ -221,19 +210,19 @@ class _Seen:
     repair: bool
 
 
-def _seen(request: bytes, reply: bytes) -> _Seen:
+def _earlier(request: bytes, reply: bytes) -> _Earlier:
     kept = orjson.loads(reply)
     given, written, cached, _ = kept["usage"]
     repair = b'"role":"assistant"' in request
-    return _Seen(measure(request).usual, given, written, cached or 0, kept.get("units", 0), repair)
+    return _Earlier(measure(request).usual, given, written, cached or 0, kept.get("units", 0), repair)
 
 
-def _ratio(calls: Iterable[_Seen]) -> Ratio | None:
+def _ratio(calls: Iterable[_Earlier]) -> Ratio | None:
     pairs = [(call.usual, call.given) for call in calls if call.given is not None]
     return learned(pairs) if len(pairs) >= LEAST else None
 
 
-def _habits(calls: Sequence[_Seen], task: Task) -> Habits:
+def _habits(calls: Sequence[_Earlier], task: Task) -> Habits:
     first = [call for call in calls if not call.repair]
     given = sum(call.given or 0 for call in calls)
     points = [

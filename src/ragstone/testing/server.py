@@ -198,24 +198,14 @@ class FakeServer:
         """Do this in the server's thread and wait for it, so that nobody sees it half done."""
         if self._loop is None or threading.current_thread() is self._thread:
             return work()
-        done = threading.Event()
-        made: list[T] = []
-        errors: list[Exception] = []
 
-        def run() -> None:
-            try:
-                made.append(work())
-            except (ValueError, TypeError) as error:
-                errors.append(error)
-            finally:
-                done.set()
+        async def do() -> T:
+            return work()
 
-        self._loop.call_soon_threadsafe(run)
-        if not done.wait(PATIENCE):
-            raise TimeoutError("the fake server is stuck; does an answer block?")
-        if errors:
-            raise errors[0]
-        return made[0]
+        try:
+            return asyncio.run_coroutine_threadsafe(do(), self._loop).result(PATIENCE)
+        except TimeoutError:
+            raise TimeoutError("the fake server is stuck; does an answer block?") from None
 
     # In a process
 
