@@ -20,7 +20,7 @@ from ragstone.engine.run import Job
 from ragstone.forecast.assumed import WRITTEN
 from ragstone.forecast.dry_run import Forecaster
 from ragstone.forecast.figures import Range
-from ragstone.forecast.history import LEAST, Past, Spread, _line, _share
+from ragstone.forecast.history import LEAST, History, Spread, _line, _share
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Call, Reply, Usage, reply_to_json
 from ragstone.judges.catalogue import build
@@ -318,7 +318,7 @@ def test_the_length_of_replies_is_learned_by_unit() -> None:
         rows = [(f"text {n}", Usage(50, 20 + 30 * (n % 9 + 1), 10), n % 9 + 1) for n in range(40)]
         judge = build(parse("openai:gpt-4o-mini"))
         keep(store, judge.id, "support", rows)
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert habits.reply is not None
         assert habits.reply.at(5) == pytest.approx(170)
         assert habits.cached == pytest.approx(0.2)
@@ -331,20 +331,20 @@ def test_models_of_one_family_count_alike() -> None:
     with Store(":memory:") as store:
         keep(store, "openai/gpt-4o", "support", [(f"word {n}", Usage(9, 9), 1) for n in range(2 * LEAST)])
         judge = build(parse("openai:gpt-4o-mini"))
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert habits.kin == "openai/gpt-4o"
         assert habits.reply is None
-        assert Past(store).habits(build(parse("mistral:large")), "support").ratio is None
+        assert History(store).habits(build(parse("mistral:large")), "support").ratio is None
 
 
 def test_few_calls_teach_nothing() -> None:
     with Store(":memory:") as store:
         judge = build(parse("openai:gpt-4o-mini"))
         keep(store, judge.id, "support", [(f"word {n}", Usage(9, 9), 1) for n in range(LEAST - 1)])
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert (habits.ratio, habits.reply) == (None, None)
-        assert Past(store).written(judge, "claims", "claim") is None
-        assert Past(store).speed(judge) is None
+        assert History(store).written(judge, "claims", "claim") is None
+        assert History(store).speed(judge) is None
 
 
 def test_a_line_needs_points_that_differ() -> None:
@@ -386,7 +386,7 @@ def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
             for n in range(6)
         ]
         run = ragstone.evaluate(rows, "grounding", judge, store=tmp_path / f"{most}.db")
-        written = Past(run.store).written(judge, "claims", "claim")
+        written = History(run.store).written(judge, "claims", "claim")
         run.store.close()
         assert written is not None
         rates.append(written[0].value)

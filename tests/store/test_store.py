@@ -469,7 +469,7 @@ def test_a_run_that_came_to_nothing_is_taken_back(store: Store) -> None:
     """The run is gone; what was paid for it stays."""
     first, second = store.start_run("one", {}), store.start_run("two", {})
     put(store, call(1))
-    store.forget(second)
+    store.drop_run(second)
     assert [run.id for run in store.runs()] == [first]
     assert store.reply(call(1).key) is not None
 

@@ -21,7 +21,7 @@ from ragstone.api.stored import open_store
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
-from ragstone.store.database import CallGroup, RunRow, Store, Which
+from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds in a minute, an hour, a day, a week."""
@@ -117,8 +117,8 @@ def cache_info(store: Path | str | None = None) -> CacheInfo:
     try:
         runs = opened.runs()
         _note_used(opened, runs)
-        unused = Which(before=_unfinished_since(runs), unused=True)
-        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(Which()), opened.calls_by(unused))
+        unused = CallFilter(before=_unfinished_since(runs), unused=True)
+        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(CallFilter()), opened.calls_by(unused))
     finally:
         opened.close()
 
@@ -146,7 +146,9 @@ def _prune(store: Store, wanted: Prune, *, dry_run: bool, config: Path | str | N
     leaving = [row.id for row in runs] if wanted.runs else []
     if wanted.keep_runs is not None:
         leaving = [row.id for row in runs[: max(0, len(runs) - wanted.keep_runs)]]
-    which = Which(before=_before(wanted.older_than), judge=_judge(store, wanted.judge, config), unused=wanted.unused)
+    which = CallFilter(
+        before=_before(wanted.older_than), judge=_judge(store, wanted.judge, config), unused=wanted.unused
+    )
     if wanted.unused:
         kept = [row for row in runs if row.id not in set(leaving)]
         _note_used(store, kept)
@@ -159,7 +161,7 @@ def _prune(store: Store, wanted: Prune, *, dry_run: bool, config: Path | str | N
     if groups:
         store.drop_calls(which)
     for number in leaving:
-        store.forget(number)
+        store.drop_run(number)
     note = ""
     if groups or leaving:
         try:
@@ -182,7 +184,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     """A judge's id in the store; it may be written as on the command line, and be a name of the configuration."""
     if not name:
         return ""
-    known = list(dict.fromkeys(group.judge for group in store.calls_by(Which())))
+    known = list(dict.fromkeys(group.judge for group in store.calls_by(CallFilter())))
     wanted = {name}
     with contextlib.suppress(ConfigError):  # then it is an id, or no judge at all
         wanted.update(build(spec).id for spec in resolve(Flags(config=config, judges=[name])).judges.values())
@@ -194,14 +196,14 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
 
 def _note_used(store: Store, runs: Sequence[RunRow]) -> None:
     group: list[bytes] = []
-    store.stands_on(group)
+    store.mark_used(group)
     for row in runs:
         for key in _keys(store, row.id):
             group.append(key)
             if len(group) >= _GROUP:
-                store.stands_on(group)
+                store.mark_used(group)
                 group.clear()
-    store.stands_on(group)
+    store.mark_used(group)
 
 
 def _keys(store: Store, run: int) -> Iterator[bytes]:

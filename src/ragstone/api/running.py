@@ -206,7 +206,7 @@ async def _run(
         raise
     finally:
         if status != "done" and not engine.tally.anything:
-            store.forget(number)
+            store.drop_run(number)
         else:
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):

@@ -1,4 +1,4 @@
-"""What a run will take, before it is made: the same flows and dialogues on the same records, and nobody is asked.
+"""Estimate what a run will take: the same flows and dialogues on the same records, without calling a judge.
 
 Promises: no network, no key; prompts are rendered as a run renders them; what is in the store is free and its answers
 are used; what is not is assumed (see ``assumed``). The first judge of a cascade is asked for real where it computes in
@@ -20,7 +20,7 @@ from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
 from ragstone.forecast.figures import Figure, Range, Row
-from ragstone.forecast.history import Past
+from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
 from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
 from ragstone.judges.cascade import cascade
@@ -34,15 +34,15 @@ from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
 ROUNDS: Final = 4
-"""The most turns of a dialogue that are followed with replies missing."""
+"""The most turns of a dialogue that are followed while replies are missing."""
 REPAIR: Final = 60
 """Tokens of the turn that asks again."""
 SECONDS: Final = (0.4, 1.0, 2.5)
-"""How much faster and slower than usual an endpoint may answer that was never asked."""
+"""Factors of the time that an endpoint without earlier calls may take."""
 FIRST: Final = 0.8
-"""Seconds until an endpoint begins to write, as is usual."""
+"""Usual seconds until an endpoint begins to write."""
 PER_SECOND: Final = 60.0
-"""Tokens that it then writes a second."""
+"""Usual tokens per second after that."""
 INSIDE: Final = 0.004
 """Seconds that a judge in this process takes for a call."""
 NOT_ASKED: Final = Failed("not asked")
@@ -77,12 +77,12 @@ class _Asked:
     worlds: tuple[tuple[_New, ...], ...] = ((), (), ())
 
     def calls(self, world: World) -> tuple[_New, ...]:
-        """What a run would make in a world."""
+        """Return the calls that a run would make in a world."""
         return self.new + self.worlds[world]
 
 
 class Forecaster:
-    """Adds up what records will take, one after the other."""
+    """Add up what records will take, one after the other."""
 
     def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
         self._routes = routes
@@ -94,8 +94,8 @@ class Forecaster:
         self._reads = settings.cache != "off"
         # A refresh takes nothing from the store, but what was stored since it began.
         self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
-        self._past = Past(store)
-        self._assumed = Assumptions(self._past)
+        self._history = History(store)
+        self._assumed = Assumptions(self._history)
         self._counters: dict[tuple[str, Task], Counter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
@@ -107,7 +107,7 @@ class Forecaster:
         self._seen_alone: set[bytes] = set()
 
     def add(self, job: Job) -> None:
-        """Take in what one record needs."""
+        """Count the calls of one record."""
         if not self._reads and self._records % self._abreast == 0:
             self._seen.clear()  # equal calls are one only while they are under way together
         self._records += 1
@@ -139,7 +139,7 @@ class Forecaster:
         left_out: Mapping[str, str] = NOTHING,
         extent: Mapping[str, int] = NOTHING,
     ) -> Estimate:
-        """What all of it will take; the arguments are the estimate's."""
+        """Return the estimate of all records so far; the arguments are its own fields."""
         rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
@@ -161,7 +161,7 @@ class Forecaster:
     def _follow(
         self, metric: Metric, record: Record, world: World, known: dict[Question[Any], _Asked]
     ) -> tuple[list[Question[Any]], bool]:
-        """The questions that a metric asks of a record, and whether any of them hangs on an assumed answer."""
+        """Return the questions that a metric asks about a record, and whether any depends on an assumed answer."""
         asked: list[Question[Any]] = []
         assumed = False
         flow = metric.flow(record)
@@ -203,7 +203,7 @@ class Forecaster:
         return _Asked(new, stored, answer)
 
     def _cascade(self, route: Route, question: Rate, *, guessed: bool) -> _Asked:
-        """Judge by judge, as far as answers are known; then the last is asked about as much as may be left to it."""
+        """Follow a cascade as far as answers are known; assume how much is left to its last judge."""
         new: list[_New] = []
         stored: list[Judge] = []
         going = cascade(question, route.bands(question.task))
@@ -227,7 +227,7 @@ class Forecaster:
         return _Asked(tuple(new), tuple(stored), None)
 
     def _left_over(self, route: Route, question: Rate) -> tuple[tuple[_New, ...], ...]:
-        """What the last judge may be asked, by world: the same units in all where as many are left."""
+        """Return the calls to the last judge by world; equal shares leave the same units."""
         self._exact = False
         last = route.judges[-1]
         found: dict[tuple[Unit, ...], tuple[_New, ...]] = {(): ()}
@@ -240,7 +240,7 @@ class Forecaster:
         return tuple(worlds)
 
     def _reckon_alone(self, question: Question[Any]) -> None:
-        """What the last judge of a cascade would take for all of the question, were nothing in the store."""
+        """Count the calls that the last judge of a cascade would take for all of the question."""
         route = self._routes.of(question.task)
         if route.error is None or not isinstance(question, Rate):
             return
@@ -252,7 +252,7 @@ class Forecaster:
                 alone.add(self._new(judge, question, call).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
-        """Talk with a judge as far as the store has its replies; ``really``: and as it answers in this process."""
+        """Follow a dialogue as far as the store has replies; ``really``: call a judge that computes in this process."""
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else self._repeat)
         new: list[_New] = []
         stored: list[Judge] = []
@@ -290,7 +290,7 @@ class Forecaster:
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
-        cached = self._past.habits(judge, question.task).cached
+        cached = self._history.habits(judge, question.task).cached
         for_input, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
@@ -304,7 +304,7 @@ class Forecaster:
     def _counter(self, judge: Judge, task: Task) -> Counter:
         at = (judge.id, task)
         if at not in self._counters:
-            habits = self._past.habits(judge, task)
+            habits = self._history.habits(judge, task)
             self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
 
@@ -321,7 +321,7 @@ class Forecaster:
     # ---- sums
 
     def _lengths(self, rows: Sequence[Row]) -> dict[str, str]:
-        """How long replies were taken to be, by judge and step."""
+        """Say how long replies were assumed to be, by judge and step."""
         told = {}
         for (judge, task), samples in self._assumed.lengths.items():
             written = Figure()
@@ -359,7 +359,7 @@ class Forecaster:
                 self._row(metric, task, judge).stored += 1
 
     def _vary_price(self, row: Row, call: _New, turn: float) -> None:
-        """How a call's price moves with its tokens, and what it is once more with ``turn`` tokens of input."""
+        """Count how a call's price varies with its tokens, and what a repair with ``turn`` tokens of input costs."""
         given, written = call.given, call.written
         if call.for_input is None or call.for_output is None or not given[1] or not written.expected:
             return
@@ -376,14 +376,14 @@ class Forecaster:
         return self._rows[at]
 
     def _seconds(self, rows: Sequence[Row]) -> Range:
-        """The slowest judge's: judges answer side by side, and one's own places are all in use."""
+        """Estimate the time of the slowest judge: judges work in parallel, each at its full concurrency."""
         low = expected = high = 0.0
         for judge in self._routes.judges():
             own = [row for row in rows if row.judge == judge.id]
             calls = [sum(row.calls.worlds[world] for row in own) for world in WORLDS]
             if not any(calls):
                 continue
-            speed = self._past.speed(judge)
+            speed = self._history.speed(judge)
             if speed is not None:
                 each = (1 / speed.high, 1 / speed.value, 1 / speed.low)
             elif judge.backend.free:
@@ -399,5 +399,5 @@ class Forecaster:
 
 
 def _leading(hows: Sequence[str]) -> str:
-    """How most was counted; the step with the fewest earlier calls speaks for all."""
+    """Choose how tokens were counted where steps differ: that of the step with the fewest earlier calls."""
     return min(dict.fromkeys(hows), key=lambda how: ("earlier" in how, len(how), how))

@@ -51,7 +51,7 @@ class Figure:
         self.variance += other.variance
 
     def range(self) -> Range:
-        """What it will be: the squares of independent causes add up."""
+        """Return the ends: the squares of independent causes add up."""
         low, expected, high = self.worlds
         ends = [*self.causes.values(), [expected - low, high - expected]]
         down, up = (
@@ -86,7 +86,7 @@ class Row:
         return self.calls, self.input, self.output, self.dollars
 
     def repair(self, low: float, share: float, high: float) -> None:
-        """Take in the share of calls that are made again."""
+        """Add the calls that are repeated, as a share of all."""
         for figure, again in zip(self.figures, self.again, strict=True):
             figure.worlds = [value + share * again for value in figure.worlds]
             figure.vary("repairs", low * again, share * again, high * again)
@@ -114,7 +114,7 @@ class Sum:
 
 
 def added(rows: Iterable[Row]) -> Sum:
-    """Several rows as one, without those of judges in this process."""
+    """Add up rows, without those of judges in this process."""
     rows = [row for row in rows if not row.free]
     total = Row("", "claims", "", free=False)
     for row in rows:

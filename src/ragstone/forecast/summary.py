@@ -1,4 +1,4 @@
-"""An estimate as it is told: what a run would take, by metric and step, and how far off it was in the end."""
+"""The result of an estimate: by metric and step, as JSON, and compared with the bill of its run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JudgePrice:
     tiers: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         names = ("input", "output", "cached")
         price = None if self.price is None else dict(zip(names, self.price, strict=True))
         return {"judge": self.judge, "price": price, "source": self.source, "tiers": self.tiers}
@@ -80,7 +80,7 @@ class Estimate:
         return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Whether the budget is enough: True even if it comes high, False if not even low; None between, or unknown.
+        """Tell whether the budget is enough: True at the high end, False not even at the low end, None in between.
 
         To be enough it has to have room for the last call at its worst.
         """
@@ -98,7 +98,7 @@ class Estimate:
         return True if all(found is not None and found.high + last <= most for most, found, last in wanted) else None
 
     def as_json(self) -> dict[str, Any]:
-        """The whole of it as plain JSON; money to a millionth of a dollar."""
+        """Return plain JSON; money to a millionth of a dollar."""
         alone = {
             step: {**asdict(one), "dollars": None if one.dollars is None else round(one.dollars, 6)}
             for step, one in self.alone.items()
@@ -131,7 +131,7 @@ class Estimate:
         }
 
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:
-        """The estimate beside the bill of its run: how far off it was, as a share of the bill, where all was done.
+        """Compare the estimate with the bill of its run: the error is a share of the bill.
 
         ``error`` is positive where less was paid than expected; a figure is None where nothing was to be paid, a price
         is unknown, or the run did not end (``whole``). ``held`` says whether the bill in dollars, else in tokens, is
@@ -158,7 +158,7 @@ class Estimate:
 
 
 def price_said(price: JudgePrice) -> str:
-    """What a judge costs and where that is from, in one line."""
+    """Say what a judge costs and the source of that price, in one line."""
     name = price.judge.partition("@")[0]
     if price.price is None:
         return f"{name}: unknown; give it in a [judges.NAME] table: price = {{ input = …, output = … }}"

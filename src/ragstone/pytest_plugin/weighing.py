@@ -165,7 +165,7 @@ class Weigher:
             for _, run, _ in self._weighed:
                 stores.callback(run.store.close)
                 if not self.failed:
-                    stores.callback(run.store.forget, run.id)
+                    stores.callback(run.store.drop_run, run.id)
 
 
 def sorted_out(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:

@@ -29,7 +29,7 @@ _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 
 
 def connect_current(path: str) -> sqlite3.Connection:
-    """A connection to a store of this version; StoreError for a newer one, sqlite3.Error for any other trouble."""
+    """Connect to a store and bring it up to date; StoreError for a newer one, sqlite3.Error for other trouble."""
     connection = connect(path)
     try:
         _migrate(connection, path)
@@ -40,7 +40,7 @@ def connect_current(path: str) -> sqlite3.Connection:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection that waits for other processes and writes through to the disk."""
+    """Connect so that writes wait for other processes and reach the disk."""
     connection = sqlite3.connect(
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=64
     )
@@ -65,7 +65,7 @@ def make_private(path: str) -> None:
 
 
 def identity(path: str) -> int | None:
-    """The number that tells this file from another of its name; None where there is none."""
+    """Return the number that tells this file from another of its name; None if there is none."""
     try:
         return os.stat(path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
     except OSError:
@@ -92,7 +92,7 @@ def is_foreign(path: str) -> bool:
 
 
 def trouble(path: str, error: Exception, what: str) -> StoreError:
-    """What SQLite could not do, in one line that says what to do about it."""
+    """Say in one line what SQLite could not do, and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     place = "choose another place with --store"
     if code in _DAMAGED:
@@ -124,7 +124,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
-    """Write ahead. Where several begin one store at the same moment SQLite does not wait here by itself."""
+    """Turn on the write-ahead log, with a wait that SQLite lacks where several processes begin a store at once."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -138,7 +138,7 @@ def _use_log(connection: sqlite3.Connection) -> None:
 
 
 def _statements(version: int) -> list[str]:
-    """What brings a store of this version (0: an empty file) up to date: the later parts of schema.sql, in order."""
+    """Return the later parts of schema.sql, which bring a store of this version (0: an empty file) up to date."""
     text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
     later = [part for part in text.split("-- version ")[1:] if int(part.split(maxsplit=1)[0]) > version]
     lines = [line.split("--")[0] for part in later for line in part.splitlines()[1:]]

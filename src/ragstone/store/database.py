@@ -28,10 +28,10 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-USUAL: Final = ".ragstone/ragstone.db"
-"""Where the store lies unless another place is named."""
+DEFAULT_PATH: Final = ".ragstone/ragstone.db"
+"""The path of the store unless another is named."""
 LEVEL: Final = 1
-"""Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
+"""The fastest compression; higher levels save a tenth of the space for twice the time."""
 
 _PACKED: Final[dict[int, int]] = {
     zstd.CompressionParameter.compression_level: LEVEL,
@@ -107,8 +107,8 @@ class CallGroup(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
-    """Stored calls: those from ``before`` a time, of one ``judge``, ``unused`` ones; what is not said picks all."""
+class CallFilter:
+    """Pick stored calls: from ``before`` a time, of one ``judge``, ``unused`` ones; by default all."""
 
     before: float | None = None
     judge: str = ""
@@ -132,7 +132,7 @@ _UNREAD = (
 
 
 class Store:
-    """An open store. It has no thread of its own and waits for nobody but the disk and other processes."""
+    """An open store. It has no thread of its own and waits only for the disk and for other processes."""
 
     def __init__(self, path: Path | str, *, renew: bool = True) -> None:
         """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails.
@@ -168,7 +168,7 @@ class Store:
         self._reader.close()
 
     def __del__(self) -> None:
-        """Let go of the file: nobody has to close the store of a run that ``evaluate`` returned."""
+        """Close the file: the caller of ``evaluate`` need not close the store of its run."""
         for connection in (getattr(self, "_writer", None), getattr(self, "_reader", None)):
             if connection is not None:
                 connection.close()
@@ -176,53 +176,53 @@ class Store:
     # ---- calls
 
     def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
-        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC)."""
+        """Return the stored reply (JSON) of a call, or None; also if it is from before ``since`` (seconds, UTC)."""
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
     def call(self, key: bytes) -> CallRow | None:
-        """The whole stored call, or None."""
+        """Return a stored call, or None."""
         row = self._row(f"{_SELECT_CALL} WHERE key = ?", (key,))
         return None if row is None else self._call_row(row)
 
     def call_keys(self) -> list[bytes]:
-        """The keys of all stored calls, oldest first."""
+        """Return the keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
 
     # ---- upkeep
 
-    def stands_on(self, keys: Iterable[bytes]) -> None:
-        """Note calls as used; what ``calls_by`` and ``drop_calls`` take for unused is what was never noted."""
+    def mark_used(self, keys: Iterable[bytes]) -> None:
+        """Mark calls as used; ``calls_by`` and ``drop_calls`` take the others for unused."""
         self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
         self._write("BEGIN")
         self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
         self._write("COMMIT")
 
-    def calls_by(self, which: Which) -> list[CallGroup]:
-        """The calls that ``which`` picks, counted by judge, step and maker."""
+    def calls_by(self, which: CallFilter) -> list[CallGroup]:
+        """Count the calls that ``which`` picks, by judge, step and maker."""
         where, parameters = _picked(which)
         counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
         alike = "judge, task, maker"
         query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"
         return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
 
-    def drop_calls(self, which: Which) -> int:
-        """Delete the calls that ``which`` picks; how many there were."""
+    def drop_calls(self, which: CallFilter) -> int:
+        """Delete the calls that ``which`` picks; return how many there were."""
         where, parameters = _picked(which)
         return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount
 
     def shrink(self) -> None:
-        """Give the space of what was deleted back to the disk; StoreError while another process uses the store."""
+        """Give deleted space back to the disk; StoreError while another process uses the store."""
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
-        """At most so many calls of a judge for a step, the latest first."""
+        """Return at most so many calls of a judge for a step, the latest first."""
         query = f"{_SELECT_CALL} WHERE judge = ? AND task = ? ORDER BY rowid DESC LIMIT ?"
         return map(self._call_row, self._rows(query, (judge, task, most)))
 
     def judges(self) -> list[str]:
-        """The ids of all judges that calls were paid to."""
+        """Return the ids of all judges with stored calls."""
         return [row[0] for row in self._rows("SELECT DISTINCT judge FROM calls ORDER BY judge")]
 
     # ---- writing in groups
@@ -261,7 +261,7 @@ class Store:
         return stay
 
     def _others(self, calls: Sequence[CallRow]) -> dict[bytes, bytes]:
-        """The stored replies of those calls that have another one than was given."""
+        """Return the stored replies of calls that have another reply than was given."""
         try:
             query = "SELECT reply FROM calls WHERE key = ?"
             rows = ((call, next(self._rows(query, (call.key,), writer=True))) for call in calls)
@@ -297,8 +297,8 @@ class Store:
     # ---- runs
 
     @contextlib.contextmanager
-    def still(self) -> Iterator[None]:
-        """What is read inside is all of one moment, whatever another process writes meanwhile. Not to be nested."""
+    def snapshot(self) -> Iterator[None]:
+        """Read a consistent snapshot inside, whatever another process writes meanwhile. Not to be nested."""
         if self._reader is self._writer:  # in memory: there is no other process
             yield
             return
@@ -324,31 +324,31 @@ class Store:
             (time.time(), status, self._frame(orjson.dumps(summary)), run),
         )
 
-    def forget(self, run: int) -> None:
-        """Take back a run that came to nothing; its calls stay."""
+    def drop_run(self, run: int) -> None:
+        """Delete a run with its results; its calls stay."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))
 
     def runs(self) -> list[RunRow]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
         return [self._run_row(row) for row in self._rows(f"{_SELECT_RUN} ORDER BY id")]
 
     def run(self, number: int) -> RunRow | None:
-        """One run, or None."""
+        """Return a run, or None."""
         row = self._row(f"{_SELECT_RUN} WHERE id = ?", (number,))
         return None if row is None else self._run_row(row)
 
     def results(self, run: int, after: int = 0, until: int = sys.maxsize) -> Iterator[ResultRow]:
-        """The results of a run in the order of the input, one at a time; also those between two places alone."""
+        """Return the results of a run in the order of the input, one at a time, between two places if given."""
         query = f"{_SELECT_RESULT} WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
         return map(self._result_row, self._rows(query, (run, after, until)))
 
     def latest_results(self, most: int) -> Iterator[ResultRow]:
-        """At most so many results of any run, the latest runs' first."""
+        """Return at most so many results of any run, the latest runs' first."""
         query = f"{_SELECT_RESULT} ORDER BY run DESC, position DESC LIMIT ?"
         return map(self._result_row, self._rows(query, (most,)))
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:
-        """One result by the record's id or by its place in the input, or None."""
+        """Return a result by the record's id or by its place in the input, or None."""
         try:
             record.encode()
         except UnicodeEncodeError:  # half of a character: no id that was ever kept
@@ -358,35 +358,35 @@ class Store:
         return None if row is None else self._result_row(row)
 
     def record_ids(self, run: int) -> list[str]:
-        """The ids of a run's records in the order of the input."""
+        """Return the ids of a run's records in the order of the input."""
         return [row[0] for row in self._rows("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
 
     def count(self, run: int) -> int:
-        """How many records of a run have a result, set-aside ones included."""
+        """Count the records of a run that have a result, unreadable records included."""
         ((number,),) = self._rows("SELECT count(*) FROM results WHERE run = ?", (run,))
         return int(number)
 
     def last_place(self, run: int) -> int:
-        """The last place in the input that has a result; 0 where none has."""
+        """Return the last place in the input that has a result; 0 if none has."""
         ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
         return place or 0
 
     def places(self, run: int) -> set[int]:
-        """The places in the input that have a result."""
+        """Return the places in the input that have a result."""
         return {place for (place,) in self._rows("SELECT position FROM results WHERE run = ?", (run,))}
 
     def set_aside(self, run: int) -> int:
-        """How many records of a run could not be read: they have a result and no scores."""
+        """Count the records that could not be read: they have a result and no scores."""
         ((number,),) = self._rows(f"SELECT count(*) FROM ({_UNREAD})", (run,))
         return int(number)
 
     def scores_of(self, run: int, position: int) -> list[ScoreRow]:
-        """The scores of one record, by metric."""
+        """Return the scores of one record, by metric."""
         query = _SELECT_SCORE + " AND position = ? ORDER BY metric"
         return [ScoreRow(*row) for row in self._rows(query, (run, position))]
 
     def failed(self, run: int) -> set[int]:
-        """The places of the records that could not be read, or of which a judge gave no verdict on something."""
+        """Return the places of records that could not be read or that lack a verdict."""
         query = (
             "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0"
             " OR (value IS NOT NULL AND instr(repeats, 'null') > 0))"  # failed at a later time of asking
@@ -394,19 +394,19 @@ class Store:
         return {position for (position,) in self._rows(f"{query} UNION {_UNREAD}", (run, run))}
 
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
-        """The scores of a run, by metric and place."""
+        """Return the scores of a run, by metric and place."""
         query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) ORDER BY metric, position"
         return itertools.starmap(ScoreRow, self._rows(query, (run, metric)))
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
-        """The scores with the lowest values, lowest first; of equal ones the earlier record's."""
+        """Return the lowest scores, lowest first; equal ones in the order of the input."""
         query = _SELECT_SCORE + " AND metric = ? AND value IS NOT NULL ORDER BY value, position LIMIT ?"
         return [ScoreRow(*row) for row in self._rows(query, (run, metric, count))]
 
     # ---- the file
 
     def put_aside(self) -> str:
-        """Move a damaged store aside and copy what can be read of it to a new one; what was done, for the user.
+        """Move a damaged store aside, copy what can be read to a new one, and return what was done, in words.
 
         OSError where the file cannot be renamed; then it is as it was.
         """
@@ -480,7 +480,7 @@ class Store:
             raise self._trouble(error, "cannot write") from error
 
 
-def _picked(which: Which) -> tuple[str, tuple[Any, ...]]:
+def _picked(which: CallFilter) -> tuple[str, tuple[Any, ...]]:
     parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
     if which.before is not None:
         parts.append(("at < ?", (which.before,)))

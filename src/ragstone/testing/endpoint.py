@@ -1,4 +1,4 @@
-"""What the fake server says: the OpenAI chat-completions dialect, without any network.
+"""Answer requests in the OpenAI chat-completions dialect, without any network.
 
 ``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
 time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
@@ -49,7 +49,7 @@ class Outcome:
 
 
 class Books:
-    """What happened so far."""
+    """Counts of what happened so far."""
 
     def __init__(self, keep: int) -> None:
         self.count = 0
@@ -77,25 +77,25 @@ class Endpoint:
         self.script = deque(behaviour.script)
 
     def reset(self) -> None:
-        """Forget what happened; the behaviour stays, its script starts anew."""
+        """Clear the counts; the behaviour stays, and its script starts over."""
         self.books = Books(self.keep)
         if hasattr(self, "behaviour"):
             self.script = deque(self.behaviour.script)
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Turn some knobs; a new script starts at its first answer."""
+        """Change some keywords; a new script starts at its first answer."""
         self.behaviour = self.behaviour.changed(**knobs)
         if "script" in knobs:
             self.script = deque(knobs["script"])
 
     @property
     def dead(self) -> bool:
-        """Whether it has answered as many requests as it was to live for."""
+        """Whether ``dead_after`` requests were answered."""
         limit = self.behaviour.dead_after
         return limit is not None and self.books.count >= limit
 
     def stats(self, *, full: bool = False) -> dict[str, Any]:
-        """The books as plain JSON; ``full`` with the requests and the hashes of the answered ones."""
+        """Return the counts as plain JSON; ``full``: with the requests and the hashes of the answered ones."""
         books = self.books
         plain: dict[str, Any] = {
             "count": books.count,
@@ -112,17 +112,17 @@ class Endpoint:
         return plain
 
     def arrive(self) -> None:
-        """A request has come in."""
+        """Count a request that comes in."""
         self.in_flight += 1
         self.books.max_in_flight = max(self.books.max_in_flight, self.in_flight)
 
     def leave(self) -> None:
-        """The client of a request in flight has gone without waiting."""
+        """Count a client that left before its reply."""
         self.in_flight -= 1
         self.books.seen[GONE] += 1
 
     def settle(self, outcome: Outcome) -> Outcome:
-        """The outcome as it really goes out now; a server that died while it waited answers nothing more."""
+        """Return the outcome to send now; a server that died meanwhile answers nothing more."""
         self.in_flight -= 1
         if outcome.answered and self.dead:
             outcome = self._unavailable()
@@ -133,7 +133,7 @@ class Endpoint:
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """What shall happen to this request. Header names are in lower case."""
+        """Decide what happens to a request. Header names are in lower case."""
         path, _, query = path.partition("?")
         if path == "/v1/chat/completions":
             return self._noted(self._chat(headers, body)) if method == "POST" else _not_allowed("POST")
@@ -375,7 +375,7 @@ class Endpoint:
 
 
 def _nothing() -> None:
-    """Nobody listens who would have to stop."""
+    """Stop nothing: there is no socket yet."""
 
 
 def _schema(request: dict[str, Any]) -> Any:
@@ -423,7 +423,7 @@ def _text(value: Any) -> str:
 
 
 def _dumps(value: Any) -> bytes:
-    """Canonical enough: the same value gives the same bytes. Lone surrogates and huge numbers pass, too."""
+    """Write JSON, the same bytes for the same value, with lone surrogates and huge numbers."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -441,7 +441,7 @@ def _loads(body: bytes) -> Any:
 
 
 def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
-    """The answer with every text under the key ``quote`` copied from the last message, as a real judge's would be.
+    """Replace every text under the key ``quote`` with words of the last message, as a real judge would quote.
 
     One in eight is left as it is: real judges make quotes up, too.
     """
@@ -465,7 +465,7 @@ def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
 
 
 def _quotable(request: Mapping[str, Any]) -> list[str]:
-    """Lines of the last message that are prose rather than marks between parts."""
+    """Return the lines of prose in the last message."""
     messages = request.get("messages")
     content = messages[-1].get("content") if isinstance(messages, list) and messages else None
     lines = content.splitlines() if isinstance(content, str) else []

@@ -1,4 +1,4 @@
-"""The socket of a fake endpoint: HTTP by aiohttp, and the faults that a whole reply cannot show."""
+"""Serve a fake endpoint over HTTP, with connections that break off."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Listener:
         self.port = self._sockets.sockets[0].getsockname()[1]
 
     def close(self) -> None:
-        """Listen no longer and close every connection; requests that wait get no reply."""
+        """Stop listening and close every connection; waiting requests get no reply."""
         if self._sockets is not None:
             self._sockets.close()
         for connection in self._server.connections if self._server else ():
@@ -45,7 +45,7 @@ class Listener:
                 connection.transport.close()
 
     async def end(self) -> None:
-        """Close, and wait until nothing of it runs."""
+        """Close, and wait until no request is served any more."""
         self.close()
         if self._server is not None:
             await self._server.shutdown(0.0)

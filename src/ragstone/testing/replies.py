@@ -1,4 +1,4 @@
-"""What a model would write: a value that fits a JSON schema, and labels in every format that judges can be asked for.
+"""Write what a model would: a value that fits a JSON schema, or labels in any format that judges are asked for.
 
 ``fitting`` knows what schemas for model answers are written with: ``type`` (one or several), ``enum``, ``const``,
 ``properties``, ``required``, ``items``, ``prefixItems``, ``minItems``, ``maxItems``, ``uniqueItems``, numeric bounds,
@@ -50,7 +50,7 @@ class Draws:
 
 
 def fitting(schema: Mapping[str, Any] | bool, seed: int) -> Any:
-    """A value that ``schema`` accepts; equal arguments give equal values."""
+    """Return a value that ``schema`` accepts; equal arguments give equal values."""
     return _Filler(schema, Draws(seed)).value(schema, 0)
 
 
@@ -218,7 +218,7 @@ REPLY_FORMATS: Final[tuple[Format, ...]] = tuple(_WRITERS)
 
 
 def labels_reply(labels: Sequence[str], fmt: Format = "json") -> str:
-    """The labels of units 1, 2, … as a reply in one of ``REPLY_FORMATS``; ValueError for another format."""
+    """Write the labels of units 1, 2, … in one of ``REPLY_FORMATS``; ValueError for another format."""
     if fmt not in _WRITERS:
         raise ValueError(f"no reply in the format {fmt!r}; known are {', '.join(REPLY_FORMATS)}")
     return _WRITERS[fmt](labels)

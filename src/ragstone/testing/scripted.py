@@ -62,7 +62,7 @@ def drive(
 
 
 def scripted_answer(question: Question[Any], script: Script, *, judge: str = "scripted") -> Answer:
-    """The answer to one question, whichever form the script has it in."""
+    """Return the script's answer to a question."""
     return _answer(question, _look_up(question, script), judge)
 
 
@@ -223,7 +223,7 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scal
 
 
 def _read(question: Question[Any], text: str, judge: str) -> Answer:
-    """The answer that ``ScriptedBackend.send`` wrote out, held against the units of the question."""
+    """Read the answer that ``ScriptedBackend.send`` wrote, for the units of the question."""
     plain = json.loads(text)
     if isinstance(question, Rate):
         verdicts = zip(question.units, plain["verdicts"], strict=True)

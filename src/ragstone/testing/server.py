@@ -76,7 +76,7 @@ class FakeServer:
             raise self._listener.errors[0]
 
     def start(self) -> None:
-        """Begin to listen; ``url`` is known after this."""
+        """Start to listen; ``url`` is known after this."""
         if self._process:
             self._start_process()
         else:
@@ -109,14 +109,14 @@ class FakeServer:
         return f"http://{host}:{self._port}/v1"
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Turn some knobs while it runs; the others stay as they are."""
+        """Change some keywords while it runs; the others stay as they are."""
         if self._child is not None:
             self._ask("POST", "/_configure", to_plain(knobs))
         else:
             self._call(lambda: self._endpoint.configure(**knobs))
 
     def reset(self) -> None:
-        """Forget what was counted; the behaviour stays, its script starts anew."""
+        """Clear the counts; the behaviour stays, and its script starts over."""
         if self._child is not None:
             self._ask("POST", "/_reset")
         else:
@@ -195,7 +195,7 @@ class FakeServer:
         loop.close()
 
     def _call(self, work: Callable[[], T]) -> T:
-        """Do this in the server's thread and wait for it, so that nobody sees it half done."""
+        """Do this in the server's thread and wait for it, because its state is not locked."""
         if self._loop is None or threading.current_thread() is self._thread:
             return work()
 
