@@ -111,7 +111,8 @@ class ScriptedJudge:
         (reply,) = yield (call,)
         if isinstance(reply, Failed):
             return _answer(question, reply, self.id)
-        return _read(question, reply.text)
+        answer: Answer = _readers()[type(question)](reply.text)
+        return answer
 
 
 class ScriptedBackend:
@@ -223,15 +224,10 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scal
     return Verdict(unit, label, scale.value(label), judge, raw=scale.raw(label))
 
 
-def _read(question: Question[Any], text: str) -> Answer:
-    """Read the answer that ``ScriptedBackend.send`` wrote."""
-    kind: type[Any] = Rated if isinstance(question, Rate) else Traced if isinstance(question, Trace) else Written
-    answer: Answer = _reader(kind)(text)
-    return answer
-
-
 @cache
-def _reader(kind: type[Any]) -> Callable[[str], Any]:
+def _readers() -> dict[type, Callable[[str], Any]]:
+    """Read the answers that ``ScriptedBackend.send`` wrote, by the type of question."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - a tenth of a second, for those who run a judge
 
-    return TypeAdapter(kind).validate_json
+    answers = ((Rate, Rated), (Trace, Traced), (Write, Written))
+    return {question: TypeAdapter(answer).validate_json for question, answer in answers}
