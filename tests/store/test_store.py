@@ -312,19 +312,6 @@ def full_store(path: Path) -> int:
     return run
 
 
-def test_a_store_that_was_cut_off_is_set_aside(path: Path) -> None:
-    """Half of a file is no store; it is not read as an empty one."""
-    full_store(path)
-    with path.open("r+b") as file:
-        file.truncate(path.stat().st_size // 2)
-    try:
-        with Store(path) as store:
-            list(store.results(1))
-            assert store.notes, "half of the store is gone and nobody says so"
-    except StoreError as error:
-        assert str(path) in str(error)  # noqa: PT017 - either is right: set aside when opened, or said when read
-
-
 def test_damage_within_is_said_when_it_is_met(path: Path) -> None:
     """Pages overwritten in the middle: a StoreError that names the file, from every way of reading."""
     run = full_store(path)

@@ -1,4 +1,4 @@
-"""The store: one SQLite file that holds every paid call and every result. All SQL of the project is here.
+"""The store: one SQLite file that holds every paid call and every result.
 
 Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use one
 file; a damaged store is moved aside or left, never overwritten. The store knows bytes and rows, not judges or metrics.
@@ -413,7 +413,7 @@ class Store:
         self.close()
         aside = move_aside(self.path)
         copied = "the same command begins a new one"
-        with contextlib.suppress(StoreError, sqlite3.Error):
+        with contextlib.suppress(StoreError, sqlite3.Error, OSError):
             file.make_private(self.path)
             with contextlib.closing(file.connect_current(self.path)) as fresh:
                 copied = recover(aside, fresh)
@@ -439,7 +439,7 @@ class Store:
             if aside:
                 copied = recover(aside, connection)
                 self.notes.append(f"the store was damaged and was moved aside to {aside}; {copied}")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._trouble(error, "cannot open the store") from error
         return connection
 

@@ -27,7 +27,6 @@ _GROUP: Final = 1000
 """Calls that are copied in one commit."""
 _PATIENCE: Final = 20_000
 """Rows in a row that cannot be read, until the rest of a table is given up."""
-_FIRST_PAGE: Final = 4096
 _UNREADABLE: Final = (sqlite3.Error, zstd.ZstdError, ValueError, TypeError, KeyError, AttributeError, OverflowError)
 """What reading damaged rows may raise."""
 
@@ -83,11 +82,13 @@ def _opened(damaged: str, into: sqlite3.Connection) -> sqlite3.Connection:
     except sqlite3.Error:
         old.close()
         old = sqlite3.connect(":memory:")
+        (size,) = into.execute("PRAGMA page_size").fetchone()
         data = bytearray(Path(damaged).read_bytes())
-        data[:_FIRST_PAGE] = into.serialize()[:_FIRST_PAGE]
+        pages = max(1, len(data) // size)
+        data[:size] = into.serialize()[:size]
         data[18:20] = b"\1\1"  # no log: it is in memory
-        data[28:32] = (len(data) // _FIRST_PAGE).to_bytes(4, "big")
-        old.deserialize(bytes(data[: len(data) // _FIRST_PAGE * _FIRST_PAGE]))
+        data[28:32] = pages.to_bytes(4, "big")
+        old.deserialize(bytes(data[: pages * size]))
         old.execute("PRAGMA writable_schema = ON")
     old.row_factory = sqlite3.Row
     return old
