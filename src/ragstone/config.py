@@ -38,11 +38,12 @@ from ragstone.settings import (
     RunTable,
     read,
 )
-from ragstone.store.database import USUAL
-from ragstone.store.rows import MOST_REPEATS
+from ragstone.store.database import DEFAULT_PATH
 from ragstone.types import NOTHING
 
-STORE: Final = Path(USUAL)
+STORE: Final = Path(DEFAULT_PATH)
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
 AUTO_CALLS: Final = 2
 """The most LLM calls a record that a metric may take to be chosen by ``auto``."""
 WHOLE: Final = Cut()

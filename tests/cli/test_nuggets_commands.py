@@ -27,6 +27,7 @@ from ragstone.records import read_bank, read_leaderboard
 from ragstone.render.terminal.board import Board, board_page, order
 from ragstone.render.terminal.screen import Look
 from ragstone.testing import FakeServer
+from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -416,7 +417,7 @@ def test_limits_reach_the_bank() -> None:
 
 def test_create_names_only_judges_that_it_asks(topics: str) -> None:
     """No step of it can have a cascade: the last judge answers all, and is told as the judge."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         house = f"vllm:m@{server.url}"
         came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
         step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")

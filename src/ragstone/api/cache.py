@@ -21,7 +21,7 @@ from ragstone.api.stored import open_store
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
-from ragstone.store.database import CallGroup, RunRow, Store, Which
+from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds in a minute, an hour, a day, a week."""
@@ -110,8 +110,8 @@ def cache_info(store: Path | str | None = None) -> CacheInfo:
     with contextlib.closing(open_store(store)) as opened:
         runs = opened.runs()
         _mark_used(opened, runs)
-        unused = Which(before=_unfinished_since(runs), unused=True)
-        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(Which()), opened.calls_by(unused))
+        unused = CallFilter(before=_unfinished_since(runs), unused=True)
+        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(CallFilter()), opened.calls_by(unused))
 
 
 def prune_cache(
@@ -133,17 +133,18 @@ def prune_cache(
             kept = runs[len(leaving) :]
             _mark_used(opened, kept)
             before = min((at for at in (before, _unfinished_since(kept)) if at is not None), default=None)
-        which = Which(before=before, judge=judge, unused=wanted.unused)
+        which = CallFilter(before=before, judge=judge, unused=wanted.unused)
         groups = opened.calls_by(which) if some or wanted.everything else []
         planned = Pruning(opened.path, groups, [row.id for row in leaving], _size(opened))
         return planned if dry_run else _deleted(opened, planned, which)
 
 
-def _deleted(store: Store, planned: Pruning, which: Which) -> Pruning:
+def _deleted(store: Store, planned: Pruning, which: CallFilter) -> Pruning:
     note = ""
     if planned.groups:
         store.drop_calls(which)
-    store.drop_runs(planned.runs)
+    for number in planned.runs:
+        store.drop_run(number)
     if planned.groups or planned.runs:
         try:
             store.shrink()
@@ -165,7 +166,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     """A judge's id in the store; its name may be written as on the command line, or be of the configuration."""
     if not name:
         return ""
-    known = list(dict.fromkeys(group.judge for group in store.calls_by(Which())))
+    known = list(dict.fromkeys(group.judge for group in store.calls_by(CallFilter())))
     wanted = {name}
     with contextlib.suppress(ConfigError):  # then it is an id, or unknown
         wanted.update(build(spec).id for spec in resolve(Flags(config=config, judges=[name])).judges.values())
@@ -182,9 +183,9 @@ def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:
         for result in store.results(row.id)
         for call in orjson.loads(result.document).get("calls", ())
     )
-    store.stands_on(())
+    store.mark_used(())
     while batch := list(islice(keys, _BATCH)):
-        store.stands_on(batch)
+        store.mark_used(batch)
 
 
 def _unfinished_since(runs: Sequence[RunRow]) -> float | None:

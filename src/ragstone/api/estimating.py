@@ -70,7 +70,7 @@ def dry_run(
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in routes.judges() if not judge.backend.free)
-    return Estimate(source.name, forecaster.forecast(), priced, left_out, settings.limits, source.extent)
+    return forecaster.estimate(source.name, priced, left_out, source.extent)
 
 
 def looked_at(path: Path) -> Store:

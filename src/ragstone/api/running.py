@@ -206,7 +206,7 @@ async def _run(
         raise
     finally:
         if status != "done" and not engine.tally.anything:
-            store.forget(number)
+            store.drop_run(number)
         else:
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
@@ -333,7 +333,7 @@ def _estimated(plan: Plan, source: Source, store: Store, options: Options, earli
 def _cascaded(cascades: Cascades, plan: Plan, prices: PriceBook, estimated: Estimate | None) -> dict[str, Any]:
     """What cascades came to; nothing where there is none."""
     judges = {judge.id: judge for judge in plan.judges.values()}
-    alone = estimated.forecast.alone if estimated is not None else {}
+    alone = estimated.alone if estimated is not None else {}
     told = cascades.as_json(prices, judges, {step: found.dollars for step, found in alone.items()})
     return {"cascade": told} if told else {}
 

@@ -160,7 +160,7 @@ class Scorer:
             for _, run, _ in self._scored:
                 stores.callback(run.store.close)
                 if not self.failed:
-                    stores.callback(run.store.forget, run.id)
+                    stores.callback(run.store.drop_run, run.id)
 
 
 def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:

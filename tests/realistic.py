@@ -7,11 +7,14 @@ request.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ragstone.testing.schema import Draws, fitting
+import orjson
+
+from ragstone.testing.replies import Draws, fitting
 
 WORDS_A_CLAIM: Final = 13
 """Words of a sentence that make one claim."""
@@ -22,7 +25,15 @@ _LISTED: Final = re.compile(r"^- (.+)$", re.MULTILINE)
 _KNOWN: Final = re.compile(r"nuggets that are listed already")
 
 
-def realistic(schema: Mapping[str, Any], request: Mapping[str, Any], seed: int) -> Any:
+def realistic(request: Mapping[str, Any], seed: int = 0) -> Any:
+    """An ``answer`` of a fake server: a value for the request's schema; None where it brings none."""
+    schema = request.get("response_format", {}).get("json_schema", {}).get("schema")
+    head = f"{seed}\0{request.get('model', '')}\0".encode()
+    digest = hashlib.blake2b(head + orjson.dumps(request["messages"]), digest_size=16).digest()
+    return None if schema is None else written(schema, request, int.from_bytes(digest, "big"))
+
+
+def written(schema: Mapping[str, Any], request: Mapping[str, Any], seed: int) -> Any:
     """A value that fits the schema of an answer to this request; equal arguments give equal values."""
     return _Writer(request, seed).value("", schema)
 

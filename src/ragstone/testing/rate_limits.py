@@ -1,4 +1,4 @@
-"""The rate limits of the fake server: what it allows in its window, and how it says so in headers."""
+"""Rate limits of the fake server: requests and tokens in a window, and the headers that tell them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Meter:
         self._tokens = 0
 
     def refusal(self, now: float, window: float, rpm: int | None, tpm: int | None, tokens: int) -> float:
-        """Seconds until a request of so many tokens is taken, 0 for now."""
+        """Return the seconds until a request of so many tokens is accepted, 0 for now."""
         self._forget(now - window)
         requests, held = len(self._log), self._tokens
         if (rpm is None or requests < rpm) and (tpm is None or held + tokens <= tpm or not self._log):
@@ -28,12 +28,12 @@ class Meter:
         return self._log[-1][0] + window - now if self._log else window
 
     def take(self, now: float, tokens: int) -> None:
-        """A request was let in, and takes so many tokens with its reply."""
+        """Count a request that was accepted, with the tokens of it and its reply."""
         self._log.append((now, tokens))
         self._tokens += tokens
 
     def headers(self, now: float, window: float, rpm: int | None, tpm: int | None) -> dict[str, str]:
-        """What is left, and when all of it is there again."""
+        """Return the headers that say what is left, and when the limit resets."""
         self._forget(now - window)
         reset = f"{self._log[-1][0] + window - now:.3f}s" if self._log else "0s"
         said: dict[str, str] = {}
@@ -50,5 +50,5 @@ class Meter:
 
 
 def asked_to_wait(seconds: float) -> dict[str, str]:
-    """When to come back: in whole seconds, as the standard has it, and exactly."""
+    """Return the headers that say how long to wait, in whole seconds and in milliseconds."""
     return {"Retry-After": str(math.ceil(seconds)), "retry-after-ms": str(math.ceil(1000 * seconds))}
