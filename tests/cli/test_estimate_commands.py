@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
+from ragstone.cli.progress_bar import Watch
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.render.terminal.live import Watch
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]

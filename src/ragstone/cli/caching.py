@@ -12,7 +12,7 @@ from ragstone import api
 from ragstone.cli.ending import say
 from ragstone.cli.output import show, show_json
 from ragstone.errors import ConfigError
-from ragstone.render.terminal.calls import cache_page, pruning_page, went
+from ragstone.render.terminal.stored_calls import cache_page, pruning_page, went
 
 
 def info(store: Path | None, *, as_json: bool) -> None:

@@ -19,9 +19,9 @@ from ragstone.errors import ConfigError
 from ragstone.output.files import COMPARISON, REPORT
 from ragstone.output.target import refuse_inputs, whole
 from ragstone.render import ci
-from ragstone.render.terminal.gate import gate_page
+from ragstone.render.terminal.check_screen import check_page
+from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.side_by_side import side_by_side
 
 WRITTEN: Final = (RESULTS, ABOUT, REPORT, "summary.json")
 """The files of a run's folder."""
@@ -48,7 +48,7 @@ def compare(
         else:
             options = ("--store", str(store)) if store else ()
             place = Place(options=options, comparison="" if target is None else str(target))
-            show(lambda look: side_by_side(found, one, other, look, place))
+            show(lambda look: compare_page(found, one, other, look, place))
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)
 
@@ -74,7 +74,7 @@ def check(
             show_json(gate.as_json())
         else:
             options = ("--store", str(store)) if store else ()
-            show(lambda look: gate_page(gate, run, look, options))
+            show(lambda look: check_page(gate, run, look, options))
     if not gate.passed:
         raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,7 @@ from ragstone import api
 from ragstone.cli.output import show, show_json
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric
-from ragstone.render.terminal.lists import (
-    init_page,
-    judge_checked,
-    judge_list,
-    metric_list,
-    metric_page,
-    parameters_of,
-    prose_of,
-)
+from ragstone.render.terminal.lists import about, init_page, judge_checked, judge_list, metric_list, metric_page
 
 
 def metrics(name: str | None, *, as_json: bool) -> None:
@@ -65,7 +57,7 @@ def _told(metric: type[Metric]) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
-        "about": " ".join(prose_of(metric).split()),
+        "about": about(metric),
         "needs": metric.needs,
         "wants": metric.wants,
         "asks": metric.asks,
@@ -74,7 +66,7 @@ def _told(metric: type[Metric]) -> dict[str, Any]:
         "scores": metric.score_names(),
         "source": metric.source,
         "parameters": {
-            parameter["name"]: {"default": parameter["default"], "fixed": parameter["fixed"]}
-            for parameter in parameters_of(metric)
+            parameter.name: {"default": parameter.default, "fixed": parameter.name in metric.fixed}
+            for parameter in fields(metric)
         },
     }

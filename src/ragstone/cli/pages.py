@@ -12,7 +12,7 @@ from ragstone.cli.ending import say, undisturbed
 from ragstone.cli.output import html_file, show, show_json
 from ragstone.output.files import REPORT
 from ragstone.output.target import refuse_inputs
-from ragstone.render.terminal.pages import report_written, serving
+from ragstone.render.terminal.lists import report_written, serving
 
 
 def report(which: str, out: str | None, *, calls: bool, store: Path | None, as_json: bool) -> None:
