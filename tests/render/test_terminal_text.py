@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,8 @@ from ragstone.analysis.causes import MOST, OTHER, Causes
 from ragstone.cli.progress_bar import Watch, drawn
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.render.terminal.screen import MARKS, Look, kind_of, screen
+from ragstone.render.terminal.screen import MARKS, Look, kind_of, page, screen
+from ragstone.render.terminal.tables import Column, fitting, table, used
 from ragstone.render.text import (
     NBSP,
     clean,
@@ -97,6 +99,29 @@ def test_paragraphs_keep_numbers_with_their_units() -> None:
     lines = paragraph(text, 24)
     assert any("81 %" in line for line in lines)
     assert all(len(line) <= 24 for line in lines)
+
+
+@given(st.lists(st.text("ab…漢", max_size=30), min_size=4, max_size=4), st.integers(11, 100))
+def test_columns_give_way_in_their_order(names: list[str], room: int) -> None:
+    """The first to be dropped goes first, a name is shortened only as far as need be, and what stays has room."""
+    name, *others = (Column("", [text]) for text in names)
+    name = replace(name, least=8)
+    columns = [name, *(replace(column, drop=drop) for drop, column in enumerate(others, 1))]
+    kept = fitting(columns, room, Look())
+    drops = [column.drop for column in kept[1:]]
+    assert drops == [1, 2, 3][3 - len(drops) :]
+    assert used([replace(column, least=0) for column in kept]) <= room
+    assert len(drops) == 3 or used([name, *columns[3 - len(drops) :]]) > room
+    if sum(column.width + 2 for column in columns) - 2 <= room:
+        assert kept == columns
+
+
+def test_what_does_not_break_is_printed_as_plain_spaces() -> None:
+    """An ASCII terminal has no sign for the space between a number and its unit; a cell obeys no markup."""
+    with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as file:
+        screen(file).print(page(table([Column("", [f"5{NBSP}% [bold]x[/]"])])))
+        file.seek(0)
+        assert file.read().strip() == "5 % [bold]x[/]"
 
 
 @pytest.mark.parametrize(
