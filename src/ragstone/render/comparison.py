@@ -1,4 +1,4 @@
-"""What is said of two runs that were compared: in a sentence, what makes the numbers hard to compare, what is left out.
+"""The words of a comparison: its headline, what makes the runs hard to compare, what is left out.
 
 The terminal and the page say the same words.
 """

@@ -29,7 +29,7 @@ LIMITS: Final[Mapping[str, str]] = {
     BANK: "left out by keep and max_nuggets",
     **dict.fromkeys(GRADED, "left out by max_nuggets"),
 }
-"""What is said of units that a metric's limit left out, where it is not ``max_claims``."""
+"""The words for units that a metric's limit left out, if it is not ``max_claims``."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class _Drawing:
         return [found[place] for place in sorted(found)]
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
-        """What is said of a sentence: its own reason, then its claims that fall short."""
+        """A sentence's own reason, then its claims that fall short."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)

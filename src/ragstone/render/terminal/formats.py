@@ -126,7 +126,7 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
 
 
 def _repairs(group: Mapping[str, Any]) -> str:
-    """How often it was asked again, what came of it, and what that cost."""
+    """How often it was asked again, how many replies that mended, and its cost."""
     spent = group["repairs"]
     times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
     said = f"asked again {times}, {number(spent['mended'])} mended"

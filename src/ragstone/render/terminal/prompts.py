@@ -132,7 +132,7 @@ def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
 
 
 def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]], look: Look) -> Group:
-    """The messages under their roles, without a margin: what stands there is what is sent."""
+    """The messages under their roles, without a margin, exactly as they are sent."""
     name, *more = heading
     said = f"  {f' {look.dot} '.join(more)}" if more else ""
     parts: list[RenderableType] = [Text.assemble((flat(name), "head"), (said, "quiet"))]

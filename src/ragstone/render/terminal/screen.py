@@ -82,7 +82,7 @@ class Look:
 
     @property
     def ellipsis(self) -> str:
-        """What stands for text that was left out."""
+        """The sign for text that was left out."""
         return "..." if self.ascii else "…"
 
     @property
