@@ -25,7 +25,7 @@ from ragstone.output.export import SCORES, form_of, write_board, write_board_to
 from ragstone.output.target import refuse_inputs
 from ragstone.records import FORMS
 from ragstone.render.terminal.banks import Assigned, assigned_page, created_page
-from ragstone.render.terminal.board import Board, board_page, order, sorted_by, unjudged_of
+from ragstone.render.terminal.leaderboard_table import Board, board_page, order, sorted_by, unjudged_of
 from ragstone.render.text import flat
 
 

@@ -42,7 +42,7 @@ def report(
     """
     from ragstone.output.files import REPORT
     from ragstone.output.target import refuse_inputs
-    from ragstone.render.terminal.pages import report_written
+    from ragstone.render.terminal.lists import report_written
 
     opened = api.open_run(which, store)
     with closing(opened.store):
@@ -80,7 +80,7 @@ def view(
     """
     import webbrowser
 
-    from ragstone.render.terminal.pages import serving
+    from ragstone.render.terminal.lists import serving
 
     run = api.open_run(which, store)
     with closing(run.store), api.serving(run, port) as server:

@@ -70,7 +70,7 @@ def compare_methods(file: str, wanted: Wanted, **options: Any) -> None:
             own=wanted.words, store=wanted.store, config=wanted.config, **options,
         )  # fmt: skip
         return
-    from ragstone.render.terminal.comparison import comparison, widest_apart  # noqa: PLC0415 - run shows another page
+    from ragstone.render.terminal.methods_screen import comparison, widest_apart  # noqa: PLC0415 - run shows another page
 
     finished = weighed(partial(api.compare_methods, file), file, wanted, comparison, **options)
     with closing(finished.store):

@@ -16,9 +16,9 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.render.embedded import about_embedded
+from ragstone.render.excerpt import merged, pieces
 from ragstone.render.terminal.bill import cost_said
 from ragstone.render.terminal.columns import RECALL, columns_of
-from ragstone.render.terminal.excerpt import merged, pieces
 from ragstone.render.terminal.outcome import judged_by, judges_of, lead, missing, ranked_by, shortfall
 from ragstone.render.terminal.screen import MARKS, ORDER, kind_of
 from ragstone.render.text import between, clean, flat, percent, plural, shorten

@@ -69,16 +69,18 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def paragraph(text: str, width: int) -> list[str]:
-    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line."""
-    lines = textwrap.wrap(text, max(20, width), break_long_words=True, break_on_hyphens=False)
+    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line if it fits."""
+    width = max(20, width)
+    words = (word if len(word) <= width else word.replace(NBSP, " ") for word in text.split(" "))
+    lines = textwrap.wrap(" ".join(words), width, break_long_words=True, break_on_hyphens=False)
     return [line.replace(NBSP, " ") for line in lines]
 
 
 def percent(value: float | None, count: int = 0, *, more: int = 0) -> str:
-    """``81 %``; one decimal when the value stands on a thousand or more; a dash where there is no value.
+    """``81 %``; one decimal for a value of a thousand records or more; a dash where there is no value.
 
     The same on every screen, so that a number can be found again: of a single record without decimals, of a mean by how
-    many it stands on. ``more`` decimals are for where two numbers are to be told apart.
+    many it is over. ``more`` decimals are for where two numbers are to be told apart.
     """
     return f"{points(value, count, more=more)}{NBSP}%" if value is not None else "-"
 
@@ -120,6 +122,15 @@ def tokens(count: int) -> str:
             value = count / least
             return f"{value:.0f}{unit}" if value >= 100 else f"{value:.1f}{unit}"
     return str(count)
+
+
+def size(count: int) -> str:
+    """``950 B``, ``1.2 kB``, ``31 MB``: in the largest unit of which there is at least one."""
+    amount, units = float(count), ["TB", "GB", "MB", "kB", "B"]
+    while amount >= 999.5 and len(units) > 1:
+        amount /= 1000
+        units.pop()
+    return f"{amount:.0f} {units[-1]}" if amount >= 10 or units[-1] == "B" else f"{amount:.1f} {units[-1]}"
 
 
 def dollars(amount: float | None) -> str:

@@ -19,12 +19,12 @@ from ragstone.analysis.saved import Weighed
 from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import ADHERENCE, with_verdicts
 from ragstone.errors import InputError
+from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.terminal.methods import signed
 from ragstone.render.terminal.outcome import judges_of
-from ragstone.render.terminal.screen import Look, kind_of
-from ragstone.render.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.terminal.screen import kind_of
 from ragstone.render.text import flat
 from ragstone.render.vocabulary import word
 from ragstone.render.wording import in_words, place, why
@@ -76,8 +76,8 @@ def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, large
         "tests": found.tests,
         "headline": _MINUS.sub("\u2212", headline(found, leading)),
         "leading": leading.metric if leading is not None else "",
-        "warnings": in_the_way(found, Look()),
-        "left_out": left_out(found, Look()),
+        "warnings": in_the_way(found),
+        "left_out": left_out(found),
         "notes": notes(found),
         "metrics": _metrics(found),
         "moved": moved,
