@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-import orjson
-
 PLAIN: Final = 4.3
 """Characters of ASCII text to a token."""
 DENSE: Final = 1.15
@@ -44,78 +42,42 @@ _ENCODINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long a request is: characters of its messages by kind of script, and bytes of its answer's schema."""
+    """What a request holds that is charged for, as its backend reads it.
 
-    plain: int
-    dense: int = 0
-    other: int = 0
-    messages: int = 0
+    ``body`` is the bytes of the whole request, ``texts`` are those of its messages, ``schema`` is the bytes of its
+    answer's schema, ``reply`` the most tokens that a reply may have (None: the request sets no limit).
+    """
+
+    body: int
+    texts: tuple[str, ...]
     schema: int = 0
+    reply: int | None = None
+
+    @property
+    def at_most(self) -> int:
+        """Tokens that the request cannot exceed, whatever the tokenizer: one for each byte, and the chat's format."""
+        return self.body + CHAT
 
     @property
     def usual(self) -> float:
-        """The tokens of the messages, as is usual for their scripts."""
-        return self.plain / PLAIN + self.dense / DENSE + self.other / OTHER + PER_MESSAGE * self.messages
-
-    @property
-    def weight(self) -> float:
-        """How much the messages say, in characters of a Latin script."""
-        return self.plain + 2.5 * self.dense + self.other
+        """The tokens of the texts, as is usual for their scripts."""
+        scripts = [_scripts(text) for text in self.texts]
+        return sum(plain / PLAIN + dense / DENSE + other / OTHER + PER_MESSAGE for plain, dense, other in scripts)
 
 
-def size_of(text: str) -> Size:
-    """The size of a text."""
+def text_length(text: str) -> float:
+    """How much a text says, in characters of a Latin script."""
+    plain, dense, other = _scripts(text)
+    return plain + 2.5 * dense + other
+
+
+def _scripts(text: str) -> tuple[int, int, int]:
+    """Characters of ASCII, of Chinese, Japanese or Korean, and of any other script."""
     if text.isascii():
-        return Size(len(text))
+        return len(text), 0, 0
     dense = sum(1 for _ in _DENSE.finditer(text))
     beyond = sum(1 for _ in _BEYOND.finditer(text))
-    return Size(len(text) - beyond, dense, beyond - dense)
-
-
-def texts_of(body: bytes) -> tuple[list[str], int]:
-    """The texts of a request's messages, and the bytes of its answer's schema; any other request is one text."""
-    try:
-        request = orjson.loads(body)
-        messages = request["messages"]
-        texts = [text for message in messages for text in _texts(message["content"])]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return [body.decode("utf-8", "replace")], 0
-    form = request.get("response_format")
-    return texts, len(orjson.dumps(form)) if form else 0
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [str(part.get("text") or "") for part in content]
-
-
-def measure(body: bytes) -> Size:
-    """The size of a request."""
-    texts, schema = texts_of(body)
-    sizes = [size_of(text) for text in texts]
-    return Size(
-        sum(size.plain for size in sizes), sum(size.dense for size in sizes), sum(size.other for size in sizes),
-        len(texts), schema,
-    )  # fmt: skip
-
-
-def at_most(body: bytes) -> int:
-    """Tokens that a request cannot exceed, whatever the tokenizer: one for each byte, and the chat's format."""
-    return len(body) + CHAT
-
-
-def reply_limit(body: bytes) -> int | None:
-    """The most tokens that a request lets a reply have; None where it sets no limit."""
-    try:
-        request = orjson.loads(body)
-        given = [request[name] for name in ("max_completion_tokens", "max_tokens") if request.get(name) is not None]
-        replies = request.get("n") or 1
-    except (orjson.JSONDecodeError, TypeError, AttributeError):
-        return None
-    if not given or not all(isinstance(limit, int) and limit > 0 for limit in (*given, replies)):
-        return None
-    return int(max(given) * replies)
+    return len(text) - beyond, dense, beyond - dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +128,13 @@ class Counter:
         else:
             self.how = "estimated"
 
-    def count(self, body: bytes) -> tuple[float, float, float]:
+    def count(self, size: Size) -> tuple[float, float, float]:
         """Tokens of a request: low, expected, high."""
-        texts, schema = texts_of(body)
-        shown = schema / PLAIN if self._schema else 0.0
+        shown = size.schema / PLAIN if self._schema else 0.0
         if self._encoding is not None:
-            counted = float(sum(map(self._encoding.count, texts)) + PER_MESSAGE * len(texts))
+            counted = float(sum(map(self._encoding.count, size.texts)) + PER_MESSAGE * len(size.texts))
             return counted, counted + shown / 2, counted + shown
-        usual = sum(size_of(text).usual for text in texts) + PER_MESSAGE * len(texts)
-        ratio = self._ratio
+        usual, ratio = size.usual, self._ratio
         return usual * ratio.low, usual * ratio.value + shown / 2, usual * ratio.high + shown
 
 

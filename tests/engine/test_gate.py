@@ -15,6 +15,7 @@ from ragstone.engine.breaker import Breaker
 from ragstone.engine.gate import UNSAVED, Gate, Gates, Turn
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Left, Limits, Reply
+from ragstone.judges.openai import OpenAIBackend
 from ragstone.testing import ScriptedJudge
 
 CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
@@ -27,7 +28,14 @@ def half(attempt: int) -> float:
 
 
 def gate(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0, tpm: int = 0) -> Gate:
-    return Gate(concurrency, Breaker(dead_after, 300.0, wary=wary), rpm=rpm, tpm=tpm, name="it")
+    return Gate(
+        concurrency,
+        Breaker(dead_after, 300.0, wary=wary),
+        size=OpenAIBackend("", judge="m").size,
+        rpm=rpm,
+        tpm=tpm,
+        name="it",
+    )
 
 
 def within(work: Callable[[], Awaitable[None]]) -> None:

@@ -18,6 +18,7 @@ from ragstone.engine.gate import Gate
 from ragstone.engine.pace import LATE, LONGEST_RESET, Account, Pace, Width, Window
 from ragstone.engine.weight import CAREFUL, MEMORY, Line, Weight, request_tokens, room
 from ragstone.judges.base import Allowance, Call, Left, Reply, Usage
+from ragstone.judges.openai import OpenAIBackend
 
 
 def fullest(log: list[tuple[float, int]], span: float = 60.0) -> int:
@@ -246,7 +247,7 @@ def test_a_line_is_the_one_of_least_squares(points: list[tuple[int, float]]) -> 
 
 def test_what_grows_with_the_request_is_foreseen() -> None:
     """Longer and longer requests, with an overhead that the endpoint does not count: none takes more than expected."""
-    weight = Weight()
+    weight = Weight(OpenAIBackend("", judge="m").size)
     for size in range(0, 4000, 20):
         call = asked(0, size, 1000)
         request = request_tokens(call.body)
@@ -257,7 +258,7 @@ def test_what_grows_with_the_request_is_foreseen() -> None:
 
 
 def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() -> None:
-    weight = Weight()
+    weight = Weight(OpenAIBackend("", judge="m").size)
     call = asked(0, 400, 1000)
     assert weight.of(call) == (int(request_tokens(call.body) * CAREFUL) + 1000, 0.0)
     for _ in range(MEMORY):
@@ -269,7 +270,7 @@ def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() ->
 
 def test_what_the_endpoint_does_not_count_is_reckoned_from_bytes() -> None:
     call = asked(0, 400, 1000)
-    assert Weight().learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
+    assert Weight(OpenAIBackend("", judge="m").size).learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
 
 
 # ---- a gate with a limit
@@ -323,7 +324,7 @@ def through(plan: list[Planned], *, rpm: int = 0, tpm: int = 0, places: int = 64
         gate.answered(turn, call, Reply("", usage=Usage(request, planned.reply)))
 
     async def all_of_them() -> None:
-        gate = Gate(places, Breaker(5, 300.0, wary=True), rpm=rpm, tpm=tpm)
+        gate = Gate(places, Breaker(5, 300.0, wary=True), size=OpenAIBackend("", judge="m").size, rpm=rpm, tpm=tpm)
         tasks = []
         for number, planned in enumerate(plan):
             if planned.gap:

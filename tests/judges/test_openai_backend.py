@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import BackendError
-from ragstone.judges import limits, openai
+from ragstone.judges import endpoint, limits
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.testing import FakeServer, Scripted
@@ -164,7 +164,7 @@ def test_an_empty_list_of_choices_is_an_error_worth_a_retry() -> None:
 
 
 def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "LONGEST", 1000)
+    monkeypatch.setattr(endpoint, "LONGEST", 1000)
     with FakeServer(script=["x" * 100_000, "x"]) as server:
         found = error(server)
         assert "a reply of more than 1000 bytes" in str(found)
@@ -177,7 +177,7 @@ def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
     encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few bytes that stand for many megabytes take the memory of the longest reply that is taken, and no more."""
-    monkeypatch.setattr(openai, "LONGEST", 1_000_000)
+    monkeypatch.setattr(endpoint, "LONGEST", 1_000_000)
     pack = gzip.compress if encoding == "gzip" else zlib.compress
     said = b'{"choices": [{"message": {"content": "x"}}]}'
     bodies = [pack(said), pack(said + b" " * 64_000_000)]
@@ -208,7 +208,7 @@ def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
     whole, said_of_it, peak = asyncio.run(main())
     assert whole.text == "x"
     assert said_of_it == "mine: a reply of more than 1000000 bytes"
-    assert peak < 3 * openai.LONGEST
+    assert peak < 3 * endpoint.LONGEST
 
 
 # ---- the key
@@ -309,7 +309,7 @@ def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
     monkeypatch.setenv(VARIABLE, secret)
     refusal = Scripted({"error": {"message": f"response_format is not for the key\n{said(secret)}"}}, status=400)
     with FakeServer(script=[refusal]) as server:
-        found = error(server, call(response_format=SCHEMA), key_variable=VARIABLE, required=("response_format",))
+        found = error(server, call(response_format=SCHEMA), key_variable=VARIABLE, strict=True)
     assert str(found) == "mine: the endpoint does not take response_format: response_format is not for the key [key]"
     assert SECRET not in repr(vars(found)).lower()
 

@@ -17,9 +17,8 @@ from typing import Final, Self
 
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BudgetReached, ConfigError
-from ragstone.judges.base import Call, Judge, Usage, is_inside
+from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
-from ragstone.tokens import at_most, reply_limit
 
 _ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
@@ -99,6 +98,9 @@ class Budget:
         judges = list(judges)
         self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
         tally.budget, tally.most_calls, tally.most_tokens = limits.cost, limits.calls, limits.tokens
+        for judge in judges:
+            if hasattr(judge.backend, "bounded"):  # such a budget stands on the longest reply that there can be
+                judge.backend.bounded = limits.cost is not None or limits.tokens is not None
         if limits.cost is None:
             return
         for judge in judges:
@@ -190,7 +192,8 @@ class Budget:
         """What the call may take: a token for each byte of it, and the longest reply that it allows."""
         if self.limits.cost is None and self.limits.tokens is None:
             return Amount(calls=1)
-        given, limit = at_most(call.body), reply_limit(call.body)
+        size = size_of(judge.backend, call.body)
+        given, limit = size.at_most, size.reply
         if limit is None:
             raise BudgetReached(
                 f"{judge.name}: its calls set no limit on the length of a reply, so no budget can be kept",

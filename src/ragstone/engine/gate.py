@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from ragstone.engine.breaker import GRACE, Breaker
 from ragstone.engine.pace import Charge, Pace, Width
 from ragstone.engine.weight import Weight, request_tokens, room
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply
+from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply, size_of
+from ragstone.tokens import Size
 
 TOO_MANY: Final = (429, 503, 529)
 """What endpoints answer when they have more calls than they can take."""
@@ -52,6 +54,7 @@ class Gate:
         concurrency: int,
         breaker: Breaker,
         *,
+        size: Callable[[bytes], Size],
         rpm: int = 0,
         tpm: int = 0,
         shown: bool = True,
@@ -61,7 +64,7 @@ class Gate:
         self.shown = shown
         self.width = Width(concurrency)
         self.pace = Pace(rpm, tpm)
-        self.weight = Weight()
+        self.weight = Weight(size)
         self.breaker = breaker
         self.in_flight = 0
         self.unsaved = 0
@@ -240,6 +243,7 @@ class Gates:
             gate = Gate(
                 min(backend.concurrency for backend in group),
                 Breaker(dead_after, deadline, wary=bool(limits)),
+                size=partial(size_of, group[0]),
                 rpm=_strictest(limits, "rpm"),
                 tpm=_strictest(limits, "tpm"),
                 shown=bool(limits),

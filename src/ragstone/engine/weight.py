@@ -8,11 +8,11 @@ some replies have come, as many tokens as the request allows are kept free for e
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
-import orjson
-
 from ragstone.judges.base import Call, Reply
+from ragstone.tokens import Size
 
 BYTES_PER_TOKEN: Final = 4
 CAREFUL: Final = 1.25
@@ -66,7 +66,8 @@ class Line:
 class Weight:
     """What calls take, by step, learned from the replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Callable[[bytes], Size]) -> None:
+        self._size = size
         self._lines: dict[tuple[str, str], Line] = {}
 
     def of(self, call: Call) -> tuple[int, float]:
@@ -74,7 +75,7 @@ class Weight:
         request = request_tokens(call.body)
         line = self._lines.get((call.judge, call.task))
         if line is None or line.count < ENOUGH:
-            return int(request * CAREFUL) + _allowed(call.body), 0.0
+            return int(request * CAREFUL) + (self._size(call.body).reply or 0), 0.0
         expected, variance = line.at(request)
         # Calls that were all alike so far may differ yet.
         return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
@@ -97,10 +98,3 @@ class Weight:
 def room(variance: float) -> int:
     """Tokens to keep free for calls on their way whose variances add up to this."""
     return math.ceil(DEVIATIONS * math.sqrt(max(0.0, variance)))
-
-
-def _allowed(body: bytes) -> int:
-    """The most tokens that a request lets its reply have; 0 where it does not say."""
-    request = orjson.loads(body)
-    limit = request.get("max_completion_tokens", request.get("max_tokens"))
-    return limit if isinstance(limit, int) else 0

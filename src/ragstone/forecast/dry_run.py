@@ -20,14 +20,14 @@ from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
 from ragstone.forecast.history import Past
-from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
+from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json, size_of
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
-from ragstone.tokens import SURE, Counter, at_most, reply_limit
+from ragstone.tokens import SURE, Counter
 from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -377,7 +377,7 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
-        given = self._counter(judge, question.task).count(call.body)
+        given = self._counter(judge, question.task).count(size_of(judge.backend, call.body))
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
@@ -401,7 +401,8 @@ class Forecaster:
     def _worst(self) -> Amount:
         worst = Amount()
         for judge, body in self._longest.items():
-            given, written = at_most(body), reply_limit(body) or 0
+            size = size_of(judge.backend, body)
+            given, written = size.at_most, size.reply or 0
             dollars = self._prices.cost(
                 judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written
             )

@@ -10,7 +10,7 @@ unjudged verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -19,15 +19,41 @@ import orjson
 
 from ragstone.questions import Answer, Question, Task
 from ragstone.store.rows import call_key
+from ragstone.tokens import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The JSON schema of an answer, as JSON, and its name."""
+
+    name: str
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked, in no provider's dialect.
+
+    ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    """
+
+    model: str
+    messages: Sequence[Mapping[str, str]]
+    max_tokens: int
+    temperature: float | None
+    schema: Schema | None
+    extra: Mapping[str, Any]
+    room: int
 
 
 @dataclass(frozen=True)
 class Call:
     """One exact request.
 
-    ``body`` is the canonical JSON of the request as the backend sends it; ``maker`` names what made it (a
-    prompt with its hash, a model's version); ``units`` is how many units it asks about. ``repeat`` tells
-    apart the askings of a repeated run. What is equal in all of this is the same call and is paid once.
+    ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
+    version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
+    are equal in all of this are one call and are paid once.
     """
 
     judge: str
@@ -184,6 +210,36 @@ def is_inside(backend: Backend) -> bool:
 def is_steady(backend: Backend) -> bool:
     """Whether it always answers the same, so that asking it again tells nothing."""
     return bool(getattr(backend, "steady", False))
+
+
+class Dialect(Backend, Protocol):
+    """A backend that language models are asked through. Only it reads the JSON of its requests and replies.
+
+    ``bounded`` is set where a budget counts on the limit of a reply's length: an endpoint that refuses such a limit
+    is then not asked.
+    """
+
+    bounded: bool
+
+    def prepare(self, prompt: Prompt) -> bytes:
+        """The canonical request: equal prompts give equal bytes, which the store's key is made of."""
+        ...
+
+    def size(self, body: bytes) -> Size:
+        """What a prepared request may take, for pacing, budgets and estimates."""
+        ...
+
+    def usage(self, answer: Any) -> Usage:
+        """The tokens that an answer says it took."""
+        ...
+
+
+def size_of(backend: Backend, body: bytes) -> Size:
+    """What a request may take; where the backend cannot say, it is one text, and its reply has no limit."""
+    if hasattr(backend, "size"):
+        size: Size = backend.size(body)
+        return size
+    return Size(len(body), (body.decode("utf-8", "replace"),))
 
 
 @runtime_checkable

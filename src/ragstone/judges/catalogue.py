@@ -31,7 +31,7 @@ def build(spec: Spec) -> Judge:
         key_header=preset.key_header,
         concurrency=spec.concurrency,
         timeout=spec.timeout,
-        required=("response_format",) if spec.structured == "schema" else (),
+        strict=spec.structured == "schema",
         rpm=spec.rpm,
         tpm=spec.tpm,
     )

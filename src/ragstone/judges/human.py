@@ -83,7 +83,7 @@ class HumanJudge:
 
 
 def _answer(question: Trace, reply: Reply | Failed, judge: str) -> Traced:
-    found = Labelling(question)
+    found = Labelling(part=question)
     if isinstance(reply, Failed):
         found.problem = reply.reason
         return traced(question, [found], judge)

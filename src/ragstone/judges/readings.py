@@ -6,7 +6,7 @@ Pure. A label is given to the unit whose number it stands under or to none; what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
@@ -16,6 +16,13 @@ from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
 
+UNUSABLE: Final = {
+    "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
+    "length": ("cut_off", "the reply was cut off at its length limit"),
+}
+"""How a reply finishes that is not read: its status and the problem."""
+UNREACHABLE: Final = ("failed", "withheld")
+"""Statuses after which asking once more brings nothing."""
 QUOTES: Final = 4
 """The most quotes that are looked for per verdict, whatever the reply holds."""
 
@@ -37,24 +44,73 @@ class Manner:
 
 @dataclass(slots=True)
 class Reading:
-    """What could be read of the replies about one batch of units, by the unit's number in it."""
+    """What could be read of the replies about one part of a question.
 
-    found: dict[int, Verdict]
-    missing: list[int]
+    ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
+    """
+
     problem: str = ""
     reply: str = ""
-    summary: str = ""
-    cut_off: bool = False
-    unreachable: bool = False
     status: str = "ok"
     reader: str = ""
 
-    def add(self, later: Reading) -> None:
+    @property
+    def left(self) -> int:
+        """How many of the things that were asked about have no answer."""
+        return 1 if self.problem else 0
+
+    @property
+    def wanted(self) -> Sequence[int | str]:
+        """What to ask about once more; empty for all of it."""
+        return ()
+
+    @property
+    def again(self) -> bool:
+        """Whether it is worth asking once more."""
+        return self.left > 0 and self.status not in UNREACHABLE
+
+    def begin(self, reply: Reply | Failed) -> bool:
+        """Take in a reply; False where it holds nothing to read."""
+        if isinstance(reply, Failed):
+            self.status, self.problem = "failed", reply.reason
+            return False
+        self.reply = reply.text
+        if reply.finish in UNUSABLE:
+            self.status, self.problem = UNUSABLE[reply.finish]
+            return False
+        return True
+
+    def add(self, later: Any) -> None:
+        """Take from a second reading of its kind what the first did not give."""
+        raise NotImplementedError
+
+    def fail(self, problem: str) -> None:
+        """Note that a reply cannot be read."""
+        self.status, self.problem = "format_error", problem
+
+
+@dataclass(slots=True)
+class Ratings(Reading):
+    """Verdicts on a batch of units, by the unit's number in it."""
+
+    found: dict[int, Verdict] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+    summary: str = ""
+
+    @property
+    def left(self) -> int:
+        """The units without a verdict."""
+        return len(self.missing)
+
+    @property
+    def wanted(self) -> Sequence[int | str]:
+        """Their numbers."""
+        return tuple(self.missing)
+
+    def add(self, later: Ratings) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
-        for number in self.missing:
-            if number in later.found:
-                self.found[number] = later.found[number]
-        self.missing = [number for number in self.missing if number not in self.found]
+        self.found = {**later.found, **self.found}
+        self.missing = later.missing
         self.problem = later.problem or self.problem
         self.summary = self.summary or later.summary
 
@@ -65,35 +121,39 @@ class Reading:
             yield verdict or Verdict(unit, None, None, judge, failure=self.problem or "the reply has no verdict on it")
 
 
+@dataclass(slots=True)
+class Listing(Reading):
+    """The units that a reply lists."""
+
+    units: tuple[Unit, ...] = ()
+
+    def add(self, later: Listing) -> None:
+        """Take the second reply in the place of the first."""
+        self.units, self.problem = later.units, later.problem
+
+
 def read_rate(
     question: Rate, units: Sequence[Unit], reply: Reply | Failed, manner: Manner, asked: Sequence[int] = ()
-) -> Reading:
+) -> Ratings:
     """The verdicts on a batch of units, of which those with the numbers ``asked`` were asked about, or all."""
     numbers = list(asked or range(1, len(units) + 1))
-    if isinstance(reply, Failed):
-        return Reading({}, numbers, problem=reply.reason, unreachable=True, status="failed")
-    reading = Reading({}, numbers, reply=reply.text, cut_off=reply.finish == "length")
-    if reply.finish == "content_filter":
-        reading.problem, reading.status = "the endpoint's content filter withheld the reply", "withheld"
-        reading.unreachable = True
-    elif reading.cut_off:
-        reading.problem, reading.status = "the reply was cut off at its length limit", "cut_off"
-    else:
+    reading = Ratings(missing=numbers)
+    if reading.begin(reply):
         words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
         read = _read_entries if manner.format == "object" else _read_labels
-        read(question, units, reply.text, manner, words, reading)
+        read(question, units, reading.reply, manner, words, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
 
 def _read_entries(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
 ) -> None:
     """An object with an entry for each number."""
     try:
         answer = read_object(text, "verdicts", texts_of(question))
     except ParseError as error:
-        reading.problem, reading.status = str(error), "format_error"
+        reading.fail(str(error))
         return
     reading.reader = "object"
     entries = _by_number(answer["verdicts"])
@@ -123,7 +183,7 @@ def _read_entries(
 
 
 def _read_labels(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
 ) -> None:
     """Labels alone, or after a reasoning block that gives reasons and quotes."""
     numbers = reading.missing
@@ -148,7 +208,7 @@ def _read_labels(
         reading.status = "unknown_label" if reading.status == "ok" else reading.status
 
 
-def _take(reading: Reading, number: int, read: Verdict | str) -> list[str]:
+def _take(reading: Ratings, number: int, read: Verdict | str) -> list[str]:
     if isinstance(read, str):
         return [f"{number}: {read[:40]!r}"]
     reading.found[number] = read
@@ -220,17 +280,23 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
     return tuple(quotes)
 
 
-def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> tuple[Unit, ...] | str:
-    """The claims or nuggets that a reply lists, or what is wrong with it; ``wording`` is the prompt's own."""
-    if isinstance(reply, Failed):
-        return reply.reason
-    if reply.finish == "length":
-        return "the reply was cut off at its length limit"
-    if reply.finish == "content_filter":
-        return "the endpoint's content filter withheld the reply"
+def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> Listing:
+    """The claims or nuggets that a reply lists; ``wording`` is the prompt's own."""
+    reading = Listing()
+    if reading.begin(reply):
+        read = _units(question, reading.reply, wording)
+        if isinstance(read, str):
+            reading.fail(read)
+        else:
+            reading.units, reading.reader = read, "object"
+    return reading
+
+
+def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | str:
+    """The units, or what is wrong with the reply."""
     level, material = question.level, texts_of(question)
     try:
-        entries = read_object(wording.left_out(reply.text), f"{level}s", material)[f"{level}s"]
+        entries = read_object(wording.left_out(reply), f"{level}s", material)[f"{level}s"]
     except ParseError as error:
         return str(error)
     if not isinstance(entries, list):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from ragstone.judges.base import Schema
 from ragstone.questions import Rate, Trace, key_of
 from ragstone.types import TRIVIAL, Scale
 
@@ -27,7 +28,7 @@ def verdict_tokens(question: Rate) -> int:
 @lru_cache(maxsize=512)
 def rate_schema(
     numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: str, reasons: bool, summary: bool
-) -> orjson.Fragment:
+) -> Schema:
     """One required entry per unit number, so that an endpoint that enforces it can neither skip nor shift.
 
     ``evidence`` is ``quotes`` with the number of their passage, ``words`` of the one text there is, or empty.
@@ -43,47 +44,45 @@ def rate_schema(
     parts: dict[str, Any] = {"verdicts": _object({str(number): _object(fields) for number in numbers})}
     if summary:
         parts["summary"] = {"type": "string"}
-    return _format("verdicts", _object(parts))
+    return _schema("verdicts", _object(parts))
 
 
 @lru_cache(maxsize=512)
-def keyed_schema(numbers: tuple[int, ...], scale: Scale, skippable: bool) -> orjson.Fragment:
+def keyed_schema(numbers: tuple[int, ...], scale: Scale, skippable: bool) -> Schema:
     """A label under each number and nothing else."""
     label = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
-    return _format("labels", _object({str(number): label for number in numbers}))
+    return _schema("labels", _object({str(number): label for number in numbers}))
 
 
-def trace_schema(part: Trace, only: Sequence[str] = ()) -> orjson.Fragment:
+def trace_schema(part: Trace, only: Sequence[str] = ()) -> Schema:
     """One required entry per response sentence; where only some are asked about again, nothing but those."""
     keys: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
     text, truth = {"type": "string"}, {"type": "boolean"}
     entry = _object({"support": keys, "explanation": text, "fully_supported": truth})
     entries = _object(dict.fromkeys(only or map(key_of, part.response), entry))
     if only:
-        return _format("trace", _object({"sentences": entries}))
+        return _schema("trace", _object({"sentences": entries}))
     fields = {
         "relevance_explanation": text, "relevant": keys, "support_explanation": text, "sentences": entries,
         "utilized": keys, "overall_supported": truth,
     }  # fmt: skip
-    return _format("trace", _object(fields))
+    return _schema("trace", _object(fields))
 
 
 @lru_cache(maxsize=256)
-def write_schema(level: str, sentences: int) -> orjson.Fragment:
+def write_schema(level: str, sentences: int) -> Schema:
     """A list of entries with the number of their sentence, or of texts where there are no sentences."""
     item: dict[str, Any] = {"type": "string"}
     if sentences:
         place = {"type": "integer", "enum": list(range(1, sentences + 1))}
         item = {"sentence": place, level: item, **({"confidence": {"type": "number"}} if level == "claim" else {})}
         item = _object(item)
-    return _format(f"{level}s", _object({f"{level}s": {"type": "array", "items": item}}))
+    return _schema(f"{level}s", _object({f"{level}s": {"type": "array", "items": item}}))
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _format(name: str, schema: dict[str, Any]) -> orjson.Fragment:
-    return orjson.Fragment(
-        orjson.dumps({"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}})
-    )
+def _schema(name: str, schema: dict[str, Any]) -> Schema:
+    return Schema(name, orjson.dumps(schema))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
+from ragstone.judges.readings import UNREACHABLE, Reading
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -48,10 +49,10 @@ class Label:
 
 
 @dataclass(slots=True)
-class Labelling:
+class Labelling(Reading):
     """What could be read of the replies about one piece of the contexts."""
 
-    part: Trace
+    part: Trace = field(kw_only=True)
     labels: dict[str, Label] = field(default_factory=dict)
     relevant: set[str] | None = None
     utilized: set[str] | None = None
@@ -59,10 +60,6 @@ class Labelling:
     relevance_reason: str = ""
     support_reason: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
-    problem: str = ""
-    reply: str = ""
-    cut_off: bool = False
-    unreachable: bool = False
 
     @property
     def missing(self) -> list[str]:
@@ -70,9 +67,15 @@ class Labelling:
         return [key for unit in self.part.response if (key := key_of(unit)) not in self.labels]
 
     @property
-    def whole(self) -> bool:
-        """Nothing needs to be asked again."""
-        return self.relevant is not None and self.utilized is not None and not self.missing
+    def wanted(self) -> Sequence[int | str]:
+        """The response sentences to ask about once more; all and everything else where a list is missing, too."""
+        return () if self.relevant is None or self.utilized is None else self.missing
+
+    @property
+    def again(self) -> bool:
+        """Whether it is worth asking once more."""
+        lacking = self.relevant is None or self.utilized is None or bool(self.missing)
+        return lacking and self.status not in UNREACHABLE
 
     def add(self, later: Labelling) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
@@ -84,7 +87,8 @@ class Labelling:
         self.relevance_reason = self.relevance_reason or later.relevance_reason
         self.support_reason = self.support_reason or later.support_reason
         self.dropped.update(later.dropped)
-        self.problem = "" if self.whole else later.problem or self.problem
+        lacking = self.relevant is None or self.utilized is None or bool(self.missing)
+        self.problem = (later.problem or self.problem) if lacking else ""
 
 
 def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
@@ -92,22 +96,14 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
 
     ``wording`` is the prompt's own, which is no answer.
     """
-    found = Labelling(part)
-    if isinstance(reply, Failed):
-        found.problem, found.unreachable = reply.reason, True
-        return found
-    found.reply, found.cut_off = reply.text, reply.finish == "length"
-    if reply.finish == "content_filter":
-        found.problem, found.unreachable = "the endpoint's content filter withheld the reply", True
-        return found
-    if found.cut_off:
-        found.problem = "the reply was cut off at its length limit"
+    found = Labelling(part=part)
+    if not found.begin(reply):
         return found
     try:
-        name = ENTRIES if ENTRIES in reply.text and '"sentences"' not in reply.text else "sentences"
-        answer = _ours(read_object(reply.text, name, texts_of(part)))
+        name = ENTRIES if ENTRIES in found.reply and '"sentences"' not in found.reply else "sentences"
+        answer = _ours(read_object(found.reply, name, texts_of(part)))
     except ParseError as error:
-        found.problem = str(error)
+        found.fail(str(error))
         return found
     known = {key_of(unit) for unit in part.sentences}
     relevance, support = (_text(answer.get(f"{what}_explanation"), wording) for what in ("relevance", "support"))
@@ -124,7 +120,10 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
             label = _label(entry, known, found.dropped, wording)
             if label is not None:
                 found.labels[key] = label
-    found.problem = _problem(found, asked)
+    if problem := _problem(found, asked):
+        found.fail(problem)
+    else:
+        found.reader = "object"
     return found
 
 
