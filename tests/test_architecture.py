@@ -25,6 +25,10 @@ ASYNC = ("engine/", "testing/", "api/")
 BACKEND = {"open", "send", "close"}
 """The methods of a backend, which are the only effect that a judge has."""
 
+DIALECT = {"choices", "messages", "response_format", "max_completion_tokens", "prompt_tokens", "completion_tokens",
+           "finish_reason", "reasoning_content"}  # fmt: skip
+"""Keys of OpenAI's requests and answers."""
+
 OUTPUT = ("cli/", "render/", "output/", "testing/__main__.py", "__main__.py")
 
 CAUGHT = {
@@ -114,6 +118,15 @@ def test_the_source_is_read() -> None:
     """All the packages are there: a rule that reads nothing would hold for ever."""
     folders = {name.partition("/")[0] for name in MODULES if "/" in name}
     assert {"cli", "engine", "judges", "metrics", "parsing", "prompts", "records", "render", "testing"} <= folders
+
+
+@everywhere
+def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[str]:
+    """The keys of a provider's JSON stand in its backend, and in the endpoint of the test kit that plays it."""
+    if name == "judges/openai.py" or name.startswith("testing/"):
+        return []
+    own = {"cli/prompts.py": {"messages"}}.get(name, set())  # the command's own output has them
+    return [at(name, node) for node in texts(tree) if content(node) in DIALECT - own]
 
 
 @everywhere
@@ -245,7 +258,7 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 def test_the_environment_is_read_in_few_places() -> None:
     """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
-    allowed = {"config.py", "settings.py", "judges/openai.py", "api/asking.py"}
+    allowed = {"config.py", "settings.py", "judges/endpoint.py", "api/asking.py"}
     found = {
         name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ragstone.judges.base import Judge
+import pkgutil
+from collections.abc import Callable
+
+from ragstone.judges.base import Dialect, Judge
 from ragstone.judges.spec import Spec
 
 
@@ -20,11 +23,11 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.human import HumanJudge  # noqa: PLC0415 - only when asked for
 
         return HumanJudge(spec.name, spec.path)
-    from ragstone.judges.openai import OpenAIBackend  # noqa: PLC0415 - the network only when asked for
-    from ragstone.judges.prompted import PromptedJudge, Settings  # noqa: PLC0415 - see above
+    from ragstone.judges.prompted import PromptedJudge, Settings  # noqa: PLC0415 - only when asked for
 
     preset = spec.preset
-    backend = OpenAIBackend(
+    dialect: Callable[..., Dialect] = pkgutil.resolve_name(preset.backend)
+    backend = dialect(
         spec.base_url or preset.base_url,
         judge=spec.name,
         key_variable=preset.key if spec.api_key_env is None else spec.api_key_env,

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -23,12 +24,13 @@ STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
 
 
 class Preset(NamedTuple):
-    """Where a provider is reached and which variable holds its key ("" for none)."""
+    """Where a provider is reached, which variable holds its key ("" for none), and the ``Endpoint`` of its dialect."""
 
     base_url: str
     key: str = ""
     key_header: str = "Authorization"
     local: bool = False
+    backend: str = "ragstone.judges.openai:OpenAIBackend"
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
@@ -45,6 +47,9 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
+
+GROUP: Final = "ragstone.judges"
+"""The group of entry points by which other packages name a provider's ``Preset``."""
 
 MAKERS: Final[Mapping[str, str]] = {
     "gpt-": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral",
@@ -86,7 +91,7 @@ class Spec:
     @property
     def preset(self) -> Preset:
         """The provider's preset; an empty one for a base URL of the user's own."""
-        return PRESETS.get(self.provider, Preset(""))
+        return PRESETS.get(self.provider) or (providers() if self.provider else {}).get(self.provider, Preset(""))
 
     @property
     def id(self) -> str:
@@ -95,6 +100,23 @@ class Spec:
             return self.provider
         where = self.provider or self.name
         return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+@lru_cache(maxsize=1)
+def providers() -> Mapping[str, Preset]:
+    """Every provider by name: those of this package, and those that installed packages add."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - looks at every installed package
+
+    added: dict[str, Preset] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            preset = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"the provider '{point.name}' of the entry point {point.value}: {error}") from error
+        if not isinstance(preset, Preset):
+            raise ConfigError(f"the provider '{point.name}': {point.value} is a {type(preset).__name__}, not a Preset")
+        added[point.name] = preset
+    return {**added, **PRESETS}
 
 
 def check_address(base_url: str, where: str) -> None:
@@ -207,9 +229,9 @@ def parse(name: str) -> Spec:
         raise ConfigError(half)
     if re.match(r"https?$", provider, re.IGNORECASE):
         raise ConfigError("a judge needs a model and not an address alone, as in openai:MODEL@https://HOST/v1")
-    if not colon or provider not in PRESETS:
-        known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
-        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)
+    if not colon or (provider not in PRESETS and provider not in providers()):
+        known = ["embedded", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
+        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *providers()], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{shown}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
