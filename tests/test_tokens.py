@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from ragstone import tokens
 from ragstone.judges.openai import OpenAIBackend
-from ragstone.tokens import PER_MESSAGE, Counter, Ratio, Size, encoding_name, encoding_of, family, learned, text_length
+from ragstone.tokens import (
+    PER_MESSAGE,
+    Ratio,
+    Size,
+    TokenCounter,
+    encoding_name,
+    encoding_of,
+    family,
+    learned,
+    text_length,
+)
 
 ENGLISH = "The national park was founded in 1923 and covers more than four hundred square kilometres of forest."
 
@@ -95,7 +105,7 @@ def test_earlier_calls_teach_the_ratio(no_encoding: None) -> None:
     pairs = [(measured(body(text)).usual, len(text) // 4) for text in texts]
     ratio = learned(pairs)
     assert ratio is not None
-    counter = Counter("", "m", ratio)
+    counter = TokenCounter("", "m", ratio)
     low, expected, high = counter.count(measured(body(ENGLISH * 50)))
     assert low <= len(ENGLISH) * 50 / 4 <= high
     assert expected == pytest.approx(len(ENGLISH) * 50 / 4, rel=0.05)
@@ -112,7 +122,7 @@ def test_few_calls_teach_nothing() -> None:
 
 def test_without_earlier_calls_the_ends_are_wide(no_encoding: None) -> None:
     """And it says no more than that it is an estimate."""
-    counter = Counter("vllm", "m")
+    counter = TokenCounter("vllm", "m")
     low, expected, high = counter.count(measured(body(ENGLISH)))
     assert low < expected < high
     assert counter.how == "estimated"
@@ -121,10 +131,10 @@ def test_without_earlier_calls_the_ends_are_wide(no_encoding: None) -> None:
 def test_a_schema_counts_where_the_provider_shows_it_to_the_model(no_encoding: None) -> None:
     """Half of it is expected, none and all of it are the ends; a learned ratio has it in it."""
     request = measured(body(ENGLISH, schema={"type": "json_schema", "more": "x" * 400}))
-    plain, shown = Counter("vllm", "m").count(request), Counter("openai", "m").count(request)
+    plain, shown = TokenCounter("vllm", "m").count(request), TokenCounter("openai", "m").count(request)
     assert shown[1] > plain[1]
     assert shown[0] == plain[0]
-    assert Counter("openai", "m", Ratio(samples=9)).count(request) == plain
+    assert TokenCounter("openai", "m", Ratio(samples=9)).count(request) == plain
 
 
 @pytest.mark.parametrize(
@@ -145,7 +155,7 @@ def test_an_installed_tokenizer_counts_exactly(monkeypatch: pytest.MonkeyPatch, 
     fake = types.ModuleType("bpe_openai")
     fake.get_encoding = lambda name: types.SimpleNamespace(encode_ordinary=str.split)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "bpe_openai", fake)
-    counter = Counter("", "gpt-4o-mini", Ratio(9.0, 8.0, 10.0, 100))
+    counter = TokenCounter("", "gpt-4o-mini", Ratio(9.0, 8.0, 10.0, 100))
     words = float(len(ENGLISH.split()) + tokens.PER_MESSAGE)
     assert counter.count(measured(body(ENGLISH))) == (words, words, words)
     assert counter.how == "counted with o200k_base"
@@ -153,7 +163,7 @@ def test_an_installed_tokenizer_counts_exactly(monkeypatch: pytest.MonkeyPatch, 
 
 def test_where_none_is_installed_it_is_estimated(monkeypatch: pytest.MonkeyPatch, no_encoding: None) -> None:
     monkeypatch.setitem(sys.modules, "bpe_openai", None)
-    assert Counter("openai", "gpt-4o-mini").how == "estimated"
+    assert TokenCounter("openai", "gpt-4o-mini").how == "estimated"
 
 
 def test_the_real_tokenizer_fits() -> None:

@@ -107,7 +107,7 @@ def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
     return Ratio(value, value * max(0.0, 1 - margin), value * (1 + margin), len(pairs))
 
 
-class Counter:
+class TokenCounter:
     """Counts the requests of one judge for one step.
 
     ``how`` says where its figures come from: ``counted with o200k_base``, ``estimated from 412 earlier calls``, or

@@ -18,7 +18,7 @@ from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, reco
 from ragstone.engine import Route, Routes
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Failed, Limits, Reply
+from ragstone.judges.base import Call, Failed, RateLimits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
@@ -441,7 +441,7 @@ def test_a_reply_that_cannot_be_noted_gives_its_place_back() -> None:
     """Its own record is told, and the calls behind it, that wait for the only place at the endpoint, go out."""
 
     class Odd(SlowBackend):
-        limits = Limits("there", 0, 0)
+        limits = RateLimits("there", 0, 0)
 
         async def send(self, call: Call) -> Reply:
             reply = await super().send(call)

@@ -12,7 +12,7 @@ from ragstone.judges.base import Call, Failed, Reply
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.prompted import ModelSettings, PromptedJudge
 from ragstone.questions import GRADE_0_3, YES_NO, Answer, Question, Rate, Rated, Write, Written
 from ragstone.types import Passage, Scale, Span, Unit
 
@@ -27,7 +27,7 @@ SENTENCES = (
 
 
 def judge(**settings: Any) -> PromptedJudge:
-    return PromptedJudge("mine", "openai/m", "openai", Settings("m", **settings), OpenAIBackend("", judge="judge"))
+    return PromptedJudge("mine", "openai/m", "openai", ModelSettings("m", **settings), OpenAIBackend("", judge="judge"))
 
 
 def claims(count: int) -> tuple[Unit, ...]:

@@ -11,7 +11,7 @@ import pytest
 from echo_dialect import echo_server
 
 import ragstone
-from ragstone.engine.gate import Gates
+from ragstone.engine.queue import Queues
 from ragstone.errors import ConfigError
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse, providers
@@ -69,7 +69,7 @@ def test_pacing_and_estimates_read_the_size_of_a_request(installed: Path) -> Non
     (call,) = next(judge.dialogue(Rate("relevance", (Unit("u", "claim", "It boils."),), YES_NO, question="Why?")))
 
     async def expected() -> int:
-        return Gates([(judge.backend, "m")], 5, 60.0).of(judge.backend).weight.of(call)[0]
+        return Queues([(judge.backend, "m")], 5, 60.0).of(judge.backend).tokens.of(call)[0]
 
     tokens = asyncio.run(expected())
     assert 4096 < tokens < 4096 + len(call.body)

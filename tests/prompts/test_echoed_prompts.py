@@ -11,7 +11,7 @@ from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone.judges.base import Call, Reply
 from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.prompted import ModelSettings, PromptedJudge
 from ragstone.judges.readings import read_units
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts import parse
@@ -35,7 +35,7 @@ ASKED: dict[str, tuple[Question[Any], Choice]] = {
 
 
 def judge(choice: Choice) -> PromptedJudge:
-    return PromptedJudge("judge", "judge", "", Settings("m", choice=choice), OpenAIBackend("", judge="judge"))
+    return PromptedJudge("judge", "judge", "", ModelSettings("m", choice=choice), OpenAIBackend("", judge="judge"))
 
 
 def answered(question: Question[Any], choice: Choice, *said: str) -> tuple[Any, int]:

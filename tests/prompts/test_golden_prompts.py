@@ -16,14 +16,14 @@ from prompt_cases import ASSIGNED, CASES, STYLED
 from ragstone import prompts
 from ragstone.judges.base import Call, Reply
 from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.prompted import ModelSettings, PromptedJudge
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
 from ragstone.questions import Question, Rate
 from ragstone.types import TRIVIAL
 
 GOLDEN = Path(__file__).parent / "golden"
-JUDGE = PromptedJudge("judge", "judge", "", Settings("m"), OpenAIBackend("", judge="judge"))
+JUDGE = PromptedJudge("judge", "judge", "", ModelSettings("m"), OpenAIBackend("", judge="judge"))
 
 
 def first_call(name: str) -> Call:
@@ -96,7 +96,7 @@ STYLES = styled()
 
 def asked(name: str) -> Call:
     question, choice = STYLES[name]
-    judge = PromptedJudge("judge", "judge", "", Settings("m", choice=choice), OpenAIBackend("", judge="judge"))
+    judge = PromptedJudge("judge", "judge", "", ModelSettings("m", choice=choice), OpenAIBackend("", judge="judge"))
     return next(judge.dialogue(question))[0]
 
 
@@ -126,7 +126,7 @@ def test_the_repair_turn_for_labels_is_the_one_in_its_file(fmt: Format, language
         "judge",
         "judge",
         "",
-        Settings("m", choice=Choice(f"no_reasoning{language}", format=fmt)),
+        ModelSettings("m", choice=Choice(f"no_reasoning{language}", format=fmt)),
         OpenAIBackend("", judge="judge"),
     )
     dialogue = judge.dialogue(ASSIGNED)

@@ -110,9 +110,9 @@ class Budget:
                     "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
                 )
 
-    def place(self, judge: Judge, call: Call) -> Place:
+    def reservation(self, judge: Judge, call: Call) -> Reservation:
         """Room for one attempt of a call: entered when there is, settled with what it took."""
-        return Place(self, judge, call)
+        return Reservation(self, judge, call)
 
     def room(self, begun: int) -> bool:
         """Whether another record may be begun beside so many, and all be finished, as far as the finished ones tell.
@@ -287,7 +287,7 @@ class Budget:
         return "the same command goes on from here, with a new budget; what was asked is kept and free"
 
 
-class Place:
+class Reservation:
     """Room in the budget for one attempt."""
 
     __slots__ = ("_budget", "_call", "_judge", "_reserved", "_sent", "_taken")

@@ -17,9 +17,8 @@ from typing import Final, Literal
 
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.claims import Claims, Elsewhere
-from ragstone.engine.flight import Flight
-from ragstone.engine.gate import REFUSED, Gate, Gates, Turn
 from ragstone.engine.pace import backoff as _backoff
+from ragstone.engine.queue import REFUSED, Queue, Queues, Turn
 from ragstone.engine.route import Routes
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
@@ -60,6 +59,39 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+class Flight:
+    """One call on its way, in a task of the engine and not of a record, so that a paid reply is always kept.
+
+    Promises: all who ask for it get the same; one who stops waiting stops nobody else. ``holds`` is the queue where its
+    reply counts until it is on disk, if there is one.
+    """
+
+    __slots__ = ("holds", "task", "waiting")
+
+    def __init__(self) -> None:
+        self.holds: Queue | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.waiting: list[asyncio.Future[Reply | Failed]] = []
+
+    def landing(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Reply | Failed]:
+        """A future of the outcome; ``asyncio.shield`` would take three more turns of the loop."""
+        waiter: asyncio.Future[Reply | Failed] = loop.create_future()
+        self.waiting.append(waiter)
+        return waiter
+
+    def land(self, outcome: Reply | Failed | BaseException) -> None:
+        """Give the outcome to all who wait."""
+        for waiter in self.waiting:
+            if waiter.done():  # called off
+                continue
+            if isinstance(outcome, asyncio.CancelledError):
+                waiter.cancel()
+            elif isinstance(outcome, BaseException):
+                waiter.set_exception(outcome)
+            else:
+                waiter.set_result(outcome)
+
+
 class Calls:
     """The calls of one run, in the event loop that ``begin`` is called in; ``halt`` hears what ends the run."""
 
@@ -79,7 +111,7 @@ class Calls:
         self._tally = tally
         self._halt = halt
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
-        self._gates: Gates | None = None
+        self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
@@ -176,23 +208,23 @@ class Calls:
         else:
             await asyncio.shield(opening)
 
-    def _gate(self, backend: Backend) -> Gate:
-        """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
-        if self._gates is None:
+    def _queue(self, backend: Backend) -> Queue:
+        """The backend's queue. Queues are built at the first call, since grouping needs the API keys."""
+        if self._queues is None:
             named = ((judge.backend, judge.name) for judge in self._routes.judges())
-            self._gates = Gates(named, self._settings.dead_after, self._settings.deadline)
+            self._queues = Queues(named, self._settings.dead_after, self._settings.deadline)
             self._tally.limit = self._limit
-        return self._gates.of(backend)
+        return self._queues.of(backend)
 
     def _limit(self) -> str:
         """What holds the run at this moment, for the user."""
-        assert self._gates is not None
-        return ", ".join(filter(None, (self._budget.limit(), self._gates.limit())))
+        assert self._queues is not None
+        return ", ".join(filter(None, (self._budget.limit(), self._queues.limit())))
 
     async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
         """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
         backend = judge.backend
-        gate = self._gate(backend)
+        queue = self._queue(backend)
         end: float | None = None
         tries = 0
         for attempt in itertools.count(1):
@@ -204,8 +236,8 @@ class Calls:
                 queued = self._loop.time()
                 # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
                 # the endpoint says so.
-                async with self._budget.place(judge, call) as place:
-                    turn = await gate.enter(call)
+                async with self._budget.reservation(judge, call) as reserved:
+                    turn = await queue.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
                     self._claims.claim(call.key)
@@ -213,9 +245,9 @@ class Calls:
                     begun = self._loop.time()
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
-                    place.send()
-                    reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
-                    place.settle(reply.usage, reply.requests)
+                    reserved.send()
+                    reply = await self._attempt(backend, call, min(end, queue.breaker.end or end))
+                    reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
             except (BackendError, TimeoutError) as error:
@@ -224,19 +256,19 @@ class Calls:
                     usage = Usage(*trouble.spent)
                     self._tally.waste(call.judge, call.task, usage, self._budget.cost(judge, usage))
                 if turn is not None:
-                    gate.refused(turn, call, trouble, _backoff)
+                    queue.refused(turn, call, trouble, _backoff)
                     turn = None
                 now = self._loop.time()
                 if gone := self._gone(judge, trouble, now):
                     return gone
                 tries += trouble.status != REFUSED
                 pause = max(trouble.retry_after or 0.0, _backoff(attempt))
-                late = gate.breaker.dead(now) or now + max(0.0, pause - gate.quiet()) >= (end or 0.0)
+                late = queue.breaker.dead(now) or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
                 if not trouble.retryable or late or tries == self._settings.tries or self._closing:
                     return self._give_up(judge, trouble, attempt)
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
-                end = (end or 0.0) + gate.was_quiet(now)  # what everybody waits for is not the call's own time
+                end = (end or 0.0) + queue.was_quiet(now)  # what everybody waits for is not the call's own time
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self._tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
@@ -246,15 +278,15 @@ class Calls:
                 return reply
             finally:
                 if turn is not None:
-                    gate.abandoned(turn)
+                    queue.abandoned(turn)
         raise AssertionError("there is always another attempt, or an end")
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
-        gate = self._gate(judge.backend)
-        if gate.shown:
+        queue = self._queue(judge.backend)
+        if queue.shown:
             self.writer.heed(self._loop.time() - turn.begun)
-            flight.holds = gate if self._settings.cache != "off" else None
-        gate.answered(turn, call, reply, keep=flight.holds is not None)
+            flight.holds = queue if self._settings.cache != "off" else None
+        queue.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
@@ -277,7 +309,7 @@ class Calls:
             return Failed(self._down[id(judge.backend)])
         if error.fatal:
             return self._lose(judge, error)
-        breaker = self._gate(judge.backend).breaker
+        breaker = self._queue(judge.backend).breaker
         if len(self._flying) > 1 and breaker.dead(now):  # else there is nothing to stop
             return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
         return None
@@ -296,9 +328,9 @@ class Calls:
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
-        gates = self._gates
-        shared = gates is not None and (not error.status or error.status in _KEY)
-        lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
+        queues = self._queues
+        shared = queues is not None and (not error.status or error.status in _KEY)
+        lost = queues.sharing(judge.backend) if queues is not None and shared else [judge.backend]
         self._down.update((id(backend), str(error)) for backend in lost)
         for route in self._routes.in_use():
             down = [id(member.backend) in self._down for member in route.judges]
@@ -306,7 +338,7 @@ class Calls:
                 raise error
         for member in self._routes.judges():
             if member.backend in lost:
-                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
+                self._queue(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
                 self._tally.notes[f"{member.name} is left out from here on: {error}"] += 1
         return Failed(str(error))
 

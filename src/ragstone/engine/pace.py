@@ -10,17 +10,30 @@ becomes what the endpoint counted.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
-from ragstone.judges.base import Allowance, Left
+from ragstone.judges.base import Allowance, Call, Left, Reply
+from ragstone.tokens import Size
 
 MINUTE: Final = 60.0
 LATE: Final = 0.5
 """Seconds that a request may take to arrive longer than another: a limit's window is so much longer than a minute."""
 LONGEST_RESET: Final = 60.0
 """The most seconds that a used-up allowance is waited for. Some resets are a day's; what is asked then says so."""
+
+BYTES_PER_TOKEN: Final = 4
+CAREFUL: Final = 1.25
+"""How many times more tokens than its bytes say a request is taken to have until the endpoint has counted some."""
+ENOUGH: Final = 16
+"""Replies to a step after which its next is reckoned from them."""
+MEMORY: Final = 64
+"""About how many of the latest replies count."""
+DEVIATIONS: Final = 6.0
+"""How many standard deviations of what is on its way are kept free."""
 
 
 class Window:
@@ -69,7 +82,7 @@ class Window:
                 return
 
 
-class Account:
+class Remaining:
     """What the endpoint says is left, less what was sent since the request whose reply said so.
 
     The count is on the careful side: what was on its way when the endpoint counted may be taken off twice, until
@@ -126,8 +139,8 @@ class Pace:
         self.why = ""
         """Why the last ``wait`` was not 0."""
         self._pause = self._pause_from = 0.0
-        self._requests_left: Account | None = None
-        self._tokens_left: Account | None = None
+        self._requests_left: Remaining | None = None
+        self._tokens_left: Remaining | None = None
 
     @property
     def counts_tokens(self) -> bool:
@@ -182,11 +195,11 @@ class Pace:
         """What the endpoint said is left, in its reply to the call of this charge."""
         if said.requests is not None:
             if self._requests_left is None:
-                self._requests_left = Account()
+                self._requests_left = Remaining()
             self._requests_left.hear(now, said.requests, charge.sent_requests)
         if said.tokens is not None:
             if self._tokens_left is None:
-                self._tokens_left = Account()
+                self._tokens_left = Remaining()
             self._tokens_left.hear(now, said.tokens, charge.sent_tokens)
 
     def pause(self, now: float, seconds: float) -> None:
@@ -239,3 +252,85 @@ class Width:
 def backoff(attempt: int) -> float:
     """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
     return min(20.0, 0.5 * 2.0 ** min(attempt - 1, 6)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
+
+
+# ---- the tokens that calls take
+
+
+def request_tokens(body: bytes) -> int:
+    """About how many tokens a request has."""
+    return len(body) // BYTES_PER_TOKEN + 1
+
+
+class RunningFit:
+    """The line through the latest points (x, y), by least squares, and how far they scatter about it.
+
+    Exact for the first ``MEMORY`` points, then older ones fade.
+    """
+
+    __slots__ = ("count", "together", "x", "xx", "y", "yy")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.x = self.y = 0.0
+        self.xx = self.yy = self.together = 0.0
+
+    def add(self, x: float, y: float) -> None:
+        """Take in another point (West 1979, with a weight that stops to fall)."""
+        self.count = min(self.count + 1, MEMORY)
+        weight, dx, dy = 1 / self.count, x - self.x, y - self.y
+        self.x += weight * dx
+        self.y += weight * dy
+        self.xx = (1 - weight) * (self.xx + weight * dx * dx)
+        self.yy = (1 - weight) * (self.yy + weight * dy * dy)
+        self.together = (1 - weight) * (self.together + weight * dx * dy)
+
+    def at(self, x: float) -> tuple[float, float]:
+        """What is to be expected there, and the variance of that; beyond the mean not less than in proportion to x."""
+        proportion = self.y / self.x if self.x else 0.0
+        if self.xx <= (0.01 * self.x) ** 2:  # too much alike to tell a slope
+            return x * proportion, self.yy
+        slope = min(max(0.0, self.together / self.xx), 2 * proportion)
+        scatter = self.yy - 2 * slope * self.together + slope * slope * self.xx
+        return max(self.y + slope * (x - self.x), x * proportion if x > self.x else 0.0), max(0.0, scatter)
+
+
+class TokenUse:
+    """The tokens that calls take, by judge and step, learned from the latest replies.
+
+    They are reckoned from the bytes of a request, with how far they scatter, so that room can be kept for all calls on
+    their way together. Until ``ENOUGH`` replies have come, the longest reply that a request allows is kept free.
+    """
+
+    def __init__(self, size: Callable[[bytes], Size]) -> None:
+        self._size = size
+        self._lines: dict[tuple[str, str], RunningFit] = {}
+
+    def of(self, call: Call) -> tuple[int, float]:
+        """The tokens that the call is expected to take, its reply with it, and the variance of that."""
+        request = request_tokens(call.body)
+        line = self._lines.get((call.judge, call.task))
+        if line is None or line.count < ENOUGH:
+            return int(request * CAREFUL) + (self._size(call.body).reply or 0), 0.0
+        expected, variance = line.at(request)
+        # Calls that were all alike so far may differ yet.
+        return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
+
+    def learn(self, call: Call, reply: Reply) -> int:
+        """Take in what a call took, and return it: as the endpoint counted it, else by its bytes."""
+        reckoned = request_tokens(call.body)
+        usage = reply.usage
+        request = reckoned if usage.input is None else usage.input
+        written = usage.output
+        if written is None:
+            written = request_tokens((reply.text + reply.reasoning).encode("utf-8", "replace"))
+        step = (call.judge, call.task)
+        if step not in self._lines:
+            self._lines[step] = RunningFit()
+        self._lines[step].add(reckoned, request + written)
+        return request + written
+
+
+def room(variance: float) -> int:
+    """Tokens to keep free for calls on their way whose variances add up to this."""
+    return math.ceil(DEVIATIONS * math.sqrt(max(0.0, variance)))

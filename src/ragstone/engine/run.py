@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.engine.awaiting import all_of, to_its_end
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.calls import Calls, Settings
 from ragstone.engine.cascading import in_cascade
@@ -306,3 +305,31 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await the work to its end; a cancellation, however often it comes, is raised after that."""
+    task = asyncio.ensure_future(work)
+    called_off: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:  # of who waits, or of the task itself, which is done then
+            called_off = error
+    task.result()
+    if called_off is not None:
+        raise called_off
+
+
+async def all_of(coroutines: Sequence[Any]) -> list[Any]:
+    """Await all of them at once; one alone needs no task. If one fails, the others are cancelled."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -27,7 +27,7 @@ from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
-from ragstone.tokens import SURE, Counter
+from ragstone.tokens import SURE, TokenCounter
 from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -193,7 +193,7 @@ class Forecaster:
         self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._past = Past(store)
         self._assumed = Assumptions(self._past)
-        self._counters: dict[tuple[str, Task], Counter] = {}
+        self._counters: dict[tuple[str, Task], TokenCounter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
         self._longest: dict[Judge, bytes] = {}
@@ -391,11 +391,11 @@ class Forecaster:
         )  # fmt: skip
         return _New(judge, given, written, for_input, dollars)
 
-    def _counter(self, judge: Judge, task: Task) -> Counter:
+    def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)
         if at not in self._counters:
             habits = self._past.habits(judge, task)
-            self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
+            self._counters[at] = TokenCounter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
 
     def _worst(self) -> Amount:

@@ -103,8 +103,8 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What the user allows an endpoint, each in any 60 seconds; 0 is no limit.
+class RateLimits:
+    """The requests and tokens that the user allows an endpoint in any 60 seconds; 0 is no limit.
 
     ``endpoint`` is its address together with a digest of its key: backends that are equal in it share their limits.
     """
@@ -256,7 +256,7 @@ class Limited(Protocol):
     """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RateLimits:
         """Its limits; known before it is opened."""
         ...
 

@@ -23,7 +23,7 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.human import HumanJudge  # noqa: PLC0415 - only when asked for
 
         return HumanJudge(spec.name, spec.path)
-    from ragstone.judges.prompted import PromptedJudge, Settings  # noqa: PLC0415 - only when asked for
+    from ragstone.judges.prompted import ModelSettings, PromptedJudge  # noqa: PLC0415 - only when asked for
 
     preset = spec.preset
     dialect: Callable[..., Dialect] = pkgutil.resolve_name(preset.backend)
@@ -38,7 +38,7 @@ def build(spec: Spec) -> Judge:
         rpm=spec.rpm,
         tpm=spec.tpm,
     )
-    settings = Settings(
+    settings = ModelSettings(
         spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra, spec.choice,
         spec.case_sensitive,
     )  # fmt: skip

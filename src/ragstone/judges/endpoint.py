@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import orjson
 
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Call, Limits, Prompt, Reply, Usage
+from ragstone.judges.base import Allowance, Call, Prompt, RateLimits, Reply, Usage
 from ragstone.judges.limits import allowance, retry_after
 from ragstone.tokens import Size
 
@@ -115,11 +115,11 @@ class Endpoint(ABC):
     # ---- the connection
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RateLimits:
         """Its limits, shared by all that have the same address and key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
-        return Limits(f"{self.url} {digest}", self.rpm, self.tpm)
+        return RateLimits(f"{self.url} {digest}", self.rpm, self.tpm)
 
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""

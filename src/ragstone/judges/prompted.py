@@ -35,7 +35,7 @@ REPEATED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ModelSettings:
     """What is sent along with every prompt.
 
     ``temperature`` is used where the question wants none of its own; None sends none at all, so that the
@@ -85,7 +85,7 @@ class _Part:
 class PromptedJudge:
     """A language model behind a backend."""
 
-    def __init__(self, name: str, identity: str, provider: str, settings: Settings, backend: Dialect) -> None:
+    def __init__(self, name: str, identity: str, provider: str, settings: ModelSettings, backend: Dialect) -> None:
         self.name = name
         self.id = identity
         self.model = settings.model

@@ -14,10 +14,9 @@ from functools import partial
 from typing import Final
 
 from ragstone.engine.breaker import GRACE, Breaker
-from ragstone.engine.pace import Charge, Pace, Width
-from ragstone.engine.weight import Weight, request_tokens, room
+from ragstone.engine.pace import Charge, Pace, TokenUse, Width, request_tokens, room
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply, size_of
+from ragstone.judges.base import Allowance, Backend, Call, Limited, RateLimits, Reply, size_of
 from ragstone.tokens import Size
 
 TOO_MANY: Final = (429, 503, 529)
@@ -30,7 +29,7 @@ calls that are under way, all that a kill can lose."""
 
 
 class Turn:
-    """One attempt inside a gate; until it is ``sent`` it takes nothing of the limits."""
+    """One attempt inside a queue; until it is ``sent`` it takes nothing of the limits."""
 
     __slots__ = ("begun", "charge", "number", "sent", "variance")
 
@@ -42,7 +41,7 @@ class Turn:
         self.sent = False
 
 
-class Gate:
+class Queue:
     """Lets calls through to one endpoint: so many at a time, so many a minute, and none in a pause.
 
     ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply gives its call's
@@ -64,7 +63,7 @@ class Gate:
         self.shown = shown
         self.width = Width(concurrency)
         self.pace = Pace(rpm, tpm)
-        self.weight = Weight(size)
+        self.tokens = TokenUse(size)
         self.breaker = breaker
         self.in_flight = 0
         self.unsaved = 0
@@ -102,7 +101,7 @@ class Gate:
         self.unsaved += keep
         self.width.grow()
         self.breaker.answered(turn.number)
-        tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
+        tokens = self.tokens.learn(call, reply) if self.pace.counts_tokens else None
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
@@ -186,7 +185,7 @@ class Gate:
             self._held = "concurrency"
             return None
         now = self._clock()
-        tokens, variance = self.weight.of(call) if self.pace.counts_tokens else (0, 0.0)
+        tokens, variance = self.tokens.of(call) if self.pace.counts_tokens else (0, 0.0)
         wait = self.pace.wait(now, tokens + room(self._variance + variance) if tokens else 0)
         if wait > 0:
             self._held = self.pace.why
@@ -226,8 +225,8 @@ class Gate:
         self._timer = self._loop.call_later(max(0.0, at - self._clock()), self._let_in)
 
 
-class Gates:
-    """The gate of each backend; those with the same address and key have one, with the strictest of their limits."""
+class Queues:
+    """The queue of each backend; those with the same address and key have one, with the strictest of their limits."""
 
     def __init__(self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float) -> None:
         groups: dict[str, list[Backend]] = {}
@@ -236,11 +235,11 @@ class Gates:
             key = backend.limits.endpoint if isinstance(backend, Limited) else f"#{id(backend)}"
             groups.setdefault(key, []).append(backend)
             names.setdefault(key, name)
-        self._gates: dict[int, Gate] = {}
+        self._queues: dict[int, Queue] = {}
         self._sharing: dict[int, list[Backend]] = {}
         for key, group in groups.items():
             limits = [backend.limits for backend in group if isinstance(backend, Limited)]
-            gate = Gate(
+            queue = Queue(
                 min(backend.concurrency for backend in group),
                 Breaker(dead_after, deadline, wary=bool(limits)),
                 size=partial(size_of, group[0]),
@@ -250,26 +249,26 @@ class Gates:
                 name=names[key],
             )
             for backend in group:
-                self._gates[id(backend)] = gate
+                self._queues[id(backend)] = queue
                 self._sharing[id(backend)] = group
 
-    def of(self, backend: Backend) -> Gate:
-        """The gate that the backend's calls pass."""
-        return self._gates[id(backend)]
+    def of(self, backend: Backend) -> Queue:
+        """The queue that the backend's calls pass."""
+        return self._queues[id(backend)]
 
     def sharing(self, backend: Backend) -> list[Backend]:
-        """The backends that have one gate with this one, itself among them."""
+        """The backends that have one queue with this one, itself among them."""
         return self._sharing[id(backend)]
 
     def limit(self) -> str:
         """What holds the run at this moment, by judge where there are several; empty when nothing does."""
-        gates = list(dict.fromkeys(self._gates.values()))
-        held = [(gate.name, limit) for gate in gates if (limit := gate.limit())]
-        several = sum(gate.shown for gate in gates) > 1
+        queues = list(dict.fromkeys(self._queues.values()))
+        held = [(queue.name, limit) for queue in queues if (limit := queue.limit())]
+        several = sum(queue.shown for queue in queues) > 1
         return ", ".join(f"{name}: {limit}" if several else limit for name, limit in held)
 
 
-def _strictest(limits: list[Limits], name: str) -> int:
+def _strictest(limits: list[RateLimits], name: str) -> int:
     return min((limit for one in limits if (limit := getattr(one, name))), default=0)
 
 
