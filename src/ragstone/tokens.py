@@ -1,4 +1,4 @@
-"""How many tokens a request has: counted where the model's tokenizer is known and installed, else estimated.
+"""Count the tokens of a request if the model's tokenizer is installed, else estimate them.
 
 Every figure says which. An estimate stands on how many bytes made a token in earlier calls to the same judge, where
 there are any, and otherwise on what is usual for the scripts that the text is written in. A bound is no estimate: a
@@ -42,7 +42,7 @@ _ENCODINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a request holds that is charged for, as its backend reads it.
+    """The parts of a request that are charged for, as its backend reads them.
 
     ``body`` is the bytes of the whole request, ``texts`` are those of its messages, ``schema`` is the bytes of its
     answer's schema, ``reply`` the most tokens that a reply may have (None: the request sets no limit).
@@ -55,24 +55,24 @@ class Size:
 
     @property
     def at_most(self) -> int:
-        """Tokens that the request cannot exceed, whatever the tokenizer: one for each byte, and the chat's format."""
+        """Upper bound of the request's tokens for any tokenizer: one per byte, and the chat's format."""
         return self.body + CHAT
 
     @property
     def usual(self) -> float:
-        """The tokens of the texts, as is usual for their scripts."""
+        """Tokens of the texts, as is usual for their scripts."""
         scripts = [_scripts(text) for text in self.texts]
         return sum(plain / PLAIN + dense / DENSE + other / OTHER + PER_MESSAGE for plain, dense, other in scripts)
 
 
 def text_length(text: str) -> float:
-    """How much a text says, in characters of a Latin script."""
+    """Return the length of a text in characters of a Latin script; dense scripts count more."""
     plain, dense, other = _scripts(text)
     return plain + 2.5 * dense + other
 
 
 def _scripts(text: str) -> tuple[int, int, int]:
-    """Characters of ASCII, of Chinese, Japanese or Korean, and of any other script."""
+    """Count characters of ASCII, of Chinese, Japanese or Korean, and of other scripts."""
     if text.isascii():
         return len(text), 0, 0
     dense = sum(1 for _ in _DENSE.finditer(text))
@@ -82,7 +82,7 @@ def _scripts(text: str) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many tokens there really were for each one that is usual, and how sure that is.
+    """Real tokens per usual token, with its interval.
 
     ``low`` and ``high`` bound the sum over many requests. ``samples`` is how many calls it stands on.
     """
@@ -94,7 +94,7 @@ class Ratio:
 
 
 def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
-    """The ratio that calls had, each given as (usual tokens, tokens that were counted); None for fewer than three."""
+    """Return the ratio of calls given as (usual tokens, counted tokens); None for fewer than three."""
     pairs = [(usual, real) for usual, real in pairs if usual > 0]
     if len(pairs) < 3:
         return None
@@ -129,7 +129,7 @@ class TokenCounter:
             self.how = "estimated"
 
     def count(self, size: Size) -> tuple[float, float, float]:
-        """Tokens of a request: low, expected, high."""
+        """Return the tokens of a request: low, expected, high."""
         shown = size.schema / PLAIN if self._schema else 0.0
         if self._encoding is not None:
             counted = float(sum(map(self._encoding.count, size.texts)) + PER_MESSAGE * len(size.texts))
@@ -146,13 +146,13 @@ class Encoding:
     encode: Any
 
     def count(self, text: str) -> int:
-        """The tokens of a text, special ones taken as plain text."""
+        """Count the tokens of a text; special ones are plain text."""
         return len(self.encode(text))
 
 
 @lru_cache(maxsize=64)
 def encoding_of(model: str) -> Encoding | None:
-    """The tokenizer of a model, where it is known and the extra ``tokens`` is installed."""
+    """Return the tokenizer of a model; None if unknown or the extra ``tokens`` is not installed."""
     name = encoding_name(model)
     if not name:
         return None
@@ -164,12 +164,12 @@ def encoding_of(model: str) -> Encoding | None:
 
 
 def encoding_name(model: str) -> str:
-    """The encoding that a model counts its tokens with; empty where that is not known."""
+    """Return the name of a model's encoding; empty if unknown."""
     last = model.rpartition("/")[2].casefold()
     return next((name for pattern, name in _ENCODINGS if pattern.match(last)), "")
 
 
 def family(model: str) -> str:
-    """What models with much the same tokenizer are called: the letters that the name begins with."""
+    """Return the family of a model, whose tokenizers are alike: the first letters of its name."""
     found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""

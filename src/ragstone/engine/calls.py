@@ -1,4 +1,4 @@
-"""Each call gets its reply: from the store, from a call like it that is on its way, or from its endpoint.
+"""Get the reply to each call: from the store, from an equal call in flight, or from the endpoint.
 
 Promises: a call that is in the store is not sent, and one that is in flight is awaited, also in another process; a
 reply is on disk before it is used; a call is tried while that is worth it; an endpoint that is dead or refuses the key
@@ -37,7 +37,7 @@ Cache = Literal["use", "refresh", "off", "offline"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the engine works; the configuration gives the values.
+    """Settings of the engine, as the configuration gives them.
 
     ``tries`` is the most attempts of one call, without those that are refused with HTTP 429, ``deadline`` the most
     seconds from its first attempt to the end of its last, without pauses of the whole endpoint, ``dead_after`` how many
@@ -93,7 +93,7 @@ class Flight:
 
 
 class Calls:
-    """The calls of one run, in the event loop that ``begin`` is called in; ``halt`` hears what ends the run."""
+    """The calls of one run, in one event loop. ``halt`` is called with the error that ends the run."""
 
     def __init__(
         self,
@@ -124,14 +124,14 @@ class Calls:
         self._loop: asyncio.AbstractEventLoop
 
     def begin(self) -> None:
-        """Begin to write what comes, and to share calls with other processes."""
+        """Start the writer, and the sharing of calls with other processes."""
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self.writer.write())
         if self._settings.cache in ("use", "refresh") and not all(map(is_inside, self._routes.backends())):
             self._claims.open()
 
     async def end(self) -> None:
-        """Close what was opened; everything that came is on disk then."""
+        """Close the backends and write everything to disk."""
         opened = [backend for backend in self._routes.backends() if id(backend) in self._opening]
         await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
         self._writing.cancel()
@@ -140,7 +140,7 @@ class Calls:
         self._claims.close()
 
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
-        """Its reply; the key of a call that is paid for now is added to ``paid``."""
+        """Return the reply; add the key of a call that is paid for now to ``paid``."""
         flight = self._flying.get(call.key)
         if flight is not None:
             self._tally.shared += 1
@@ -157,7 +157,7 @@ class Calls:
         return await flight.landing(self._loop)
 
     async def _pay(self, judge: Judge, call: Call, flight: Flight, paid: set[bytes]) -> None:
-        """Send a call and tell those who wait, once its reply is on disk."""
+        """Send a call and resolve its waiters once the reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
             sending = partial(self._send, judge, call, flight)
@@ -190,7 +190,7 @@ class Calls:
         flight.land(outcome)
 
     async def finish(self, *, patient: bool) -> None:
-        """Let calls that are at an endpoint come back and be kept; those that wait for a turn are not made."""
+        """Wait for calls that were sent, and cancel those that still wait for a turn."""
         self._closing = True
         tasks = {key: flight.task for key, flight in self._flying.items() if flight.task is not None}
         for key, task in tasks.items():
@@ -199,7 +199,7 @@ class Calls:
         await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     async def _open(self, backend: Backend) -> None:
-        """Open a backend before its first call, once: a run that needs none of its answers needs no key of it."""
+        """Open a backend before its first call: a run that never calls it needs no key."""
         opening = self._opening.get(id(backend))
         if opening is None:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
@@ -217,12 +217,12 @@ class Calls:
         return self._queues.of(backend)
 
     def _limit(self) -> str:
-        """What holds the run at this moment, for the user."""
+        """Say what limits the run right now."""
         assert self._queues is not None
         return ", ".join(filter(None, (self._budget.limit(), self._queues.limit())))
 
     async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
-        """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
+        """Retry until a reply comes, the error is final, or the tries or the time are used up."""
         backend = judge.backend
         queue = self._queue(backend)
         end: float | None = None
@@ -292,7 +292,7 @@ class Calls:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
-        """Send once; for as long as that takes the call is known to be at the endpoint."""
+        """Send once, marked as being at the endpoint for as long as it takes."""
         self._sending.add(call.key)
         try:
             # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
@@ -304,7 +304,7 @@ class Calls:
             self._sending.discard(call.key)
 
     def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
-        """What becomes of a call where its endpoint is of no use any more."""
+        """Return the failure of a call whose endpoint is lost, else None."""
         if id(judge.backend) in self._down:
             return Failed(self._down[id(judge.backend)])
         if error.fatal:
@@ -327,7 +327,7 @@ class Calls:
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
-        """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
+        """Stop using this endpoint. The run goes on while every panel has a judge left and every cascade all."""
         queues = self._queues
         shared = queues is not None and (not error.status or error.status in _KEY)
         lost = queues.sharing(judge.backend) if queues is not None and shared else [judge.backend]
@@ -343,7 +343,7 @@ class Calls:
         return Failed(str(error))
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
-        """What ends the use of an endpoint that does not answer."""
+        """Return the error for an endpoint that does not answer."""
         kept = self._settings.cache != "off" and self._tally.anything
         goes_on = "what was done is kept; the same command goes on from there" if kept else ""
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")

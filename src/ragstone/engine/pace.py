@@ -1,4 +1,4 @@
-"""When the next call to an endpoint may go: limits by the minute, and what the endpoint itself asks for.
+"""Rate limits of one endpoint: requests and tokens per minute, and what its headers say is left.
 
 Pure in time: every method is told what time it is, in seconds of any clock that does not go back. Promises:
 never more than the limit in any 60 seconds, as the endpoint sees them arrive up to half a second late; a limit
@@ -37,7 +37,7 @@ DEVIATIONS: Final = 6.0
 
 
 class Window:
-    """At most ``limit`` in any minute: a log of what was charged, each for as long as it counts."""
+    """A sliding window: at most ``limit`` in any minute."""
 
     def __init__(self, limit: int, span: float = MINUTE + LATE) -> None:
         self.limit = limit
@@ -46,7 +46,7 @@ class Window:
         self._log: deque[list[float]] = deque()
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until so much more fits, 0 for now; what never could goes alone, when nothing else counts."""
+        """Seconds until ``amount`` fits; 0 if it fits now. What is over the limit goes alone."""
         log = self._log
         while log and log[0][0] + self.span <= now:
             self.sum -= int(log.popleft()[1])
@@ -60,20 +60,20 @@ class Window:
         return log[-1][0] + self.span - now
 
     def charge(self, now: float, amount: int) -> list[float]:
-        """Count so much from now on; the entry is for ``correct``."""
+        """Charge ``amount``; the entry is for ``correct`` and ``take_back``."""
         entry = [now, float(amount)]
         self._log.append(entry)
         self.sum += amount
         return entry
 
     def correct(self, entry: list[float], amount: int) -> None:
-        """Say what a charge turned out to be. One that counts no more is left as it is."""
+        """Correct a charge that still counts."""
         if self._log and entry[0] >= self._log[0][0]:
             self.sum += amount - int(entry[1])
             entry[1] = float(amount)
 
     def take_back(self, entry: list[float]) -> None:
-        """Forget a charge for what was never sent."""
+        """Remove a charge for what was never sent."""
         log = self._log
         for at in reversed(range(len(log))):
             if log[at] is entry:
@@ -83,7 +83,7 @@ class Window:
 
 
 class Remaining:
-    """What the endpoint says is left, less what was sent since the request whose reply said so.
+    """What the endpoint says is left, minus what was sent since.
 
     The count is on the careful side: what was on its way when the endpoint counted may be taken off twice, until
     its own reply says what is left then.
@@ -97,7 +97,7 @@ class Remaining:
         self._span = 0.0
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until there may be so much left again."""
+        """Seconds until ``amount`` may be left again."""
         if amount <= self._left:
             return 0.0
         if now < self._end:
@@ -107,12 +107,12 @@ class Remaining:
         return 0.0
 
     def spend(self, amount: int) -> None:
-        """Something was sent."""
+        """Count what was sent."""
         self.sent += amount
         self._left -= amount
 
     def hear(self, now: float, left: Left, sent: int) -> None:
-        """The endpoint's word, in the reply to a request after which ``sent`` stood where it was."""
+        """Take in what the endpoint said; ``sent`` is the count when that request went out."""
         self._left = left.amount - (self.sent - sent)
         self._span = min(left.reset, LONGEST_RESET)
         self._end = now + self._span
@@ -144,11 +144,11 @@ class Pace:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how many tokens a call is expected to take."""
+        """Whether the expected tokens of a call matter."""
         return self.tokens is not None or self._tokens_left is not None
 
     def wait(self, now: float, tokens: int = 0) -> float:
-        """Seconds until a call of so many tokens may be sent, 0 for now; not before is it worth asking again."""
+        """Seconds until a call of so many tokens may be sent; 0 for now."""
         longest, self.why = self._pause - now, "asked"
         if longest <= 0:
             longest, self.why = 0.0, ""
@@ -163,7 +163,7 @@ class Pace:
         return longest
 
     def send(self, now: float, tokens: int = 0) -> Charge:
-        """A call goes out."""
+        """Charge a call that is sent now."""
         charge = Charge()
         if self.requests is not None:
             charge.requests = self.requests.charge(now, 1)
@@ -178,21 +178,21 @@ class Pace:
         return charge
 
     def settle(self, charge: Charge, *, tokens: int | None = None, requests: int = 1) -> None:
-        """A call came back: what it took; None where that is not known and the charge stands."""
+        """Correct the charge of a call that came back; None keeps it."""
         if requests > 1 and self.requests is not None and charge.requests is not None:
             self.requests.correct(charge.requests, requests)
         if tokens is not None and self.tokens is not None and charge.tokens is not None:
             self.tokens.correct(charge.tokens, tokens)
 
     def take_back(self, charge: Charge) -> None:
-        """The call was never sent. What the endpoint says is left is put right by its next word."""
+        """Remove the charge of a call that was never sent; the endpoint's next header corrects the rest."""
         if self.requests is not None and charge.requests is not None:
             self.requests.take_back(charge.requests)
         if self.tokens is not None and charge.tokens is not None:
             self.tokens.take_back(charge.tokens)
 
     def hear(self, now: float, charge: Charge, said: Allowance) -> None:
-        """What the endpoint said is left, in its reply to the call of this charge."""
+        """Take in what the endpoint said is left, in its reply to the call of this charge."""
         if said.requests is not None:
             if self._requests_left is None:
                 self._requests_left = Remaining()
@@ -203,17 +203,17 @@ class Pace:
             self._tokens_left.hear(now, said.tokens, charge.sent_tokens)
 
     def pause(self, now: float, seconds: float) -> None:
-        """Send nothing for so long: the endpoint answers nobody."""
+        """Pause all calls: the endpoint answers none."""
         if now >= self._pause:
             self._pause_from = now
         self._pause = max(self._pause, now + seconds)
 
     def paused(self, now: float) -> float:
-        """Seconds that are left of a pause."""
+        """Seconds left of a pause."""
         return max(0.0, self._pause - now)
 
     def paused_since(self, then: float, now: float) -> float:
-        """How many of the seconds since then were of the last pause."""
+        """Seconds of the last pause that lie after ``then``."""
         return max(0.0, min(now, self._pause) - max(then, self._pause_from))
 
 
@@ -235,22 +235,22 @@ class Width:
         self.cause = ""
 
     def grow(self) -> None:
-        """A call was answered."""
+        """Widen after an answer."""
         if self.now < self.most:
             self.now = min(self.most, self.now + min(1.0, self.GROWTH / self.now))
 
     def fall(self, cause: str) -> None:
-        """A call was refused because there are too many."""
+        """Narrow after a refusal for too many calls."""
         self.now = max(1.0, self.now - self.FALL)
         self.cause = cause
 
     def halve(self) -> None:
-        """Nobody is answered."""
+        """Halve while no call is answered."""
         self.now = max(1.0, self.now / 2)
 
 
 def backoff(attempt: int) -> float:
-    """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
+    """Return the seconds before the next try: 0.5, 1, 2, … up to 20, with a random factor of 0.5 to 1."""
     return min(20.0, 0.5 * 2.0 ** min(attempt - 1, 6)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
 
 
@@ -258,7 +258,7 @@ def backoff(attempt: int) -> float:
 
 
 def request_tokens(body: bytes) -> int:
-    """About how many tokens a request has."""
+    """Estimate the tokens of a request."""
     return len(body) // BYTES_PER_TOKEN + 1
 
 
@@ -276,7 +276,7 @@ class RunningFit:
         self.xx = self.yy = self.together = 0.0
 
     def add(self, x: float, y: float) -> None:
-        """Take in another point (West 1979, with a weight that stops to fall)."""
+        """Add a point (West 1979, with a weight that stops to fall)."""
         self.count = min(self.count + 1, MEMORY)
         weight, dx, dy = 1 / self.count, x - self.x, y - self.y
         self.x += weight * dx
@@ -286,7 +286,7 @@ class RunningFit:
         self.together = (1 - weight) * (self.together + weight * dx * dy)
 
     def at(self, x: float) -> tuple[float, float]:
-        """What is to be expected there, and the variance of that; beyond the mean not less than in proportion to x."""
+        """Return the expected value at x and its variance; above the mean at least in proportion to x."""
         proportion = self.y / self.x if self.x else 0.0
         if self.xx <= (0.01 * self.x) ** 2:  # too much alike to tell a slope
             return x * proportion, self.yy
@@ -307,7 +307,7 @@ class TokenUse:
         self._lines: dict[tuple[str, str], RunningFit] = {}
 
     def of(self, call: Call) -> tuple[int, float]:
-        """The tokens that the call is expected to take, its reply with it, and the variance of that."""
+        """Return the expected tokens of a call with its reply, and their variance."""
         request = request_tokens(call.body)
         line = self._lines.get((call.judge, call.task))
         if line is None or line.count < ENOUGH:
@@ -317,7 +317,7 @@ class TokenUse:
         return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
 
     def learn(self, call: Call, reply: Reply) -> int:
-        """Take in what a call took, and return it: as the endpoint counted it, else by its bytes."""
+        """Learn from a reply; return its tokens as the endpoint counted them, else by bytes."""
         reckoned = request_tokens(call.body)
         usage = reply.usage
         request = reckoned if usage.input is None else usage.input
@@ -332,5 +332,5 @@ class TokenUse:
 
 
 def room(variance: float) -> int:
-    """Tokens to keep free for calls on their way whose variances add up to this."""
+    """Return the tokens to keep free for calls in flight with this total variance."""
     return math.ceil(DEVIATIONS * math.sqrt(max(0.0, variance)))

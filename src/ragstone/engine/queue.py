@@ -1,4 +1,4 @@
-"""The one place where a call waits for its turn at an endpoint, and where it is known what holds it.
+"""The queue of one endpoint: calls wait here for concurrency, rate limits and pauses.
 
 Every attempt of every call passes here, and a call that waits to be tried again has left. Promises: turns are given
 in the order of asking; who gives up waiting takes nobody's turn; a call that is refused waits alone, and the others
@@ -29,7 +29,7 @@ calls that are under way, all that a kill can lose."""
 
 
 class Turn:
-    """One attempt inside a queue; until it is ``sent`` it takes nothing of the limits."""
+    """One attempt that left the queue; until it is ``sent`` it takes nothing of the limits."""
 
     __slots__ = ("begun", "charge", "number", "sent", "variance")
 
@@ -42,7 +42,7 @@ class Turn:
 
 
 class Queue:
-    """Lets calls through to one endpoint: so many at a time, so many a minute, and none in a pause.
+    """Let calls through to one endpoint: limited at a time and per minute, and none in a pause.
 
     ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply gives its call's
     place back before it is on disk, unless more than ``UNSAVED`` others are not there yet.
@@ -78,7 +78,7 @@ class Queue:
     async def enter(self, call: Call) -> Turn:
         """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
 
-        Raises the word with which a judge was dismissed.
+        Raises the error with which a judge was dismissed.
         """
         if not self._waiting:
             turn = self._turn(call)
@@ -96,7 +96,7 @@ class Queue:
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
-        """A reply came; with ``keep`` it counts as not on disk until ``kept`` is called."""
+        """Give back the turn of a reply; with ``keep`` it counts as unsaved until ``kept`` is called."""
         self._left(turn)
         self.unsaved += keep
         self.width.grow()
@@ -109,13 +109,13 @@ class Queue:
             self._let_in()
 
     def kept(self) -> None:
-        """A reply is on disk, or will never be."""
+        """Count a reply as saved, or as one that never will be."""
         self.unsaved -= 1
         if self._waiting:
             self._let_in()
 
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
-        """No reply came; ``backoff`` gives the seconds before the next of so many tries."""
+        """Give back the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
         now = self._clock()
         self._left(turn)
         # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
@@ -138,7 +138,7 @@ class Queue:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """The call was called off, or not sent after all; that says nothing about the endpoint."""
+        """Give back the turn of a call that was cancelled or not sent."""
         if not turn.sent:
             self.pace.take_back(turn.charge)
         self._left(turn)
@@ -146,21 +146,21 @@ class Queue:
             self._let_in()
 
     def dismiss(self, judge: str, word: BackendError) -> None:
-        """Have the judge's calls wait no more: none will be sent."""
+        """Fail all waiting calls of a judge with this error."""
         for place, call in self._waiting:
             if call.judge == judge and not place.done():
                 place.set_exception(word)
 
     def quiet(self) -> float:
-        """Seconds for which nothing is sent, because the endpoint answers nobody."""
+        """Seconds left of a pause because the endpoint answers no call."""
         return self.pace.paused(self._clock())
 
     def was_quiet(self, since: float) -> float:
-        """How many seconds since then nothing was sent for that reason."""
+        """Seconds since then that fell into such a pause."""
         return self.pace.paused_since(since, self._clock())
 
     def limit(self) -> str:
-        """What holds calls at this moment, in a few words for the user; empty when nothing does."""
+        """Say what holds calls right now; empty if nothing does."""
         if not self.shown or not self._held:
             return ""
         if self.breaker.alone and self.breaker.failures:
@@ -179,7 +179,7 @@ class Queue:
     # ---- turns
 
     def _turn(self, call: Call) -> Turn | None:
-        """A turn if there is one now."""
+        """Return a turn if there is one now."""
         width = 1 if self.breaker.alone else int(self.width.now)
         if self.in_flight >= width or self.in_flight + self.unsaved >= width + self._spare:
             self._held = "concurrency"
@@ -226,7 +226,7 @@ class Queue:
 
 
 class Queues:
-    """The queue of each backend; those with the same address and key have one, with the strictest of their limits."""
+    """The queue of each backend. Backends with the same address and key share one, with the strictest limits."""
 
     def __init__(self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float) -> None:
         groups: dict[str, list[Backend]] = {}
@@ -253,15 +253,15 @@ class Queues:
                 self._sharing[id(backend)] = group
 
     def of(self, backend: Backend) -> Queue:
-        """The queue that the backend's calls pass."""
+        """Return the queue of a backend."""
         return self._queues[id(backend)]
 
     def sharing(self, backend: Backend) -> list[Backend]:
-        """The backends that have one queue with this one, itself among them."""
+        """List the backends that share this one's queue, itself included."""
         return self._sharing[id(backend)]
 
     def limit(self) -> str:
-        """What holds the run at this moment, by judge where there are several; empty when nothing does."""
+        """Say what holds the run right now, by judge if there are several; empty if nothing does."""
         queues = list(dict.fromkeys(self._queues.values()))
         held = [(queue.name, limit) for queue in queues if (limit := queue.limit())]
         several = sum(queue.shown for queue in queues) > 1

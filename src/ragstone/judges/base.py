@@ -1,4 +1,4 @@
-"""What every judge is made of.
+"""Building blocks of every judge: calls, replies, backends, dialogues.
 
 A judge answers a question through a *dialogue*: a generator that yields the calls it needs and is sent their
 replies, and returns the answer. It is pure and synchronous, so that repair turns and batches are tested by
@@ -65,7 +65,7 @@ class Call:
 
     @cached_property
     def key(self) -> bytes:
-        """16 bytes that stand for this call in the store."""
+        """The 16-byte key of this call in the store."""
         return call_key(self.judge, self.maker, self.repeat, self.body)
 
 
@@ -116,7 +116,7 @@ class RateLimits:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the answer's text, kept apart from any reasoning.
+    """The text of an answer, apart from any reasoning.
 
     ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
     to be left out of the request for the endpoint to take it. ``requests``, how many were sent for it, and
@@ -133,7 +133,7 @@ class Reply:
 
 
 def reply_to_json(reply: Reply, units: int = 0) -> bytes:
-    """A reply as the store and recordings keep it; ``units`` is how many it was asked about, if that is known."""
+    """Encode a reply for the store and recordings; ``units`` is how many it was asked about, if known."""
     usage = reply.usage
     return orjson.dumps(
         {
@@ -148,7 +148,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
 
 
 def reply_from_json(data: bytes) -> Reply:
-    """The reply that ``reply_to_json`` wrote."""
+    """Decode a reply that ``reply_to_json`` wrote."""
     kept = orjson.loads(data)
     return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
 
@@ -167,7 +167,7 @@ Dialogue = Generator[Sequence[Call], Replies, Answer]
 
 @runtime_checkable
 class Backend(Protocol):
-    """Where calls go. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
+    """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
@@ -190,7 +190,7 @@ class Backend(Protocol):
         ...
 
     async def open(self) -> None:
-        """Get ready; BackendError when that is not possible (no key, no file)."""
+        """Prepare for calls; BackendError if that is not possible (no key, no file)."""
         ...
 
     async def send(self, call: Call) -> Reply:
@@ -198,17 +198,17 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of everything; safe to call twice."""
+        """Release everything; safe to call twice."""
         ...
 
 
 def is_inside(backend: Backend) -> bool:
-    """Whether it answers in this process, so that it may be asked offline."""
+    """Whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))
 
 
 def is_steady(backend: Backend) -> bool:
-    """Whether it always answers the same, so that asking it again tells nothing."""
+    """Whether the backend is deterministic, so that repeats add nothing."""
     return bool(getattr(backend, "steady", False))
 
 
@@ -235,7 +235,7 @@ class Dialect(Backend, Protocol):
 
 
 def size_of(backend: Backend, body: bytes) -> Size:
-    """What a request may take; where the backend cannot say, it is one text, and its reply has no limit."""
+    """Return the size of a request; if the backend cannot say, one text and no limit of its reply."""
     if hasattr(backend, "size"):
         size: Size = backend.size(body)
         return size
@@ -247,7 +247,7 @@ class Immediate(Protocol):
     """A backend that computes its replies in this process, so that also a dry run can have them."""
 
     def reply(self, call: Call) -> Reply:
-        """What ``send`` answers, at once."""
+        """Return at once what ``send`` would."""
         ...
 
 
@@ -262,7 +262,7 @@ class Limited(Protocol):
 
 
 class Judge(Protocol):
-    """Who answers.
+    """Answers questions.
 
     ``name`` is how the user calls it, ``id`` how results and the store do (``openai/gpt-4o-mini``,
     ``embedded``); ``model`` and ``provider`` are what prices are looked up by.
@@ -284,9 +284,9 @@ class Judge(Protocol):
         ...
 
     def maker(self, question: Question[Any]) -> str:
-        """What makes its calls for such a question: the prompt with its hash, the model's version, settings."""
+        """Name what makes the calls for such a question: the prompt with its hash, model version, settings."""
         ...
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """The calls for this question, then its answer. Pure; raises nothing."""
+        """Yield the calls for this question and return its answer. Pure; raises nothing."""
         ...

@@ -83,25 +83,25 @@ class Endpoint(ABC):
 
     @abstractmethod
     def prepare(self, prompt: Prompt) -> bytes:
-        """The canonical request: equal prompts give equal bytes."""
+        """Return the canonical request: equal prompts give equal bytes."""
 
     @abstractmethod
     def size(self, body: bytes) -> Size:
-        """What a request may take; of a request in another dialect, whatever can be said."""
+        """Return the size of a request, also of one in another dialect."""
 
     @abstractmethod
     def usage(self, answer: Any) -> Usage:
-        """The tokens that an answer, any JSON, says it took."""
+        """Read the tokens of an answer, whatever JSON it is."""
 
     @abstractmethod
     def read(self, answer: Any) -> Reply:
-        """The text, the reasoning and how it finished: ``error`` where the text is a failure.
+        """Read the text, the reasoning and the finish: ``error`` if the text is a failure.
 
         Raises KeyError, IndexError, TypeError or AttributeError for what is no answer.
         """
 
     def fitted(self, body: bytes) -> bytes:
-        """The request without what this endpoint has refused."""
+        """Return the request without what this endpoint has refused."""
         return body
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:  # noqa: ARG002 - see a dialect
@@ -109,14 +109,14 @@ class Endpoint(ABC):
         return False
 
     def notes(self) -> tuple[str, ...]:
-        """What was left out of requests."""
+        """Say what was left out of requests."""
         return ()
 
     # ---- the connection
 
     @property
     def limits(self) -> RateLimits:
-        """Its limits, shared by all that have the same address and key."""
+        """The rate limits, shared by all backends with the same address and key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", self.rpm, self.tpm)
@@ -194,7 +194,7 @@ class Endpoint(ABC):
             raise self._broken_off(error, begun=begun) from error
 
     def _broken_off(self, error: Exception, *, begun: bool) -> BackendError:
-        """What a connection that gave no whole reply means; ``begun`` says whether the reply's head came."""
+        """Return the error of a broken connection; ``begun``: the reply's head had arrived."""
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         never = isinstance(error, aiohttp.ClientConnectorError)
@@ -229,13 +229,13 @@ class Endpoint(ABC):
         return Reply(text, read.finish, reasoning, self.usage(answer), self.notes(), requests, left)
 
     def _unusable(self, said: str, answer: Any) -> BackendError:
-        """A reply of no use; what it took, or that nobody knows: it was given, and may be charged for."""
+        """Return the error of an unusable reply, with its tokens: it may be charged for."""
         usage = self.usage(answer)
         spent = None if usage == Usage() else (usage.input, usage.output, usage.cached, usage.reasoning)
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
 
     def trouble(self, said: str, **more: Any) -> BackendError:
-        """An error of this judge; the words are the endpoint's or ours, without the key."""
+        """Return an error of this judge."""
         return BackendError(f"{self.judge}: {said}", judge=self.judge, **more)
 
     def _error(self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes) -> BackendError:
@@ -276,7 +276,7 @@ class Endpoint(ABC):
         )
 
     def without_key(self, text: str) -> str:
-        """The text as it may be shown: some endpoints say the key back, and not always in its own letters."""
+        """Remove the key from a text: some endpoints repeat it, and not always in its own letters."""
         if not self._key or self._key.lower() not in text.lower():
             return text
         return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE)
@@ -294,7 +294,7 @@ def _error_object(data: bytes) -> dict[str, Any]:
 
 
 def said_by(error: Mapping[str, Any]) -> str:
-    """The message of an error; servers on FastAPI call it ``detail`` and may give a list with places."""
+    """Return the message of an error; FastAPI servers call it ``detail`` and may give a list with places."""
     said = error.get("message") or error.get("detail") or ""
     if isinstance(said, dict):
         said = said.get("detail") or said

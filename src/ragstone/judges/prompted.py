@@ -1,4 +1,4 @@
-"""The judge that asks a language model: question to prompt, completion to verdicts.
+"""Judge that asks a language model: question to prompt, completion to verdicts.
 
 Promises: nothing here waits or sends; a label is given to the unit whose number it stands under or to none;
 a reply that cannot be read is asked about once more, for the missing units only, and after that they are
@@ -36,7 +36,7 @@ REPEATED: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What is sent along with every prompt.
+    """Settings of a language model's calls.
 
     ``temperature`` is used where the question wants none of its own; None sends none at all, so that the
     endpoint's own default holds. ``extra`` goes into the request as is
@@ -95,11 +95,11 @@ class PromptedJudge:
         self._setups: dict[tuple[str, str, float | None], _Setup] = {}
 
     def can(self, task: Task) -> bool:
-        """Every task that has a prompt."""
+        """Whether the task has a prompt."""
         return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:
-        """The prompt's id with its hash, the format of labels, and the sampling that matters."""
+        """Name the prompt with its hash, the format of labels, and the sampling."""
         made = self._setup(question).maker
         return f"{made},exact" if self.settings.case_sensitive and isinstance(question, Rate) else made
 
@@ -131,7 +131,7 @@ class PromptedJudge:
         return self._answer(question, done, tuple(readouts))
 
     def _setup(self, question: Question[Any]) -> _Setup:
-        """How the question is asked; TemplateError when the prompt that was chosen cannot be used."""
+        """Return how the question is asked; TemplateError if the chosen prompt cannot be used."""
         settings = self.settings
         wanted = question.temperature if isinstance(question, Rate) else None
         temperature = settings.temperature if settings.temperature is None or wanted is None else wanted
@@ -169,7 +169,7 @@ class PromptedJudge:
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
     def _call(self, part: _Part, setup: _Setup, repeat: int, reading: Reading | None = None) -> Call:
-        """The first call about a part; after ``reading``, the one that asks again."""
+        """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
         wanted: Sequence[int | str] = ()
         cut_off = reading is not None and reading.status == "cut_off"
@@ -221,7 +221,7 @@ def _read(part: _Part, setup: _Setup, reply: Reply | Failed, wanted: Sequence[in
 
 
 def _schema(part: _Part, setup: _Setup, wanted: Sequence[int | str]) -> Schema | None:
-    """The schema of the answer: about what is ``wanted``, or about all of the part."""
+    """Return the schema of the answer about what is ``wanted``, or about all of the part."""
     question = part.question
     if isinstance(question, Trace):
         return trace_schema(question, cast("Sequence[str]", wanted))
@@ -238,7 +238,7 @@ def _schema(part: _Part, setup: _Setup, wanted: Sequence[int | str]) -> Schema |
 
 
 def _repair_turn(part: _Part, setup: _Setup, reading: Reading) -> dict[str, str]:
-    """What is said after an answer that cannot be used as it stands."""
+    """Return the message that asks to repair an answer."""
     name, missing, more = "default", list(reading.wanted), {}
     if isinstance(part.question, Trace):
         name = "trace"
@@ -250,7 +250,7 @@ def _repair_turn(part: _Part, setup: _Setup, reading: Reading) -> dict[str, str]
 
 
 def _halves(part: _Part, reply: Reply | Failed) -> list[_Part]:
-    """The part in two, where it is too long for the model and can be divided."""
+    """Split a part that is too long for the model; empty if it cannot be split."""
     if not (isinstance(part.question, Trace) and isinstance(reply, Failed) and reply.too_long):
         return []
     return [_Part(half) for half in halved(part.question) or ()]

@@ -1,4 +1,4 @@
-"""What can be read of a model's reply: verdicts by the number of their unit, or the units that it wrote.
+"""Read verdicts and lists of units from a model's reply.
 
 Pure. A label is given to the unit whose number it stands under or to none; what cannot be read is named.
 """
@@ -135,7 +135,7 @@ class Listing(Reading):
 def read_rate(
     question: Rate, units: Sequence[Unit], reply: Reply | Failed, manner: Manner, asked: Sequence[int] = ()
 ) -> Ratings:
-    """The verdicts on a batch of units, of which those with the numbers ``asked`` were asked about, or all."""
+    """Read the verdicts on a batch of units; ``asked`` are the numbers that were asked about, all if empty."""
     numbers = list(asked or range(1, len(units) + 1))
     reading = Ratings(missing=numbers)
     if reading.begin(reply):
@@ -149,7 +149,7 @@ def read_rate(
 def _read_entries(
     question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
 ) -> None:
-    """An object with an entry for each number."""
+    """Read an object with an entry for each number."""
     try:
         answer = read_object(text, "verdicts", texts_of(question))
     except ParseError as error:
@@ -185,7 +185,7 @@ def _read_entries(
 def _read_labels(
     question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
 ) -> None:
-    """Labels alone, or after a reasoning block that gives reasons and quotes."""
+    """Read labels alone, or after a reasoning block with reasons and quotes."""
     numbers = reading.missing
     parsed = read_labels(text, numbers, words, manner.format, texts_of(question), ended=True)
     thoughts = read_block(text, numbers) if manner.block else {}
@@ -220,7 +220,7 @@ def _said_again(echoed: Sequence[str]) -> str:
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
-    """Entries by unit number. A number that is given twice with different labels is given to nobody.
+    """Map unit numbers to entries. A number with two different labels is dropped.
 
     A reply that counts from 0 has every label under its neighbour's number, so that none of it is taken.
     """
@@ -245,7 +245,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
 
 
 def _verdict(question: Rate, unit: Unit, label: str, manner: Manner, reason: object, quotes: object) -> Verdict | str:
-    """The verdict; or, where its reason or a quote is the prompt's own, those words."""
+    """Return the verdict; if its reason or a quote repeats the prompt, return those words."""
     trivial = label == TRIVIAL
     reason = reason.strip() if isinstance(reason, str) else ""
     evidence = _evidence(question, unit, quotes) if question.evidence else ()
@@ -281,7 +281,7 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
 
 
 def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> Listing:
-    """The claims or nuggets that a reply lists; ``wording`` is the prompt's own."""
+    """Read the claims or nuggets of a reply; ``wording`` is the prompt's own text."""
     reading = Listing()
     if reading.begin(reply):
         read = _units(question, reading.reply, wording)

@@ -1,4 +1,4 @@
-"""The judge that answers from recorded calls only: exact reproduction, offline.
+"""Judge that answers from recorded calls only: exact reproduction, offline.
 
 A recording is JSON lines, as ``ragstone export RUN --format calls`` writes it: a head that names the judges with
 their settings (never a key) and the steps each answered, then one line a call. A call that was not recorded
@@ -23,7 +23,7 @@ FORMAT: Final = 1
 
 
 class ReplayBackend:
-    """Recorded replies by the key of their call."""
+    """Looks up recorded replies by the key of their call."""
 
     free: bool = True
     inside: bool = True
@@ -40,7 +40,7 @@ class ReplayBackend:
             self._replies = dict(_recorded(self.path))
 
     async def send(self, call: Call) -> Reply:
-        """The recorded reply; BackendError for a call that is not in the recording."""
+        """Return the recorded reply; BackendError for a call that is not in the recording."""
         reply = self._replies.get(call.key)
         if reply is None:
             raise BackendError(
@@ -55,7 +55,7 @@ class ReplayBackend:
             ) from error
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class ReplayJudge:
@@ -80,15 +80,15 @@ class ReplayJudge:
         self.provider = ""
 
     def can(self, task: Task) -> bool:
-        """The tasks that were recorded."""
+        """Whether the task was recorded."""
         return task in self._by_task
 
     def maker(self, question: Question[Any]) -> str:
-        """What made the recorded calls."""
+        """Name what made the recorded calls."""
         return self._by_task[question.task].maker(question)
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Exactly the recorded judge's calls."""
+        """Make exactly the recorded judge's calls."""
         return self._by_task[question.task].dialogue(question, repeat=repeat)
 
 

@@ -1,4 +1,4 @@
-"""How answers look: their JSON schemas, for endpoints that hold a model to them, and how long they usually are."""
+"""JSON schemas of answers, and the usual length of an answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LABEL: Final = 10
 
 
 def verdict_tokens(question: Rate) -> int:
-    """Output tokens that the verdict on one unit usually takes."""
+    """Return the usual output tokens of a verdict on one unit."""
     evidence = 0 if not question.evidence else WORDS if question.task == "assign" else QUOTES
     return LABEL + evidence + (REASON if question.reasons else 0)
 
@@ -29,7 +29,7 @@ def verdict_tokens(question: Rate) -> int:
 def rate_schema(
     numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: str, reasons: bool, summary: bool
 ) -> Schema:
-    """One required entry per unit number, so that an endpoint that enforces it can neither skip nor shift.
+    """Require one entry per unit number, so that no unit is skipped or shifted.
 
     ``evidence`` is ``quotes`` with the number of their passage, ``words`` of the one text there is, or empty.
     """
@@ -49,13 +49,13 @@ def rate_schema(
 
 @lru_cache(maxsize=512)
 def keyed_schema(numbers: tuple[int, ...], scale: Scale, skippable: bool) -> Schema:
-    """A label under each number and nothing else."""
+    """Require a label under each number and nothing else."""
     label = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
     return _schema("labels", _object({str(number): label for number in numbers}))
 
 
 def trace_schema(part: Trace, only: Sequence[str] = ()) -> Schema:
-    """One required entry per response sentence; where only some are asked about again, nothing but those."""
+    """Require one entry per response sentence; in a repair turn, only for the missing ones."""
     keys: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
     text, truth = {"type": "string"}, {"type": "boolean"}
     entry = _object({"support": keys, "explanation": text, "fully_supported": truth})
@@ -71,7 +71,7 @@ def trace_schema(part: Trace, only: Sequence[str] = ()) -> Schema:
 
 @lru_cache(maxsize=256)
 def write_schema(level: str, sentences: int) -> Schema:
-    """A list of entries with the number of their sentence, or of texts where there are no sentences."""
+    """Require a list of entries with their sentence number, or of texts if there are no sentences."""
     item: dict[str, Any] = {"type": "string"}
     if sentences:
         place = {"type": "integer", "enum": list(range(1, sentences + 1))}

@@ -59,7 +59,7 @@ MAKERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
+    """Settings of one judge: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
     cached input), in dollars per million tokens where the user gave it. ``choice`` are its prompts and the format of
@@ -90,12 +90,12 @@ class Spec:
 
     @property
     def preset(self) -> Preset:
-        """The provider's preset; an empty one for a base URL of the user's own."""
+        """The provider's preset; an empty one for the user's own base URL."""
         return PRESETS.get(self.provider) or (providers() if self.provider else {}).get(self.provider, Preset(""))
 
     @property
     def id(self) -> str:
-        """How results and the store name the judge: ``provider/model``, with the address where it is the user's own."""
+        """The judge's id in results and the store: ``provider/model``, with the user's own address if any."""
         if not self.model:
             return self.provider
         where = self.provider or self.name
@@ -104,7 +104,7 @@ class Spec:
 
 @lru_cache(maxsize=1)
 def providers() -> Mapping[str, Preset]:
-    """Every provider by name: those of this package, and those that installed packages add."""
+    """Return every provider by name, with those that installed packages add."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - looks at every installed package
 
     added: dict[str, Preset] = {}
@@ -120,7 +120,7 @@ def providers() -> Mapping[str, Preset]:
 
 
 def check_address(base_url: str, where: str) -> None:
-    """ConfigError for an address that is none, or that holds a password: ids of judges are shown and stored."""
+    """Raise ConfigError for an invalid address, or one with a password: ids of judges are shown and stored."""
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -143,7 +143,7 @@ _SECRET_VALUE: Final = re.compile(r"(Bearer |Basic |sk-|hf_|gsk_|xai-|AIza)\S{8}
 
 
 def check_extra(extra: Mapping[str, Any], where: str) -> None:
-    """ConfigError for a field of a request that holds a key: requests are stored and exported."""
+    """Raise ConfigError for a request field that holds a key: requests are stored and exported."""
     for name, value in extra.items():
         parts = value if isinstance(value, list) else [value]
         for part in parts:
@@ -174,7 +174,7 @@ _BARE_ADDRESS: Final = re.compile(r".*://|localhost\b|[\w.-]+:\d{1,5}/", re.IGNO
 
 
 def _refuse_half_address(provider: str, model: str) -> None:
-    """ConfigError where a model's name ends in a place that is no whole address.
+    """Raise ConfigError if a model's name ends in an incomplete address.
 
     Taken as a part of the name it would send the records, and the key, to the provider's own address.
     """
@@ -199,7 +199,7 @@ def _refuse_half_address(provider: str, model: str) -> None:
 
 
 def _half(name: str) -> str:
-    """What is wrong with half a name: a provider without a model, or a model without its provider; else nothing."""
+    """Say what is wrong with an incomplete name (no model, or no provider); else empty."""
     if name in PRESETS:
         return f"judge '{name}' names no model; write {name}:MODEL"
     before, slash, model = name.partition("/")
@@ -210,7 +210,7 @@ def _half(name: str) -> str:
 
 
 def parse(name: str) -> Spec:
-    """A spec from a judge's name; ConfigError says which names there are.
+    """Parse a judge's name; ConfigError lists the names there are.
 
     A place that is no whole address is refused: nothing shall be sent to another place than the one that was named.
     """

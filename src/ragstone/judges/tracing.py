@@ -1,4 +1,4 @@
-"""TRACe by a language model: what can be read of its labelling, in pieces where the contexts are long.
+"""TRACe by a language model: read its labelling, and split long contexts into pieces.
 
 Pure. Keys are checked against the sentences that were shown: one that does not exist is dropped and counted. A
 response sentence is supported only where the reply says so and names what supports it; one that the reply leaves
@@ -92,7 +92,7 @@ class Labelling(Reading):
 
 
 def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
-    """One reply about a piece; ``asked`` are the response sentences that were asked about again, if only those.
+    """Read one reply about a piece; ``asked`` are the response sentences of a repair turn, if only those.
 
     ``wording`` is the prompt's own, which is no answer.
     """
@@ -138,7 +138,7 @@ def _problem(found: Labelling, asked: Sequence[str]) -> str:
 
 
 def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Entries by the key of their response sentence; one that is given twice with two labels is given to nobody."""
+    """List entries with their response sentence; a sentence with two labels is dropped."""
     pairs: list[tuple[object, Mapping[str, Any]]] = []
     if isinstance(given, dict):
         pairs = [(key, _ours(entry)) for key, entry in given.items() if isinstance(entry, dict)]
@@ -156,7 +156,7 @@ def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The object under our names of its fields, too; where it has both, ours count."""
+    """Add our names of the fields; where both exist, ours count."""
     return {**{SEED[name]: value for name, value in answer.items() if name in SEED}, **answer}
 
 
@@ -173,7 +173,7 @@ def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], 
 
 
 def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
-    """The keys of a list that exist; None where there is no list, or a placeholder in it."""
+    """Return the known keys of a list; None if there is no list, or a placeholder in it."""
     if not isinstance(given, list) or any(map(is_placeholder, given)):
         return None
     found = set()
@@ -197,7 +197,7 @@ def _truth(given: object) -> bool | None:
 
 
 def _text(given: object, wording: Wording) -> str | None:
-    """An explanation, empty if none is given; None where it is the prompt's own."""
+    """Return an explanation, empty if there is none; None if it repeats the prompt."""
     text = given.strip() if isinstance(given, str) else ""
     return None if text and wording.shows(text) else text
 
@@ -206,7 +206,7 @@ def _text(given: object, wording: Wording) -> str | None:
 
 
 def pieces(question: Trace, tokens: int) -> list[Trace]:
-    """The question in pieces of about so many tokens each (0: no limit), halved as often as needed."""
+    """Split the question into pieces of about so many tokens (0: no limit) by halving."""
     if not tokens or _tokens(question) <= tokens:
         return [question]
     halves = halved(question)
@@ -214,7 +214,7 @@ def pieces(question: Trace, tokens: int) -> list[Trace]:
 
 
 def halved(question: Trace) -> tuple[Trace, Trace] | None:
-    """The question of the first and of the second half of the documents; of the sentences where there is but one."""
+    """Split by documents into two halves; by sentences if there is only one document."""
     groups = [tuple(units) for _, units in groupby(question.sentences, key=lambda unit: unit.parent)]
     if len(groups) == 1:
         groups = [(unit,) for unit in question.sentences]
@@ -239,7 +239,7 @@ def _tokens(question: Trace) -> int:
 
 
 def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Traced:
-    """The pieces as one answer: relevance and use united, the support of each sentence taken from its best piece."""
+    """Combine the pieces: unite relevance and use, take each sentence's support from its best piece."""
     order = [key_of(unit) for unit in question.sentences]
     relevant = _united(order, [labelling.relevant for labelling in labellings])
     utilized = _united(order, [labelling.utilized for labelling in labellings])
@@ -277,7 +277,7 @@ def _united(order: Sequence[str], sets: Sequence[set[str] | None]) -> tuple[str,
 def _best(
     unit: Unit, labels: Sequence[Label | None], places: Mapping[str, Unit], judge: str
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """Supported where any piece supports it; not where every piece was read and none does; else unjudged."""
+    """Supported if any piece supports it; not if every piece was read and none does; else unjudged."""
     found = [label for label in labels if label is not None]
     supporting = [label for label in found if label.supported]
     if not supporting and len(found) < len(labels):

@@ -43,13 +43,13 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """Its wording."""
+        """The file's text."""
         return self.file.read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
-    """Every packaged file, by task, name and version."""
+    """List every packaged file by task, name and version."""
     found = []
     for folder in resources.files(__name__).iterdir():
         if folder.is_dir():
@@ -61,7 +61,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def stem(style: str, form: str) -> str:
-    """The name of the file for one form of a task's question: ``second``, ``no_reasoning_second.ru``.
+    """Return the file's name for one form of a task's question: ``second``, ``no_reasoning_second.ru``.
 
     A question that has but one form has the style's own name; the forms of ``default`` are named after the form.
     """
@@ -73,7 +73,7 @@ def stem(style: str, form: str) -> str:
 
 @lru_cache(maxsize=256)
 def load(task: str, name: str = "default", version: int = 0) -> Template:
-    """A packaged template by its name, the newest unless a version is given; TemplateError if there is none."""
+    """Load a packaged template, the newest unless a version is given; TemplateError if there is none."""
     found = [entry for entry in entries() if entry.task == task and entry.name == name]
     found = [entry for entry in found if version in (0, entry.version)]
     if not found:
@@ -95,7 +95,7 @@ def load(task: str, name: str = "default", version: int = 0) -> Template:
 
 
 def read(path: Path | str) -> Template:
-    """A template from a user's own file; TemplateError says what is wrong with it."""
+    """Read a template from a user's file; TemplateError says what is wrong with it."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(LONGEST + 1)
@@ -117,13 +117,13 @@ def is_path(style: str) -> bool:
 
 @lru_cache(maxsize=16)
 def repair(name: str, language: str = "") -> Template:
-    """What is said after an answer that cannot be used, in the language or else in English."""
+    """Load the prompt of a repair turn, in the language or else in English."""
     named = f"{name}.{language}" if language else name
     return load("repair", named if any(e.task == "repair" and e.name == named for e in entries()) else name)
 
 
 def styles(task: str) -> tuple[str, ...]:
-    """The styles that a step may be asked in, by name; the forms of one style are one."""
+    """List the styles of a step; the forms of one style are one."""
     forms = FORMS.get(task, ())
     found: dict[str, None] = {}
     for entry in entries():
@@ -139,7 +139,7 @@ def styles(task: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def shape(fmt: Format, language: str = "") -> Shape:
-    """How an answer format is asked for, in the language or else in English."""
+    """Load the wording of an answer format, in the language or else in English."""
     for name in (f"{fmt}.{language}", fmt):
         found = [entry for entry in entries() if entry.task == "formats" and entry.name == name]
         if found:
@@ -149,7 +149,7 @@ def shape(fmt: Format, language: str = "") -> Shape:
 
 
 def changed() -> dict[str, str]:
-    """What is wrong with the packaged files by their path, held against ``LOCK``."""
+    """Compare the packaged files to ``LOCK``: path to what is wrong."""
     lines = resources.files(__name__).joinpath("LOCK").read_text(encoding="utf-8").split("\n")
     locked = {path: known for known, _, path in (line.partition(" ") for line in lines if line)}
     found = {f"{entry.task}/{entry.file.name}": digest(entry.text) for entry in entries()}
