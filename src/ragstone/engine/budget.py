@@ -110,10 +110,6 @@ class Budget:
                     "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
                 )
 
-    def reservation(self, judge: Judge, call: Call) -> Reservation:
-        """Reserve the worst case of one attempt: wait for room on entry, settle on exit."""
-        return Reservation(self, judge, call)
-
     def room(self, begun: int) -> bool:
         """Whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
 
@@ -288,7 +284,7 @@ class Budget:
 
 
 class Reservation:
-    """Room in the budget for one attempt."""
+    """Room in the budget for one attempt at its worst: waits for it on entry, settles on exit."""
 
     __slots__ = ("_budget", "_call", "_judge", "_reserved", "_sent", "_taken")
 

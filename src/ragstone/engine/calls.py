@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal
 
-from ragstone.engine.budget import Budget, Limits
+from ragstone.engine.budget import Budget, Limits, Reservation
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.pace import backoff as _backoff
 from ragstone.engine.queue import REFUSED, Queue, Queues, Turn
@@ -236,7 +236,7 @@ class Calls:
                 queued = self._loop.time()
                 # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
                 # the endpoint says so.
-                async with self._budget.reservation(judge, call) as reserved:
+                async with Reservation(self._budget, judge, call) as reserved:
                     turn = await queue.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])

@@ -202,6 +202,21 @@ class Backend(Protocol):
         ...
 
 
+class InProcess:
+    """The part that all backends in this process share: they cost nothing and have nothing to open."""
+
+    free: bool = True
+    inside: bool = True
+    concurrency: int = 64
+    timeout: float | None = None
+
+    async def open(self) -> None:
+        """Open nothing."""
+
+    async def close(self) -> None:
+        """Close nothing."""
+
+
 def is_inside(backend: Backend) -> bool:
     """Whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))

@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Dialogue, Failed, Reply
+from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply
 from ragstone.judges.tracing import Label, Labelling, traced
 from ragstone.questions import SPECIAL, Question, Task, Trace, Traced, key_of
 
@@ -25,21 +25,14 @@ EXPECTED: Final = "expected {id, relevant: [keys], utilized: [keys], support: {k
 UNLABELLED: Final = "no label for this record"
 
 
-class HumanBackend:
+class HumanBackend(InProcess):
     """Looks up the labels of a record."""
 
-    free: bool = True
-    inside: bool = True
     steady: bool = True
-    concurrency: int = 64
-    timeout: float | None = None
 
     def __init__(self, path: str, labels: Mapping[str, bytes]) -> None:
         self.path = path
         self._labels = labels
-
-    async def open(self) -> None:
-        """Nothing to connect to."""
 
     async def send(self, call: Call) -> Reply:
         """Return the labels of the record that the call names; BackendError if there are none."""
@@ -47,9 +40,6 @@ class HumanBackend:
         if record not in self._labels:
             raise BackendError(f"{UNLABELLED} ({self.path})", judge=call.judge)
         return Reply(self._labels[record].decode())
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 class HumanJudge:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Dialogue, Judge, Reply, reply_from_json
+from ragstone.judges.base import Call, Dialogue, InProcess, Judge, Reply, reply_from_json
 from ragstone.judges.spec import Spec
 from ragstone.prompts.choice import Choice
 from ragstone.questions import Question, Task
@@ -22,13 +22,8 @@ from ragstone.questions import Question, Task
 FORMAT: Final = 1
 
 
-class ReplayBackend:
+class ReplayBackend(InProcess):
     """Looks up recorded replies by the key of their call."""
-
-    free: bool = True
-    inside: bool = True
-    concurrency: int = 64
-    timeout: float | None = None
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -53,9 +48,6 @@ class ReplayBackend:
             raise BackendError(
                 f"{self.path}: the recorded reply to this {call.task} call is damaged ({error!r})", judge=call.judge
             ) from error
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 class ReplayJudge:

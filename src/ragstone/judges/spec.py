@@ -217,14 +217,11 @@ def parse(name: str) -> Spec:
     if name == "embedded":
         return Spec(name, provider="embedded")
     provider, colon, rest = name.partition(":")
-    if colon and provider == "replay":
+    if colon and provider in ("replay", "human"):
         if not rest:
-            raise ConfigError("judge 'replay:' names no file; write replay:calls.jsonl")
-        return Spec(name, provider="replay", path=rest)
-    if colon and provider == "human":
-        if not rest:
-            raise ConfigError("judge 'human:' names no file; write human:labels.jsonl")
-        return Spec(name, provider="human", path=rest)
+            example = "calls.jsonl" if provider == "replay" else "labels.jsonl"
+            raise ConfigError(f"judge '{provider}:' names no file; write {provider}:{example}")
+        return Spec(name, provider=provider, path=rest)
     if not colon and (half := _half(name)):
         raise ConfigError(half)
     if re.match(r"https?$", provider, re.IGNORECASE):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.readings import UNREACHABLE, Reading
+from ragstone.judges.readings import Reading
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -67,15 +67,14 @@ class Labelling(Reading):
         return [key for unit in self.part.response if (key := key_of(unit)) not in self.labels]
 
     @property
-    def wanted(self) -> Sequence[int | str]:
-        """The response sentences to ask about once more; all and everything else where a list is missing, too."""
-        return () if self.relevant is None or self.utilized is None else self.missing
+    def unlisted(self) -> bool:
+        """Whether one of the lists is missing."""
+        return self.relevant is None or self.utilized is None
 
     @property
-    def again(self) -> bool:
-        """Whether it is worth asking once more."""
-        lacking = self.relevant is None or self.utilized is None or bool(self.missing)
-        return lacking and self.status not in UNREACHABLE
+    def wanted(self) -> Sequence[int | str]:
+        """The response sentences to ask about once more; empty for everything, if a list is missing too."""
+        return () if self.unlisted else self.missing
 
     def add(self, later: Labelling) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
@@ -87,8 +86,7 @@ class Labelling(Reading):
         self.relevance_reason = self.relevance_reason or later.relevance_reason
         self.support_reason = self.support_reason or later.support_reason
         self.dropped.update(later.dropped)
-        lacking = self.relevant is None or self.utilized is None or bool(self.missing)
-        self.problem = (later.problem or self.problem) if lacking else ""
+        self.problem = (later.problem or self.problem) if self.unlisted or self.missing else ""
 
 
 def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
