@@ -291,7 +291,7 @@ def test_a_budget_says_what_it_holds_back() -> None:
         first, second = [await budget.reserve(judge, call) for _ in range(2)]
         third = asyncio.ensure_future(budget.reserve(judge, call))
         await asyncio.sleep(0)
-        assert budget.limit() == "budget, calls wait for others to be settled"
+        assert budget.limit() == "budget, calls wait for others to finish"
         budget.settle(first, Amount())
         budget.settle(second, Amount(calls=1))
         await third
@@ -413,7 +413,7 @@ def test_a_request_without_a_limit_has_no_worst_case() -> None:
         records(3), metrics("answer_relevance"), only(MeteredJudge(backend, limit=None)),
         settings=replace(QUICK, limits=Limits(tokens=10**6)),
     )  # fmt: skip
-    assert "set no limit on the length of a reply" in str(came.error)
+    assert "have no limit on the reply length" in str(came.error)
     assert backend.calls == 0
 
 
@@ -475,7 +475,7 @@ def test_an_endpoint_that_takes_no_limit_is_not_asked_under_a_budget() -> None:
     with FakeServer(refuse_parameters=["max_tokens", "max_completion_tokens"]) as server:
         budget = replace(QUICK, limits=Limits(tokens=10**9))
         came = weigh(records(3), metrics("answer_relevance"), prompted(server), settings=budget)
-        assert "no budget can be kept" in str(came.error)
+        assert "a budget cannot be kept" in str(came.error)
         assert server.count == 0
 
 

@@ -310,7 +310,7 @@ def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
     refusal = Scripted({"error": {"message": f"response_format is not for the key\n{said(secret)}"}}, status=400)
     with FakeServer(script=[refusal]) as server:
         found = error(server, call(response_format=SCHEMA), key_variable=VARIABLE, strict=True)
-    assert str(found) == "mine: the endpoint does not take response_format: response_format is not for the key [key]"
+    assert str(found) == "mine: the endpoint rejects response_format: response_format is not for the key [key]"
     assert SECRET not in repr(vars(found)).lower()
 
 
@@ -508,7 +508,7 @@ def test_a_refused_temperature_is_left_out_once_for_all_calls_with_a_note() -> N
     with FakeServer(refuse_parameters=["temperature"]) as server:
         replies = run(backend(server), thrice)
         assert server.seen == {400: 1, 200: 3}
-    assert {reply.notes for reply in replies} == {("temperature is not taken by the endpoint; left out",)}
+    assert {reply.notes for reply in replies} == {("temperature is not accepted by the endpoint; left out",)}
 
 
 def test_max_tokens_is_sent_under_its_newer_name_where_the_endpoint_wants_that() -> None:
@@ -518,7 +518,7 @@ def test_max_tokens_is_sent_under_its_newer_name_where_the_endpoint_wants_that()
             (True, None),
             (False, 77),
         ]
-    assert reply.notes == ("max_tokens is not taken by the endpoint; sent as max_completion_tokens",)
+    assert reply.notes == ("max_tokens is not accepted by the endpoint; sent as max_completion_tokens",)
 
 
 def test_max_tokens_that_is_taken_under_no_name_is_left_out() -> None:
@@ -531,7 +531,7 @@ def test_a_refused_schema_is_left_out() -> None:
     with FakeServer(refuse_schema=True) as server:
         reply = ask(server, call(response_format=SCHEMA))
         assert server.seen == {400: 1, 200: 1}
-    assert reply.notes == ("response_format is not taken by the endpoint; left out",)
+    assert reply.notes == ("response_format is not accepted by the endpoint; left out",)
 
 
 def test_all_that_is_refused_is_left_out_one_after_the_other() -> None:

@@ -151,7 +151,7 @@ class Budget:
         if self.over is not None:
             return ""
         if self._waiting:
-            return "budget, calls wait for others to be settled"
+            return "budget, calls wait for others to finish"
         return "budget, few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
@@ -192,7 +192,7 @@ class Budget:
         given, limit = size.at_most, size.reply
         if limit is None:
             raise BudgetReached(
-                f"{judge.name}: its calls set no limit on the length of a reply, so no budget can be kept",
+                f"{judge.name}: its calls have no limit on the reply length, so a budget cannot be kept",
                 hint="set max_tokens in the judge's table, or use --max-calls",
             )
         written = max(limit, self._longest.get(judge.id, 0))
@@ -249,11 +249,8 @@ class Budget:
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
-            limit, needed, alone = (
-                f"--max-tokens {limits.tokens:,}",
-                f"{more.tokens:,}",
-                more.tokens > limits.tokens > 0,
-            )
+            limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,}"
+            alone = more.tokens > limits.tokens > 0
             unsure = f", {self._unsure.tokens:,} more may be" if self._unsure.tokens else ""
             so_far = f"{spent.tokens - self._unsure.tokens:,} are used{unsure}, and the next call may take {needed}"
         else:
@@ -280,7 +277,7 @@ class Budget:
     def _hint(self) -> str:
         if not self._kept:
             return "replies are not kept with --no-cache: the same command pays for all of it again"
-        return "the same command goes on from here, with a new budget; what was asked is kept and free"
+        return "the same command goes on from here with a new budget; stored replies are free"
 
 
 class Reservation:

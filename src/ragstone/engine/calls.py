@@ -339,13 +339,13 @@ class Calls:
         for member in self._routes.judges():
             if member.backend in lost:
                 self._queue(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
-                self._tally.notes[f"{member.name} is left out from here on: {error}"] += 1
+                self._tally.notes[f"{member.name} is no longer used: {error}"] += 1
         return Failed(str(error))
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
         """Return the error for an endpoint that does not answer."""
         kept = self._settings.cache != "off" and self._tally.anything
-        goes_on = "what was done is kept; the same command goes on from there" if kept else ""
+        goes_on = "finished work is kept; the same command goes on from there" if kept else ""
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 

@@ -95,9 +95,7 @@ class Routes:
             if route.error is not None:
                 if len(route.able(task).judges) < len(route.judges):
                     sure = ", ".join(repr(judge.name) for judge in route.judges[:-1])
-                    return (
-                        f"no cascade for the step '{task}': {sure} cannot say how sure it is there; give it one judge"
-                    )
+                    return f"no cascade for the step '{task}': {sure} has no calibrated confidence; give it one judge"
                 continue
             if task in ALONE and len(route.judges) > 1:
                 return f"a panel can rate but not {ALONE[task]}: give the step '{task}' one judge"

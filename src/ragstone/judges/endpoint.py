@@ -247,10 +247,8 @@ class Endpoint(ABC):
         retryable = status in RETRYABLE
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
-            fatal, hint = (
-                True,
-                f"check the key in {self.key_variable}" if self.key_variable else "the endpoint wants a key",
-            )
+            fatal = True
+            hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint wants a key"
         elif status == 404:
             fatal, hint = True, "check the model's name and the base URL"
         elif status == 402 or code == "insufficient_quota":

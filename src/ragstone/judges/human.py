@@ -110,10 +110,10 @@ def _labels(path: str) -> dict[str, bytes]:
         if line.strip():
             name = _id_of(line, f"{path}:{number}")
             if name in found:
-                raise ConfigError(f"{path}:{number}: the record '{name}' was labelled before; keep one of the two")
+                raise ConfigError(f"{path}:{number}: the record '{name}' is labelled twice; keep one of the two lines")
             found[name] = line.strip()
     if not found:
-        raise ConfigError(f"{path}: there are no labels in it; {EXPECTED}")
+        raise ConfigError(f"{path}: no labels found; {EXPECTED}")
     return found
 
 

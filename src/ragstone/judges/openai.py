@@ -95,11 +95,11 @@ class OpenAIBackend(Endpoint):
                 # As it was said, not folded: a key in other letters is not known again, and would be shown.
                 told = " ".join(self.without_key(said).split())[:200]
                 hint = "structured = auto goes on without a schema"
-                raise self.trouble(f"the endpoint does not take {name}: {told}", fatal=True, hint=hint)
+                raise self.trouble(f"the endpoint rejects {name}: {told}", fatal=True, hint=hint)
             instead = LIMITS[1] if name == LIMITS[0] and LIMITS[1] in message else ""
             if self.bounded and name in LIMITS and not instead:
                 raise self.trouble(
-                    "the endpoint takes no limit on the length of a reply, so no budget can be kept",
+                    "the endpoint accepts no limit on the reply length, so a budget cannot be kept",
                     fatal=True,
                     hint="run without --max-cost and --max-tokens, or ask another endpoint",
                 )
@@ -110,7 +110,7 @@ class OpenAIBackend(Endpoint):
     def notes(self) -> tuple[str, ...]:
         """What was left out of requests, or sent under another name."""
         return tuple(
-            f"{name} is not taken by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
+            f"{name} is not accepted by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
             for name, instead in self._refused.items()
         )
 

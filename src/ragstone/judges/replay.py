@@ -63,7 +63,7 @@ class ReplayJudge:
             for task in tasks:
                 if task in self._by_task:
                     raise ConfigError(
-                        f"{path}: the step '{task}' was answered by a panel, which one replay judge cannot stand for"
+                        f"{path}: the step '{task}' was answered by a panel; replay can only replace one judge"
                     )
                 self._by_task[task] = recorded
         ids = {judge.id for judge in self._by_task.values()}
@@ -110,7 +110,7 @@ def _judge(path: str, entry: Any, build: Callable[[Spec], Judge]) -> tuple[Judge
             return build(spec), tasks
     except (KeyError, TypeError, AttributeError):
         pass
-    raise ConfigError(f"{path}:1: the judge {str(entry)[:120]} is none that could be recorded")
+    raise ConfigError(f"{path}:1: unusable judge entry {str(entry)[:120]}")
 
 
 def _recorded(path: str) -> Mapping[bytes, bytes]:

@@ -132,7 +132,7 @@ def check_address(base_url: str, where: str) -> None:
             f"{where}: the address holds a name, a password or a query; put the key in a variable instead"
         )
     if not usable:
-        raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
+        raise ConfigError(f"{where}: '{base_url}' is not an address; expected http://… or https://…")
 
 
 _SECRET_NAME: Final = re.compile(
@@ -182,7 +182,7 @@ def _refuse_half_address(provider: str, model: str) -> None:
     called = before.partition("@")[0] or "MODEL"  # what stands between two @ may be a password
     if at and not place:
         raise ConfigError(
-            f"judge '{provider}:{called}': there is no address after the @; write {provider}:{called}@http://HOST/v1"
+            f"judge '{provider}:{called}': no address after the @; write {provider}:{called}@http://HOST/v1"
         )
     if not (_ADDRESS if at else _BARE_ADDRESS).match(place):
         return
@@ -193,20 +193,20 @@ def _refuse_half_address(provider: str, model: str) -> None:
     else:
         whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
     raise ConfigError(
-        f"judge '{provider}:{called}': '{shown}' is no whole address; write {provider}:{called}@{whole} "
-        f"(a model that is really called so goes into a [judges.NAME] table)"
+        f"judge '{provider}:{called}': '{shown}' is an incomplete address; write {provider}:{called}@{whole} "
+        f"(for a model with such a name, use a [judges.NAME] table)"
     )
 
 
 def _half(name: str) -> str:
     """Say what is wrong with an incomplete name (no model, or no provider); else empty."""
     if name in PRESETS:
-        return f"judge '{name}' names no model; write {name}:MODEL"
+        return f"judge '{name}' has no model; write {name}:MODEL"
     before, slash, model = name.partition("/")
     if slash and model and before.lower() in PRESETS:
         return f"no judge '{name}'; write a colon after the provider: {before.lower()}:{model}"
     provider = next((provider for start, provider in MAKERS.items() if name.lower().startswith(start)), "")
-    return f"no judge '{name}'; a model is named with its provider, as in {provider}:{name}" if provider else ""
+    return f"no judge '{name}'; add the provider, as in {provider}:{name}" if provider else ""
 
 
 def parse(name: str) -> Spec:
@@ -220,12 +220,12 @@ def parse(name: str) -> Spec:
     if colon and provider in ("replay", "human"):
         if not rest:
             example = "calls.jsonl" if provider == "replay" else "labels.jsonl"
-            raise ConfigError(f"judge '{provider}:' names no file; write {provider}:{example}")
+            raise ConfigError(f"judge '{provider}:' has no file; write {provider}:{example}")
         return Spec(name, provider=provider, path=rest)
     if not colon and (half := _half(name)):
         raise ConfigError(half)
     if re.match(r"https?$", provider, re.IGNORECASE):
-        raise ConfigError("a judge needs a model and not an address alone, as in openai:MODEL@https://HOST/v1")
+        raise ConfigError("a judge needs a model, not only an address, as in openai:MODEL@https://HOST/v1")
     if not colon or (provider not in PRESETS and provider not in providers()):
         known = ["embedded", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *providers()], 1)
@@ -235,7 +235,7 @@ def parse(name: str) -> Spec:
     model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
     base_url = where[0] if where else ""
     if not model:
-        raise ConfigError(f"judge '{provider}:' names no model; write {provider}:MODEL")
+        raise ConfigError(f"judge '{provider}:' has no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
         raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
     if not base_url:

@@ -77,9 +77,7 @@ class Template:
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"prompt {self.origin}: {error}") from error
         except (RecursionError, MemoryError) as error:
-            raise TemplateError(
-                f"prompt {self.origin}: it takes itself in again and again, or grows too large"
-            ) from error
+            raise TemplateError(f"prompt {self.origin}: it includes itself without end, or grows too large") from error
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
