@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ragstone import tokens
 from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 from ragstone.tokens import (
     PER_MESSAGE,
     Ratio,
@@ -37,7 +38,7 @@ def body(*texts: str, schema: dict[str, str] | None = None) -> bytes:
 
 def measured(request: bytes) -> Size:
     """As the OpenAI dialect has it."""
-    return OpenAIBackend("", judge="m").size(request)
+    return OpenAIBackend(Spec("m")).size(request)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from terminal import WIDTHS, ragstone
 
 from ragstone import prompts
 from ragstone.cli import prompts as steps
-from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import ModelSettings, PromptedJudge
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts.check import SCALES
 from ragstone.prompts.choice import Choice, parse_styles
@@ -200,8 +200,8 @@ def test_what_is_rendered_is_what_is_sent(task: str, name: str) -> None:
     template = prompts.load(task, name)
     question = steps._sample(template, None, told["scale"])
     style = "default" if template.form and name == template.form else name.removesuffix(f"_{template.form}")
-    settings = ModelSettings("m", choice=Choice(styles={task: style}))
-    (call,) = next(PromptedJudge("judge", "judge", "", settings, OpenAIBackend("", judge="judge")).dialogue(question))
+    settings = Spec("judge", model="m", choice=Choice(styles={task: style}))
+    (call,) = next(build(settings).dialogue(question))
     assert told["messages"] == orjson.loads(call.body)["messages"]
     assert (told["prompt"], told["style"], told["format"]) == (template.id, name, template.formats[0])
     text = ragstone("prompts", "render", f"{task}={name}").out

@@ -31,6 +31,7 @@ from ragstone.engine.pace import (
 from ragstone.engine.queue import Queue
 from ragstone.judges.base import Allowance, Call, Left, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 
 
 def fullest(log: list[tuple[float, int]], span: float = 60.0) -> int:
@@ -259,7 +260,7 @@ def test_a_line_is_the_one_of_least_squares(points: list[tuple[int, float]]) -> 
 
 def test_what_grows_with_the_request_is_foreseen() -> None:
     """Longer and longer requests, with an overhead that the endpoint does not count: none takes more than expected."""
-    weight = TokenUse(OpenAIBackend("", judge="m").size)
+    weight = TokenUse(OpenAIBackend(Spec("m")).size)
     for size in range(0, 4000, 20):
         call = asked(0, size, 1000)
         request = request_tokens(call.body)
@@ -270,7 +271,7 @@ def test_what_grows_with_the_request_is_foreseen() -> None:
 
 
 def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() -> None:
-    weight = TokenUse(OpenAIBackend("", judge="m").size)
+    weight = TokenUse(OpenAIBackend(Spec("m")).size)
     call = asked(0, 400, 1000)
     assert weight.of(call) == (int(request_tokens(call.body) * CAREFUL) + 1000, 0.0)
     for _ in range(MEMORY):
@@ -282,7 +283,7 @@ def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() ->
 
 def test_what_the_endpoint_does_not_count_is_reckoned_from_bytes() -> None:
     call = asked(0, 400, 1000)
-    assert TokenUse(OpenAIBackend("", judge="m").size).learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
+    assert TokenUse(OpenAIBackend(Spec("m")).size).learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
 
 
 # ---- a queue with a limit
@@ -336,7 +337,7 @@ def through(plan: list[Planned], *, rpm: int = 0, tpm: int = 0, places: int = 64
         queue.answered(turn, call, Reply("", usage=Usage(request, planned.reply)))
 
     async def all_of_them() -> None:
-        queue = Queue(places, Breaker(5, 300.0, wary=True), size=OpenAIBackend("", judge="m").size, rpm=rpm, tpm=tpm)
+        queue = Queue(places, Breaker(5, 300.0, wary=True), size=OpenAIBackend(Spec("m")).size, rpm=rpm, tpm=tpm)
         tasks = []
         for number, planned in enumerate(plan):
             if planned.gap:

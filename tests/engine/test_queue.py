@@ -16,6 +16,7 @@ from ragstone.engine.queue import UNSAVED, Queue, Queues, Turn
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Left, RateLimits, Reply
 from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 from ragstone.testing import ScriptedJudge
 
 CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
@@ -31,7 +32,7 @@ def queue(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm:
     return Queue(
         concurrency,
         Breaker(dead_after, 300.0, wary=wary),
-        size=OpenAIBackend("", judge="m").size,
+        size=OpenAIBackend(Spec("m")).size,
         rpm=rpm,
         tpm=tpm,
         name="it",

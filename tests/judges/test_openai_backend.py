@@ -22,6 +22,7 @@ from ragstone.errors import BackendError
 from ragstone.judges import endpoint, limits
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 from ragstone.testing import FakeServer, Scripted
 
 SECRET = "sk-test-0123456789abcdef"
@@ -36,7 +37,7 @@ def call(text: str = "hello", **fields: Any) -> Call:
 
 def backend(server: FakeServer | str, **options: Any) -> OpenAIBackend:
     url = server if isinstance(server, str) else server.url
-    return OpenAIBackend(url, judge="mine", **options)
+    return OpenAIBackend(Spec("mine", base_url=url, **options))
 
 
 def run(backend: OpenAIBackend, work: Callable[[OpenAIBackend], Awaitable[Any]]) -> Any:
@@ -216,7 +217,7 @@ def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
 
 def test_the_key_is_read_from_its_variable_and_sent_as_a_bearer(key: str) -> None:
     with FakeServer(api_key=SECRET) as server:
-        assert ask(server, key_variable=key).text == "OK"
+        assert ask(server, api_key_env=key).text == "OK"
         assert error(server).fatal
 
 
@@ -233,7 +234,7 @@ def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
 
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        ready = backend(f"http://127.0.0.1:{port}/v1", key_variable=key, key_header="api-key")
+        ready = backend(f"http://127.0.0.1:{port}/v1", api_key_env=key, provider="azure")
         await ready.open()
         with pytest.raises(BackendError):
             await ready.send(call())
@@ -255,7 +256,7 @@ def test_without_its_key_a_judge_does_not_open_and_names_the_variable(
     monkeypatch.delenv(VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
-    found = error("http://127.0.0.1:1/v1", key_variable=VARIABLE)
+    found = error("http://127.0.0.1:1/v1", api_key_env=VARIABLE)
     assert str(found) == f"mine: no key: the variable {VARIABLE} is not set"
     assert (found.fatal, found.retryable) == (True, False)
     assert f"export {VARIABLE}=" in found.hint
@@ -263,7 +264,7 @@ def test_without_its_key_a_judge_does_not_open_and_names_the_variable(
 
 def test_a_key_that_would_break_its_header_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, f"{SECRET}\r\nX-Other: 1")
-    found = error("http://127.0.0.1:1/v1", key_variable=VARIABLE)
+    found = error("http://127.0.0.1:1/v1", api_key_env=VARIABLE)
     assert found.fatal
     assert VARIABLE in str(found)
     assert SECRET not in f"{found}{found.hint}"
@@ -283,7 +284,7 @@ def test_a_key_that_would_break_its_header_is_refused_and_not_shown(monkeypatch:
 )
 def test_a_key_that_the_endpoint_says_back_is_shown_nowhere(answer: Scripted, key: str) -> None:
     with FakeServer(script=[answer]) as server:
-        found = error(server, key_variable=key)
+        found = error(server, api_key_env=key)
     shown = f"{found} {found.hint} {found.__cause__!r}"
     assert SECRET not in shown
     assert SECRET[:12] not in shown
@@ -294,10 +295,10 @@ def test_a_key_that_a_good_reply_says_back_is_not_in_it(key: str, monkeypatch: p
     with FakeServer(
         script=[Scripted(f"so says {SECRET.upper()}", reasoning=f"Bearer {SECRET}"), "none so far"]
     ) as server:
-        found = ask(server, key_variable=key)
+        found = ask(server, api_key_env=key)
         assert (found.text, found.reasoning) == ("so says [key]", "Bearer [key]")
         monkeypatch.setenv(key, "none")
-        assert ask(server, key_variable=key).text == "none so far"
+        assert ask(server, api_key_env=key).text == "none so far"
 
 
 @pytest.mark.parametrize("said", [str, str.lower])
@@ -309,13 +310,13 @@ def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
     monkeypatch.setenv(VARIABLE, secret)
     refusal = Scripted({"error": {"message": f"response_format is not for the key\n{said(secret)}"}}, status=400)
     with FakeServer(script=[refusal]) as server:
-        found = error(server, call(response_format=SCHEMA), key_variable=VARIABLE, strict=True)
+        found = error(server, call(response_format=SCHEMA), api_key_env=VARIABLE, structured="schema")
     assert str(found) == "mine: the endpoint rejects response_format: response_format is not for the key [key]"
     assert SECRET not in repr(vars(found)).lower()
 
 
 def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
-    ready = backend("http://127.0.0.1:1/v1", key_variable=key)
+    ready = backend("http://127.0.0.1:1/v1", api_key_env=key)
 
     async def show(opened: OpenAIBackend) -> str:
         return f"{opened!r} {opened}"
@@ -360,14 +361,14 @@ def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hi
 
 def test_a_wrong_key_is_fatal_and_the_hint_names_its_variable(key: str) -> None:
     with FakeServer(api_key="another") as server:
-        found = error(server, key_variable=key)
+        found = error(server, api_key_env=key)
     assert (found.fatal, found.hint) == (True, f"check the key in {VARIABLE}")
 
 
 def test_a_wrong_key_said_with_status_400_is_fatal_too(key: str) -> None:
     for text in ("API key not valid. Please pass a valid API key.", "Incorrect API key provided"):
         with FakeServer(script=[Scripted(text, status=400)]) as server:
-            assert error(server, key_variable=key).fatal
+            assert error(server, api_key_env=key).fatal
 
 
 def test_a_text_that_moderation_refuses_does_not_end_the_run() -> None:
@@ -429,7 +430,7 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(key: str) -> N
     with FakeServer() as other:
         moved = Scripted("", status=307, headers={"Location": f"{other.url}/chat/completions"})
         with FakeServer(script=[moved]) as server:
-            found = error(server, key_variable=key)
+            found = error(server, api_key_env=key)
         assert other.count == 0
         assert not other.seen
     assert (found.fatal, found.retryable) == (True, False)

@@ -9,10 +9,10 @@ import orjson
 import pytest
 from prompt_cases import ASSIGNED, CASES, STYLED
 
-from ragstone.judges.base import Call, Reply
-from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import ModelSettings, PromptedJudge
+from ragstone.judges.base import Call, Judge, Reply
+from ragstone.judges.catalogue import build
 from ragstone.judges.readings import read_units
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts import parse
 from ragstone.prompts.choice import Choice
@@ -34,8 +34,8 @@ ASKED: dict[str, tuple[Question[Any], Choice]] = {
 }
 
 
-def judge(choice: Choice) -> PromptedJudge:
-    return PromptedJudge("judge", "judge", "", ModelSettings("m", choice=choice), OpenAIBackend("", judge="judge"))
+def judge(choice: Choice) -> Judge:
+    return build(Spec("judge", model="m", choice=choice))
 
 
 def answered(question: Question[Any], choice: Choice, *said: str) -> tuple[Any, int]:

@@ -7,15 +7,15 @@ from typing import Any
 
 from loopback import Client
 
-from ragstone.judges.openai import OpenAIBackend
-from ragstone.judges.prompted import ModelSettings, PromptedJudge
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.questions import GRADE_0_3, YES_NO, Question, Rate, Trace, Write
 from ragstone.testing import FakeServer
 from ragstone.testing.realistic import WORDS_A_CLAIM, realistic
 from ragstone.types import Passage, Span, Unit
 
 LONG = " ".join(f"word{number}" for number in range(4 * WORDS_A_CLAIM))
-JUDGE = PromptedJudge("m", "m", "", ModelSettings("m"), OpenAIBackend("", judge="m"))
+JUDGE = build(Spec("m", model="m"))
 
 
 def asked(question: Question[Any]) -> dict[str, Any]:

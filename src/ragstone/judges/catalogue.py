@@ -23,23 +23,7 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.human import HumanJudge  # noqa: PLC0415 - only when asked for
 
         return HumanJudge(spec.name, spec.path)
-    from ragstone.judges.prompted import ModelSettings, PromptedJudge  # noqa: PLC0415 - only when asked for
+    from ragstone.judges.prompted import PromptedJudge  # noqa: PLC0415 - only when asked for
 
-    preset = spec.preset
-    dialect: Callable[..., Dialect] = pkgutil.resolve_name(preset.backend)
-    backend = dialect(
-        spec.base_url or preset.base_url,
-        judge=spec.name,
-        key_variable=preset.key if spec.api_key_env is None else spec.api_key_env,
-        key_header=preset.key_header,
-        concurrency=spec.concurrency,
-        timeout=spec.timeout,
-        strict=spec.structured == "schema",
-        rpm=spec.rpm,
-        tpm=spec.tpm,
-    )
-    settings = ModelSettings(
-        spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra, spec.choice,
-        spec.case_sensitive,
-    )  # fmt: skip
-    return PromptedJudge(spec.name, spec.id, spec.provider, settings, backend)
+    dialect: Callable[[Spec], Dialect] = pkgutil.resolve_name(spec.preset.backend)
+    return PromptedJudge(spec, dialect(spec))

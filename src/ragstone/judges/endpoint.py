@@ -23,6 +23,7 @@ import orjson
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Call, Prompt, RateLimits, Reply, Usage
 from ragstone.judges.limits import allowance, retry_after
+from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
 
 if TYPE_CHECKING:
@@ -53,28 +54,16 @@ class Endpoint(ABC):
     path: ClassVar[str]
     """What follows the base URL."""
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        judge: str,
-        key_variable: str = "",
-        key_header: str = "Authorization",
-        concurrency: int = 64,
-        timeout: float = 120.0,
-        strict: bool = False,
-        rpm: int = 0,
-        tpm: int = 0,
-    ) -> None:
-        self.url = base_url.rstrip("/") + self.path
-        self.judge = judge
-        self.key_variable = key_variable
-        self.key_header = key_header
-        self.concurrency = concurrency
-        self.timeout: float | None = timeout
-        self.strict = strict
-        self.rpm = rpm
-        self.tpm = tpm
+    def __init__(self, spec: Spec) -> None:
+        preset = spec.preset
+        self.judge = spec.name
+        self.url = (spec.base_url or preset.base_url).rstrip("/") + self.path
+        self.key_variable = preset.key if spec.api_key_env is None else spec.api_key_env
+        self.concurrency = spec.concurrency
+        self.timeout: float | None = spec.timeout
+        self._limits = spec.rpm, spec.tpm
+        self.strict = spec.structured == "schema"
+        self.key_header = preset.key_header
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
         self._address: yarl.URL | None = None
@@ -119,7 +108,7 @@ class Endpoint(ABC):
         """The rate limits, shared by all backends with the same address and key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
-        return RateLimits(f"{self.url} {digest}", self.rpm, self.tpm)
+        return RateLimits(f"{self.url} {digest}", *self._limits)
 
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""

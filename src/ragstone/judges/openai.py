@@ -14,6 +14,7 @@ import orjson
 
 from ragstone.judges.base import Prompt, Reply, Usage
 from ragstone.judges.endpoint import Endpoint, said_by
+from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
 
 OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
@@ -28,8 +29,8 @@ class OpenAIBackend(Endpoint):
 
     path = "/chat/completions"
 
-    def __init__(self, base_url: str, **options: Any) -> None:
-        super().__init__(base_url, **options)
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
         self._refused: dict[str, str] = {}
 
     # ---- requests

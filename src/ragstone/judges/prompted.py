@@ -8,8 +8,8 @@ unjudged with the reason; a cut-off reply is asked again with twice the room ins
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import orjson
@@ -19,41 +19,17 @@ from ragstone.errors import TemplateError
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
 from ragstone.judges.readings import Listing, Manner, Ratings, Reading, read_rate, read_units
 from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, verdict_tokens, write_schema
-from ragstone.judges.spec import Structured
+from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
 from ragstone.prompts import Template
-from ragstone.prompts.choice import Choice
 from ragstone.prompts.material import form_of, rate_variables, variables_of
 from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
-from ragstone.types import NOTHING, Unit
+from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
-MAX_TOKENS: Final = 4096
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """Settings of a language model's calls.
-
-    ``temperature`` is used where the question wants none of its own; None sends none at all, so that the
-    endpoint's own default holds. ``extra`` goes into the request as is
-    (seed, reasoning effort, a provider's own fields). ``structured`` says whether a JSON schema is sent along where
-    the answer's form has one. ``choice`` are the prompts and the format of labels; with ``case_sensitive`` only the
-    exact words of a scale are labels. ``context`` is how many tokens of material the model takes at once (0: not
-    known), for what can be asked in pieces.
-    """
-
-    model: str
-    temperature: float | None = 0.0
-    max_tokens: int = MAX_TOKENS
-    structured: Structured = "auto"
-    context: int = 0
-    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
-    choice: Choice = field(default_factory=Choice)
-    case_sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +61,12 @@ class _Part:
 class PromptedJudge:
     """A language model behind a backend."""
 
-    def __init__(self, name: str, identity: str, provider: str, settings: ModelSettings, backend: Dialect) -> None:
-        self.name = name
-        self.id = identity
-        self.model = settings.model
-        self.provider = provider
-        self.settings = settings
+    def __init__(self, spec: Spec, backend: Dialect) -> None:
+        self.name = spec.name
+        self.id = spec.id
+        self.model = spec.model
+        self.provider = spec.provider
+        self.spec = spec
         self.backend = backend
         self._setups: dict[tuple[str, str, float | None], _Setup] = {}
 
@@ -101,7 +77,7 @@ class PromptedJudge:
     def maker(self, question: Question[Any]) -> str:
         """Name the prompt with its hash, the format of labels, and the sampling."""
         made = self._setup(question).maker
-        return f"{made},exact" if self.settings.case_sensitive and isinstance(question, Rate) else made
+        return f"{made},exact" if self.spec.case_sensitive and isinstance(question, Rate) else made
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """Ask part by part, halve what is too long, and ask once more for what is missing."""
@@ -132,14 +108,14 @@ class PromptedJudge:
 
     def _setup(self, question: Question[Any]) -> _Setup:
         """Return how the question is asked; TemplateError if the chosen prompt cannot be used."""
-        settings = self.settings
+        spec = self.spec
         wanted = question.temperature if isinstance(question, Rate) else None
-        temperature = settings.temperature if settings.temperature is None or wanted is None else wanted
+        temperature = spec.temperature if spec.temperature is None or wanted is None else wanted
         form = form_of(cast("Rate | Write | Trace", question))
         at = (question.task, form, temperature)
         if at not in self._setups:
-            template, fmt = settings.choice.template(question.task, form)
-            if settings.structured == "schema" and not _has_schema(template, fmt):
+            template, fmt = spec.choice.template(question.task, form)
+            if spec.structured == "schema" and not _has_schema(template, fmt):
                 raise TemplateError(
                     f"structured = schema: the prompt '{template.name}' of the step '{question.task}' with the format "
                     f"'{fmt}' has no schema; keyed has one where no reasoning block is asked for, and so has the "
@@ -148,23 +124,23 @@ class PromptedJudge:
             maker = template.id
             maker += "" if fmt == "object" else f"/{fmt}#{prompts.shape(fmt, template.language).digest[:4]}"
             maker += "" if temperature is None else f",t={temperature:g}"
-            maker += "" if settings.max_tokens == MAX_TOKENS else f",max={settings.max_tokens}"
-            if settings.extra:
-                extra = orjson.dumps(dict(settings.extra), option=orjson.OPT_SORT_KEYS)
+            maker += "" if spec.max_tokens == MAX_TOKENS else f",max={spec.max_tokens}"
+            if spec.extra:
+                extra = orjson.dumps(dict(spec.extra), option=orjson.OPT_SORT_KEYS)
                 maker += f",x#{hashlib.blake2b(extra, digest_size=3).hexdigest()}"
             block = bool(template.gives) and fmt != "object"
-            manner = Manner(self.id, template.wording, fmt, block=block, exact=settings.case_sensitive)
+            manner = Manner(self.id, template.wording, fmt, block=block, exact=spec.case_sensitive)
             self._setups[at] = _Setup(template, fmt, temperature, maker, manner)
         return self._setups[at]
 
     def _parts(self, question: Question[Any], setup: _Setup) -> list[_Part]:
         if isinstance(question, Trace):
-            return [_Part(piece) for piece in pieces(question, self.settings.context)]
+            return [_Part(piece) for piece in pieces(question, self.spec.context)]
         if isinstance(question, Write):
             return [_Part(question)]
         assert isinstance(question, Rate)
         # Half of the room of a reply is kept, since some verdicts are twice as long as is usual.
-        room = self.settings.max_tokens // (2 * verdict_tokens(question))
+        room = self.spec.max_tokens // (2 * verdict_tokens(question))
         most = question.batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
@@ -177,11 +153,11 @@ class PromptedJudge:
             wanted = reading.wanted
             said = {"role": "assistant", "content": reading.reply[:REPEATED]}
             messages += [said, _repair_turn(part, setup, reading)]
-        settings = self.settings
-        schema = None if settings.structured == "off" else _schema(part, setup, wanted)
+        spec = self.spec
+        schema = None if spec.structured == "off" else _schema(part, setup, wanted)
         body = self.backend.prepare(
             Prompt(
-                settings.model, messages, settings.max_tokens, setup.temperature, schema, settings.extra,
+                spec.model, messages, spec.max_tokens, setup.temperature, schema, spec.extra,
                 room=2 if cut_off else 1,
             )
         )  # fmt: skip

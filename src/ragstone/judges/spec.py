@@ -48,6 +48,8 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
 
+MAX_TOKENS: Final = 4096
+"""The usual limit of a reply."""
 GROUP: Final = "ragstone.judges"
 """The group of entry points by which other packages name a provider's ``Preset``."""
 
@@ -62,7 +64,8 @@ class Spec:
     """Settings of one judge: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
-    cached input), in dollars per million tokens where the user gave it. ``choice`` are its prompts and the format of
+    cached input), in dollars per million tokens where the user gave it. A ``temperature`` of None sends none. ``extra``
+    goes into each request as it is (a seed, reasoning effort). ``choice`` are its prompts and the format of
     its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
     file of a replay or of labels. ``rpm`` and ``tpm`` are the most requests and tokens in any
@@ -77,7 +80,7 @@ class Spec:
     concurrency: int = 64
     timeout: float = 120.0
     temperature: float | None = 0.0
-    max_tokens: int = 4096
+    max_tokens: int = MAX_TOKENS
     context: int = 0
     choice: Choice = field(default_factory=Choice)
     structured: Structured = "auto"
