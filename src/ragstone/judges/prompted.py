@@ -17,7 +17,7 @@ import orjson
 from ragstone import prompts
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
-from ragstone.judges.readings import Listing, Manner, Ratings, Reading, read_rate, read_units
+from ragstone.judges.readings import Listing, Ratings, Reading, Setup, read_rate, read_units
 from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, verdict_tokens, write_schema
 from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
@@ -30,20 +30,6 @@ from ragstone.types import Unit
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Setup:
-    """How questions of one kind are asked: the prompt, the format of labels, the sampling; ``maker`` names it all.
-
-    ``maker`` has all that changes a request, and nothing of how its reply is read.
-    """
-
-    template: Template
-    format: Format
-    temperature: float | None
-    maker: str
-    manner: Manner
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,7 @@ class PromptedJudge:
         self.provider = spec.provider
         self.spec = spec
         self.backend = backend
-        self._setups: dict[tuple[str, str, float | None], _Setup] = {}
+        self._setups: dict[tuple[str, str, float | None], Setup] = {}
 
     def can(self, task: Task) -> bool:
         """Whether the task has a prompt."""
@@ -106,7 +92,7 @@ class PromptedJudge:
                 reading.add(later)
         return self._answer(question, done, tuple(readouts))
 
-    def _setup(self, question: Question[Any]) -> _Setup:
+    def _setup(self, question: Question[Any]) -> Setup:
         """Return how the question is asked; TemplateError if the chosen prompt cannot be used."""
         spec = self.spec
         wanted = question.temperature if isinstance(question, Rate) else None
@@ -129,11 +115,10 @@ class PromptedJudge:
                 extra = orjson.dumps(dict(spec.extra), option=orjson.OPT_SORT_KEYS)
                 maker += f",x#{hashlib.blake2b(extra, digest_size=3).hexdigest()}"
             block = bool(template.gives) and fmt != "object"
-            manner = Manner(self.id, template.wording, fmt, block=block, exact=spec.case_sensitive)
-            self._setups[at] = _Setup(template, fmt, temperature, maker, manner)
+            self._setups[at] = Setup(self.id, template, fmt, temperature, maker, block, spec.case_sensitive)
         return self._setups[at]
 
-    def _parts(self, question: Question[Any], setup: _Setup) -> list[_Part]:
+    def _parts(self, question: Question[Any], setup: Setup) -> list[_Part]:
         if isinstance(question, Trace):
             return [_Part(piece) for piece in pieces(question, self.spec.context)]
         if isinstance(question, Write):
@@ -144,7 +129,7 @@ class PromptedJudge:
         most = question.batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
-    def _call(self, part: _Part, setup: _Setup, repeat: int, reading: Reading | None = None) -> Call:
+    def _call(self, part: _Part, setup: Setup, repeat: int, reading: Reading | None = None) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
         wanted: Sequence[int | str] = ()
@@ -181,22 +166,22 @@ class PromptedJudge:
         return Rated(verdicts, " ".join(reading.summary for _, reading in rated if reading.summary), readouts)
 
 
-def _variables(part: _Part, setup: _Setup) -> dict[str, Any]:
+def _variables(part: _Part, setup: Setup) -> dict[str, Any]:
     if isinstance(part.question, Rate):
         return rate_variables(part.question, part.units, setup.format, setup.template.language)
     return variables_of(part.question, setup.format, setup.template.language)
 
 
-def _read(part: _Part, setup: _Setup, reply: Reply | Failed, wanted: Sequence[int | str] = ()) -> Any:
+def _read(part: _Part, setup: Setup, reply: Reply | Failed, wanted: Sequence[int | str] = ()) -> Any:
     question = part.question
     if isinstance(question, Rate):
-        return read_rate(question, part.units, reply, setup.manner, cast("Sequence[int]", wanted))
+        return read_rate(question, part.units, reply, setup, cast("Sequence[int]", wanted))
     if isinstance(question, Trace):
         return read_trace(question, reply, setup.template.wording, cast("Sequence[str]", wanted))
     return read_units(question, reply, setup.template.wording)
 
 
-def _schema(part: _Part, setup: _Setup, wanted: Sequence[int | str]) -> Schema | None:
+def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str]) -> Schema | None:
     """Return the schema of the answer about what is ``wanted``, or about all of the part."""
     question = part.question
     if isinstance(question, Trace):
@@ -213,7 +198,7 @@ def _schema(part: _Part, setup: _Setup, wanted: Sequence[int | str]) -> Schema |
     return rate_schema(numbers, question.scale, question.skippable, evidence, question.reasons, summary)
 
 
-def _repair_turn(part: _Part, setup: _Setup, reading: Reading) -> dict[str, str]:
+def _repair_turn(part: _Part, setup: Setup, reading: Reading) -> dict[str, str]:
     """Return the message that asks to repair an answer."""
     name, missing, more = "default", list(reading.wanted), {}
     if isinstance(part.question, Trace):
@@ -237,7 +222,7 @@ def _has_schema(template: Template, fmt: Format) -> bool:
     return fmt == "object" or (fmt == "keyed" and not template.gives)
 
 
-def _readout(call: Call, setup: _Setup, reading: Reading) -> Readout:
+def _readout(call: Call, setup: Setup, reading: Reading) -> Readout:
     fmt = setup.format if isinstance(reading, Ratings) else "object"
     return Readout(
         call.key.hex(), setup.template.name, fmt, reading.reader, reading.status, call.units - reading.left, call.units,

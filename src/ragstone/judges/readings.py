@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
 from ragstone.parsing import Format, Thought, Wording, Words, locate, read_block, read_labels, read_object, words_of
+from ragstone.prompts import Template
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
@@ -28,18 +29,20 @@ QUOTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a judge was asked for labels.
+class Setup:
+    """How a judge asks questions of one kind: the prompt, the format of labels, the temperature.
 
-    ``wording`` is the prompt's own, which is no answer. ``block``: with a reasoning block before them. ``exact``: only
-    the exact words of the scale are labels.
+    ``maker`` names all that changes a request. ``block``: with a reasoning block before the labels. ``exact``: only the
+    exact words of the scale are labels.
     """
 
     judge: str
-    wording: Wording
-    format: Format = "object"
-    block: bool = False
-    exact: bool = False
+    template: Template
+    format: Format
+    temperature: float | None
+    maker: str
+    block: bool
+    exact: bool
 
 
 @dataclass(slots=True)
@@ -133,21 +136,21 @@ class Listing(Reading):
 
 
 def read_rate(
-    question: Rate, units: Sequence[Unit], reply: Reply | Failed, manner: Manner, asked: Sequence[int] = ()
+    question: Rate, units: Sequence[Unit], reply: Reply | Failed, setup: Setup, asked: Sequence[int] = ()
 ) -> Ratings:
     """Read the verdicts on a batch of units; ``asked`` are the numbers that were asked about, all if empty."""
     numbers = list(asked or range(1, len(units) + 1))
     reading = Ratings(missing=numbers)
     if reading.begin(reply):
-        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
-        read = _read_entries if manner.format == "object" else _read_labels
-        read(question, units, reading.reply, manner, words, reading)
+        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=setup.exact)
+        read = _read_entries if setup.format == "object" else _read_labels
+        read(question, units, reading.reply, setup, words, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
 
 def _read_entries(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
+    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
 ) -> None:
     """Read an object with an entry for each number."""
     try:
@@ -170,7 +173,7 @@ def _read_entries(
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
         said = entry.get("reason"), entry.get("evidence")
-        echoed += _take(reading, number, _verdict(question, units[number - 1], label, manner, *said))
+        echoed += _take(reading, number, _verdict(question, units[number - 1], label, setup, *said))
     problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
         problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
@@ -179,16 +182,16 @@ def _read_entries(
     reading.problem = "; ".join(problems)
     reading.status = "truncation" if absent else "unknown_label" if problems else "ok"
     summary = answer.get("summary")
-    reading.summary = summary if isinstance(summary, str) and not manner.wording.shows(summary) else ""
+    reading.summary = summary if isinstance(summary, str) and not setup.template.wording.shows(summary) else ""
 
 
 def _read_labels(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Ratings
+    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
 ) -> None:
     """Read labels alone, or after a reasoning block with reasons and quotes."""
     numbers = reading.missing
-    parsed = read_labels(text, numbers, words, manner.format, texts_of(question), ended=True)
-    thoughts = read_block(text, numbers) if manner.block else {}
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
+    thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
     echoed: list[str] = []
@@ -199,7 +202,7 @@ def _read_labels(
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            verdict = _verdict(question, units[number - 1], label, manner, thought.rationale, quotes)
+            verdict = _verdict(question, units[number - 1], label, setup, thought.rationale, quotes)
             echoed += _take(reading, number, verdict)
     said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
     said += [_said_again(echoed)] if echoed else []
@@ -244,21 +247,21 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
 
 
-def _verdict(question: Rate, unit: Unit, label: str, manner: Manner, reason: object, quotes: object) -> Verdict | str:
+def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: object, quotes: object) -> Verdict | str:
     """Return the verdict; if its reason or a quote repeats the prompt, return those words."""
     trivial = label == TRIVIAL
     reason = reason.strip() if isinstance(reason, str) else ""
     evidence = _evidence(question, unit, quotes) if question.evidence else ()
-    if reason and manner.wording.shows(reason):
+    if reason and setup.template.wording.shows(reason):
         return reason
     for quote in evidence:
-        if quote.span is None and manner.wording.says(quote.text):
+        if quote.span is None and setup.template.wording.says(quote.text):
             return quote.text
     return Verdict(
         unit,
         label,
         None if trivial else question.scale.value(label),
-        manner.judge,
+        setup.judge,
         raw=None if trivial else question.scale.raw(label),
         evidence=() if trivial else evidence,
         reason=reason,
