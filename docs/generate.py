@@ -168,7 +168,7 @@ def judges_page() -> str:
         f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
         "", "## Add a provider with another dialect", "",
         "An endpoint that does not speak OpenAI's chat completions needs one class and one entry point in a package of",
-        "your own. The class extends `ragstone.judges.endpoint.Endpoint` and has four methods: `prepare` (a prompt to",
+        "your own. The class extends `ragstone.judges.http.HttpBackend` and has four methods: `prepare` (a prompt to",
         "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
         "and budgets stand on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
         "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a whole one.",

@@ -258,7 +258,7 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 def test_the_environment_is_read_in_few_places() -> None:
     """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
-    allowed = {"config.py", "settings.py", "judges/endpoint.py", "api/asking.py"}
+    allowed = {"config.py", "settings.py", "judges/http.py", "api/asking.py"}
     found = {
         name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")

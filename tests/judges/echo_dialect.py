@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 
 from ragstone.judges.base import Prompt, Reply, Usage
-from ragstone.judges.endpoint import Endpoint
+from ragstone.judges.http import HttpBackend
 from ragstone.judges.spec import Preset
 from ragstone.testing import fitting
 from ragstone.tokens import Size
 
 
-class EchoBackend(Endpoint):
+class EchoBackend(HttpBackend):
     """``{"to", "said", "form", "longest"}`` is answered by ``{"echo", "end", "took"}``."""
 
     path = "/echo"

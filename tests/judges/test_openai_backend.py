@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ragstone.errors import BackendError
-from ragstone.judges import endpoint
+from ragstone.judges import http
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.spec import Spec
@@ -161,7 +161,7 @@ def test_an_empty_list_of_choices_is_an_error_worth_a_retry() -> None:
 
 
 def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST", 1000)
+    monkeypatch.setattr(http, "LONGEST", 1000)
     with FakeServer(script=["x" * 100_000, "x"]) as server:
         found = error(server)
         assert "a reply of more than 1000 bytes" in str(found)
@@ -174,7 +174,7 @@ def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
     encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few bytes that stand for many megabytes take the memory of the longest reply that is taken, and no more."""
-    monkeypatch.setattr(endpoint, "LONGEST", 1_000_000)
+    monkeypatch.setattr(http, "LONGEST", 1_000_000)
     pack = gzip.compress if encoding == "gzip" else zlib.compress
     said = b'{"choices": [{"message": {"content": "x"}}]}'
     bodies = [pack(said), pack(said + b" " * 64_000_000)]
@@ -205,7 +205,7 @@ def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
     whole, said_of_it, peak = asyncio.run(main())
     assert whole.text == "x"
     assert said_of_it == "mine: a reply of more than 1000000 bytes"
-    assert peak < 3 * endpoint.LONGEST
+    assert peak < 3 * http.LONGEST
 
 
 # ---- the key

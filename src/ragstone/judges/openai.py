@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Prompt, Reply, Usage
-from ragstone.judges.endpoint import Endpoint, said_by
+from ragstone.judges.http import HttpBackend, said_by
 from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
 
@@ -24,7 +24,7 @@ LIMITS: Final = ("max_tokens", "max_completion_tokens")
 _TEXTS: Final = ("text", "output_text")
 
 
-class OpenAIBackend(Endpoint):
+class OpenAIBackend(HttpBackend):
     """One endpoint that speaks it."""
 
     path = "/chat/completions"

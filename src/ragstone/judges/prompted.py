@@ -17,7 +17,7 @@ import orjson
 from ragstone import prompts
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
-from ragstone.judges.readings import Listing, Ratings, Reading, Setup, read_rate, read_units
+from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
 from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, verdict_tokens, write_schema
 from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
@@ -68,7 +68,7 @@ class PromptedJudge:
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """Ask part by part, halve what is too long, and ask once more for what is missing."""
         setup = self._setup(question)
-        done: list[tuple[_Part, Reading]] = []
+        done: list[tuple[_Part, ReplyReading]] = []
         readouts: list[Readout] = []
         waiting = self._parts(question, setup)
         while waiting:
@@ -129,7 +129,7 @@ class PromptedJudge:
         most = question.batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
-    def _call(self, part: _Part, setup: Setup, repeat: int, reading: Reading | None = None) -> Call:
+    def _call(self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
         wanted: Sequence[int | str] = ()
@@ -150,7 +150,7 @@ class PromptedJudge:
         return Call(self.id, part.question.task, setup.maker, body, units, repeat)
 
     def _answer(
-        self, question: Question[Any], done: Sequence[tuple[_Part, Reading]], readouts: tuple[Readout, ...]
+        self, question: Question[Any], done: Sequence[tuple[_Part, ReplyReading]], readouts: tuple[Readout, ...]
     ) -> Answer:
         if isinstance(question, Trace):
             labellings = [reading for _, reading in done if isinstance(reading, Labelling)]
@@ -159,7 +159,7 @@ class PromptedJudge:
             return replace(traced(question, labellings, self.id), readouts=readouts)
         if isinstance(question, Write):
             ((_, listing),) = done
-            assert isinstance(listing, Listing)
+            assert isinstance(listing, UnitList)
             return Written(() if listing.problem else listing.units, listing.problem, readouts)
         rated = [(part, reading) for part, reading in done if isinstance(reading, Ratings)]
         verdicts = tuple(verdict for part, reading in rated for verdict in reading.verdicts(part.units, self.id))
@@ -198,7 +198,7 @@ def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str]) -> Schema | 
     return rate_schema(numbers, question.scale, question.skippable, evidence, question.reasons, summary)
 
 
-def _repair_turn(part: _Part, setup: Setup, reading: Reading) -> dict[str, str]:
+def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, str]:
     """Return the message that asks to repair an answer."""
     name, missing, more = "default", list(reading.wanted), {}
     if isinstance(part.question, Trace):
@@ -222,7 +222,7 @@ def _has_schema(template: Template, fmt: Format) -> bool:
     return fmt == "object" or (fmt == "keyed" and not template.gives)
 
 
-def _readout(call: Call, setup: Setup, reading: Reading) -> Readout:
+def _readout(call: Call, setup: Setup, reading: ReplyReading) -> Readout:
     fmt = setup.format if isinstance(reading, Ratings) else "object"
     return Readout(
         call.key.hex(), setup.template.name, fmt, reading.reader, reading.status, call.units - reading.left, call.units,

@@ -46,7 +46,7 @@ class Setup:
 
 
 @dataclass(slots=True)
-class Reading:
+class ReplyReading:
     """What could be read of the replies about one part of a question.
 
     ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
@@ -93,7 +93,7 @@ class Reading:
 
 
 @dataclass(slots=True)
-class Ratings(Reading):
+class Ratings(ReplyReading):
     """Verdicts on a batch of units, by the unit's number in it."""
 
     found: dict[int, Verdict] = field(default_factory=dict)
@@ -125,12 +125,12 @@ class Ratings(Reading):
 
 
 @dataclass(slots=True)
-class Listing(Reading):
+class UnitList(ReplyReading):
     """The units that a reply lists."""
 
     units: tuple[Unit, ...] = ()
 
-    def add(self, later: Listing) -> None:
+    def add(self, later: UnitList) -> None:
         """Take the second reply in the place of the first."""
         self.units, self.problem = later.units, later.problem
 
@@ -283,9 +283,9 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
     return tuple(quotes)
 
 
-def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> Listing:
+def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> UnitList:
     """Read the claims or nuggets of a reply; ``wording`` is the prompt's own text."""
-    reading = Listing()
+    reading = UnitList()
     if reading.begin(reply):
         read = _units(question, reading.reply, wording)
         if isinstance(read, str):

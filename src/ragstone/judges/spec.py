@@ -24,7 +24,7 @@ STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
 
 
 class Preset(NamedTuple):
-    """Where a provider is reached, which variable holds its key ("" for none), and the ``Endpoint`` of its dialect."""
+    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect."""
 
     base_url: str
     key: str = ""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.readings import Reading
+from ragstone.judges.readings import ReplyReading
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -49,7 +49,7 @@ class Label:
 
 
 @dataclass(slots=True)
-class Labelling(Reading):
+class Labelling(ReplyReading):
     """What could be read of the replies about one piece of the contexts."""
 
     part: Trace = field(kw_only=True)

@@ -46,7 +46,7 @@ _WRONG_KEY: Final = re.compile(
 """What some endpoints say with status 400 instead of 401."""
 
 
-class Endpoint(ABC):
+class HttpBackend(ABC):
     """One endpoint with one key. ``strict``: a schema is always sent; an endpoint that refuses it ends the run."""
 
     free: bool = False
