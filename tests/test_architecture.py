@@ -23,6 +23,10 @@ ASYNC = ("engine/", "testing/", "api/")
 BACKEND = {"open", "send", "close"}
 """The methods of a backend, which are the only effect that a judge has."""
 
+DIALECT = {"choices", "messages", "response_format", "max_completion_tokens", "prompt_tokens", "completion_tokens",
+           "finish_reason", "reasoning_content"}  # fmt: skip
+"""Keys of OpenAI's requests and answers."""
+
 OUTPUT = ("cli/", "render/", "output/", "testing/__main__.py", "__main__.py")
 
 CAUGHT = {
@@ -120,6 +124,15 @@ def test_the_source_is_read() -> None:
 
 
 @everywhere
+def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[str]:
+    """The keys of a provider's JSON stand in its backend, and in the endpoint of the test kit that plays it."""
+    if name == "judges/openai.py" or name.startswith("testing/"):
+        return []
+    own = {"cli/prompts.py": {"messages"}}.get(name, set())  # the command's own output has them
+    return [at(name, node) for node in texts(tree) if content(node) in DIALECT - own]
+
+
+@everywhere
 def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
     """``async`` and ``await`` are in the engine, in the API over it, and in what a backend must have."""
     if name.startswith(ASYNC):
@@ -128,7 +141,7 @@ def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
     if name.startswith("judges/"):
         for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             methods = {method.name: method for method in owner.body if isinstance(method, ast.AsyncFunctionDef)}
-            if {"open", "send", "close"} <= set(methods):  # a backend, and what its methods share privately
+            if BACKEND & set(methods):  # a backend or a part of one, and what its methods share privately
                 fine = [method for key, method in methods.items() if key in BACKEND or key.startswith("_")]
                 allowed |= {id(node) for method in fine for node in ast.walk(method)}
     kinds = ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith
@@ -269,7 +282,7 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 def test_the_environment_is_read_in_few_places() -> None:
     """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
-    allowed = {"config.py", "settings.py", "judges/openai.py", "api/judge_check.py"}
+    allowed = {"config.py", "settings.py", "judges/http.py", "api/judge_check.py"}
     found = {
         name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")

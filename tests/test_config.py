@@ -269,7 +269,7 @@ def test_only_the_judges_that_are_used_are_built() -> None:
             "judges.a.extra_body.api_key: looks like a key, and requests are stored",
         ),
         ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
-        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is no address"),
+        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is not an address"),
     ],
 )
 def test_a_table_must_say_where(text: str, message: str) -> None:
@@ -279,7 +279,7 @@ def test_a_table_must_say_where(text: str, message: str) -> None:
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:
     assert refusal(TABLE, judges=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
     assert refusal(TABLE, judges=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
-    assert refusal(TABLE, judges=["openai"]) == "judge 'openai' names no model; write openai:MODEL"
+    assert refusal(TABLE, judges=["openai"]) == "judge 'openai' has no model; write openai:MODEL"
     Path("ragstone.toml").unlink()
     assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judges=["opnai:gpt"])
 

@@ -385,16 +385,16 @@ def _panel(text: str) -> tuple[str, ...]:
 def _spec(name: str, file: FileTable) -> Spec:
     table = file.judges.get(name)
     if table is None:
-        if file.judges and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.PRESETS):
+        if file.judges and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.providers()):
             near = difflib.get_close_matches(name, file.judges, 1)
             known = ", ".join(f"[judges.{known}]" for known in file.judges)
             raise ConfigError(
                 f"no judge '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; there are {known}")
             )
         return _priced(judge_spec.parse(name))
-    if table.provider and table.provider not in judge_spec.PRESETS:
+    if table.provider and table.provider not in judge_spec.providers():
         raise ConfigError(
-            f"judges.{name}.provider '{table.provider.partition(':')[0]}'; known: {', '.join(judge_spec.PRESETS)}"
+            f"judges.{name}.provider '{table.provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
     if not table.provider and not table.base_url:
         raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")

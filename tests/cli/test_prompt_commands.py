@@ -16,8 +16,8 @@ from terminal import WIDTHS, ragstone
 
 from ragstone import prompts
 from ragstone.cli import prompt_commands
-from ragstone.judges.prompted import PromptedJudge, Settings
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts.catalogue import PURPOSES
 from ragstone.prompts.check import sample
@@ -201,8 +201,8 @@ def test_what_is_rendered_is_what_is_sent(task: str, name: str) -> None:
     template = prompts.load(task, name)
     question = sample(template, None, told["scale"])
     style = "default" if template.form and name == template.form else name.removesuffix(f"_{template.form}")
-    settings = Settings("m", choice=Choice(styles={task: style}))
-    (call,) = next(PromptedJudge("judge", "judge", "", settings, ReplayBackend("")).dialogue(question))
+    settings = Spec("judge", model="m", choice=Choice(styles={task: style}))
+    (call,) = next(build(settings).dialogue(question))
     assert told["messages"] == orjson.loads(call.body)["messages"]
     assert (told["prompt"], told["style"], told["format"]) == (template.id, name, template.formats[0])
     text = ragstone("prompts", "render", f"{task}={name}").out

@@ -372,7 +372,7 @@ def test_for_everything_it_is_for_the_steps_that_the_first_can_be_sure_of(house:
         (
             ["claims=embedded>house"],
             "grounding",
-            "for the step 'claims': 'embedded' cannot say how sure it is there",
+            "for the step 'claims': 'embedded' has no calibrated confidence",
         ),
         (["relevance=embedded>house"], "context_relevance", "no cascade for the step 'relevance'"),
         (["trace=embedded>house"], "trace", "no cascade for the step 'trace'"),

@@ -15,7 +15,6 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
-from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
@@ -138,10 +137,6 @@ def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
     """The judges by name, those that the caller brought among them, and who is asked which step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
-    limits = spec.engine.limits
-    for judge in judges.values():
-        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
-            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
     if default.error is not None:
