@@ -242,9 +242,9 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
     [
         ("{", "results.jsonl:1: not JSON"),
         ("[]", "results.jsonl:1: no result of a run"),
-        ('{"id": 3, "scores": []}', "no result of a run"),
-        ('{"id": "r1"}', "no result of a run"),
-        ('{"id": "r1", "scores": []}', "the result of 'r1' lacks 'position'"),
+        ('{"id": 3, "position": 1, "scores": []}', "no result of a run"),
+        ('{"id": "r1", "position": 1}', "no result of a run"),
+        ('{"id": "r1", "scores": []}', "no result of a run"),
         ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragstone import check
-from ragstone.analysis.check import Gate
+from ragstone.analysis.check import CheckResult
 from ragstone.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -38,7 +38,7 @@ def results(name: str, values: Sequence[float | None], partly: Mapping[int, tupl
     Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> Gate:
+def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> CheckResult:
     """A check of the second run's values that allows so large a drop from the first's."""
     results("before", before)
     results("after", after)

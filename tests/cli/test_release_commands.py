@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from terminal import TRACES, WIDTHS, answers, ragstone, row, write
 
 from ragstone import check, compare, evaluate
-from ragstone.analysis.check import Decision, Gate, Threshold, Worst, _apart
+from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst, _apart
 from ragstone.analysis.verdicts import Wanting
 from ragstone.errors import BackendError, InputError
 from ragstone.questions import Question, Rate, Rated, Traced, Written
 from ragstone.render.ci import junit, markdown
-from ragstone.render.text import points as percent_points
+from ragstone.stats.points import points as percent_points
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Verdict
 
@@ -326,11 +326,13 @@ def test_without_unicode_the_screens_are_ascii(runs: Path) -> None:
 # ---- hostile texts
 
 
-def gate_of(text: str) -> Gate:
+def gate_of(text: str) -> CheckResult:
     """A gate all of whose texts are this one."""
     worst = Worst(text, 0.0, 1.0, (Wanting(text, 0.0, text),))
     decision = Decision(Threshold("min", text, 0.5), "failed", 0.1, None, None, 3, text, "", (text,), (worst,))
-    return Gate(1, text, 3, text, (decision, Decision(Threshold("min", "m", 0.5), "error", None, None, None, 0, text)))
+    return CheckResult(
+        1, text, 3, text, (decision, Decision(Threshold("min", "m", 0.5), "error", None, None, None, 0, text))
+    )
 
 
 @given(st.text())

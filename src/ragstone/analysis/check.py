@@ -17,17 +17,16 @@ from typing import Any, Final, Literal
 
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare
-from ragstone.analysis.saved import Weighed
-from ragstone.analysis.scored import One, Scores, scores_of
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import Scored, Scores, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.errors import ConfigError, InputError
-from ragstone.render.terminal.methods import signed
-from ragstone.render.text import NBSP, percent, points
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
+from ragstone.stats.points import points, signed
 
 Kind = Literal["min", "min_coverage", "max_drop"]
-Outcome = Literal["passed", "failed", "undecided", "error"]
+CheckOutcome = Literal["passed", "failed", "undecided", "error"]
 Undecided = Literal["pass", "fail"]
 """Whether a gate lets through a run of which a threshold is undecided."""
 
@@ -76,7 +75,7 @@ class Decision:
     """
 
     threshold: Threshold
-    outcome: Outcome
+    outcome: CheckOutcome
     value: float | None
     low: float | None
     high: float | None
@@ -93,7 +92,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class CheckResult:
     """A run with all decisions; ``baseline`` is the name of the run that drops were measured from.
 
     ``undecided`` says whether a threshold that is undecided lets the run pass.
@@ -107,9 +106,9 @@ class Gate:
     undecided: Undecided = "pass"
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CheckOutcome:
         """The worst of all: ``failed``, then ``error`` (nothing was found out), ``undecided``, ``passed``."""
-        worst: tuple[Outcome, ...] = ("failed", "error", "undecided")
+        worst: tuple[CheckOutcome, ...] = ("failed", "error", "undecided")
         outcomes = {decision.outcome for decision in self.decisions}
         return next((outcome for outcome in worst if outcome in outcomes), "passed")
 
@@ -134,9 +133,9 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
     return tuple(found)
 
 
-def decide(
-    run: Weighed, wanted: Sequence[Threshold], baseline: Weighed | None = None, undecided: Undecided = "pass"
-) -> Gate:
+def check_run(
+    run: AnyRun, wanted: Sequence[Threshold], baseline: AnyRun | None = None, undecided: Undecided = "pass"
+) -> CheckResult:
     """Hold a run against thresholds; ``baseline`` is needed where one of them is on a drop.
 
     InputError for a metric that the run does not have, and for a baseline that was judged otherwise.
@@ -154,7 +153,7 @@ def decide(
         if baseline is None:
             raise ConfigError("a drop is measured from another run; name it with --baseline")
         compared = _compared(baseline, run, drops, records)
-    return Gate(
+    return CheckResult(
         run.id,
         run.name,
         len(records),
@@ -165,8 +164,8 @@ def decide(
 
 
 def _decision(
-    run: Weighed,
-    baseline: Weighed | None,
+    run: AnyRun,
+    baseline: AnyRun | None,
     records: Mapping[str, Scores],
     threshold: Threshold,
     wanted: Sequence[Threshold],
@@ -204,7 +203,7 @@ def _fallen_out(records: Mapping[str, Scores], metric: str) -> list[str]:
 
 
 def _without_luck(
-    decision: Decision, fallen: Sequence[str], records: Mapping[str, Scores], baseline: Weighed | None
+    decision: Decision, fallen: Sequence[str], records: Mapping[str, Scores], baseline: AnyRun | None
 ) -> Decision:
     """An error for what is passed, and would not be if the records that fell out were the worst that they could be."""
     threshold = decision.threshold
@@ -245,7 +244,7 @@ def _worst_pairs(
 # ---- each kind
 
 
-def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Decision:
+def _mean(run: AnyRun, scores: Mapping[str, Scored], threshold: Threshold) -> Decision:
     values = {record: one.value for record, one in scores.items() if one.value is not None}
     interval = mean_interval(list(values.values()))
     held = reaches(interval.mean, threshold.limit)
@@ -275,7 +274,7 @@ def _mean(run: Weighed, scores: Mapping[str, One], threshold: Threshold) -> Deci
     )
 
 
-def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One], threshold: Threshold) -> Decision:
+def _coverage(run: AnyRun, records: Collection[str], scores: Mapping[str, Scored], threshold: Threshold) -> Decision:
     total = len(records)
     scored = sum(one.value is not None for one in scores.values())
     held = reaches(scored / total, threshold.limit)
@@ -295,7 +294,7 @@ def _coverage(run: Weighed, records: Collection[str], scores: Mapping[str, One],
     )
 
 
-def _drop(run: Weighed, baseline: Weighed, threshold: Threshold, found: Comparison) -> Decision:
+def _drop(run: AnyRun, baseline: AnyRun, threshold: Threshold, found: Comparison) -> Decision:
     """Failed where all of the 95 % interval of the difference lies below the drop that is allowed.
 
     Where the difference lies below it and not all of the interval, it could be chance: that is undecided.
@@ -345,7 +344,7 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
     return pairs.difference < limit and pairs.p < LEVEL
 
 
-def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], records: Mapping[str, Scores]) -> Comparison:
+def _compared(baseline: AnyRun, run: AnyRun, drops: Sequence[Threshold], records: Mapping[str, Scores]) -> Comparison:
     """The run against the baseline; InputError where one of the metrics was made otherwise there."""
     names = [threshold.metric for threshold in drops]
     found = compare(baseline, run, metrics=names, moved=len(records), known=records)
@@ -364,15 +363,15 @@ def _compared(baseline: Weighed, run: Weighed, drops: Sequence[Threshold], recor
 
 
 def _worst(
-    run: Weighed,
+    run: AnyRun,
     metric: str,
     record: str,
     value: float | None,
     before: float | None = None,
-    baseline: Weighed | None = None,
+    baseline: AnyRun | None = None,
 ) -> Worst:
     result = run.find(record)
-    score = next((one for one in (result or {}).get("scores", ()) if one["metric"] == metric), None)
+    score = next((one for one in result.typed.get("scores", []) if one["metric"] == metric), None) if result else None
     if result is None or score is None:
         return Worst(record, value, before, ())
     earlier = baseline.find(record) if baseline is not None else None
@@ -380,7 +379,7 @@ def _worst(
     return Worst(record, value, before, units, f"{score['status']}: {score['reason']}" if value is None else "")
 
 
-def _called(run: Weighed) -> str:
+def _called(run: AnyRun) -> str:
     return f"run {run.id} ({run.name})" if run.id else run.name
 
 
@@ -388,7 +387,7 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-def _why(scores: Mapping[str, One], total: int) -> str:
+def _why(scores: Mapping[str, Scored], total: int) -> str:
     """Why some of so many records have no value; those without the metric were set aside as they were read."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
     counts["set aside"] += total - len(scores)
@@ -397,7 +396,7 @@ def _why(scores: Mapping[str, One], total: int) -> str:
 
 
 def _percent(value: float, count: int, more: int = 0) -> str:
-    return percent(value, count, more=more).replace(NBSP, " ")
+    return f"{points(value, count, more=more)} %"
 
 
 def _limit(value: float) -> str:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
-from ragstone.analysis.saved import Weighed
-from ragstone.analysis.scored import RECALL, One, Scores, scores_of, signatures_differ
+from ragstone.analysis.run import part_said
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import RECALL, Scored, Scores, scores_of, signatures_differ
 from ragstone.errors import InputError
-from ragstone.render.wording import part_said
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
@@ -37,7 +37,7 @@ VERSION: Final = "v"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: its number in its store (0: not known), name, how it ended, and its records."""
+    """Scored of the two runs: its number in its store (0: not known), name, how it ended, and its records."""
 
     run: int
     name: str
@@ -48,7 +48,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One side of a metric.
+    """Scored side of a metric.
 
     ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Of the pairs: the mean, what it would
     be if every unjudged unit were worst or best (``low``, ``high``), and how many units were ``asked`` and stayed
@@ -87,7 +87,7 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of both runs, or the nuggets of all banks one by one.
+    """Scored metric of both runs, or the nuggets of all banks one by one.
 
     ``unit`` says what was paired. ``adjusted`` is p by Holm over all ``tests`` of the comparison, and what ``finding``
     stands on; ``smallest`` is the smallest difference that could have been shown among them, four times in five.
@@ -160,8 +160,8 @@ class Comparison:
 
 
 def compare(
-    first: Weighed,
-    second: Weighed,
+    first: AnyRun,
+    second: AnyRun,
     *,
     by: str | None = None,
     metrics: Sequence[str] | None = None,
@@ -225,7 +225,7 @@ def said(found: Compared, label: str) -> str:
 # ---- pairing
 
 
-def _sides(first: Weighed, second: Weighed, ours: int, theirs: int) -> tuple[Side, Side]:
+def _sides(first: AnyRun, second: AnyRun, ours: int, theirs: int) -> tuple[Side, Side]:
     """Both runs, called by their numbers where these tell them apart."""
     apart = first.id and second.id and first.id != second.id
     labels = [f"run {run.id}" for run in (first, second)] if apart else ["the first", "the second"]
@@ -275,7 +275,7 @@ def _groups(pairs: Sequence[Pair], by: str) -> list[str]:
 
 
 def _compared(metric: str, pairs: Sequence[Pair], groups: Sequence[str] | None, moved: int) -> Compared:
-    kept: list[tuple[One, One]] = []
+    kept: list[tuple[Scored, Scored]] = []
     values: list[tuple[float, float]] = []
     clusters: list[str] = []
     ranked: list[Moved] = []
@@ -308,7 +308,7 @@ def _paired(values: Sequence[tuple[float, float]], clusters: Sequence[str] | Non
     return paired([a for a, _ in values], [b for _, b in values], clusters) if values else None
 
 
-def _half(every: Sequence[One | None], kept: Sequence[One]) -> Half:
+def _half(every: Sequence[Scored | None], kept: Sequence[Scored]) -> Half:
     return Half(
         records=len(every),
         scored=sum(one is not None and one.value is not None for one in every),
@@ -321,7 +321,7 @@ def _half(every: Sequence[One | None], kept: Sequence[One]) -> Half:
     )
 
 
-def _mean(kept: Sequence[One], end: Callable[[One], float | None]) -> float | None:
+def _mean(kept: Sequence[Scored], end: Callable[[Scored], float | None]) -> float | None:
     values = [value for one in kept if (value := end(one)) is not None]
     return mean(values) if values else None
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
-from ragstone.analysis.check import Gate, Kind, Undecided, decide, thresholds
+from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thresholds
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import ABOUT, SavedRun, Weighed, saved
+from ragstone.analysis.saved import ABOUT, AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
 from ragstone.errors import ConfigError, InputError
 from ragstone.output.target import refuse_inputs, whole
@@ -21,8 +21,8 @@ from ragstone.types import NOTHING
 
 
 def compare(
-    first: str | int | Path | Weighed,
-    second: str | int | Path | Weighed,
+    first: str | int | Path | AnyRun,
+    second: str | int | Path | AnyRun,
     *,
     by: str | None = None,
     metrics: Sequence[str] | str | None = None,
@@ -45,14 +45,14 @@ def compare(
         return found
 
 
-def _sources(run: Weighed) -> list[Path]:
+def _sources(run: AnyRun) -> list[Path]:
     """The files that a run is read from."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
-    return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
+    return [run.path, run.path.with_name(ABOUT)]
 
 
-def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
+def _write_page(found: Comparison, first: AnyRun, second: AnyRun, path: Path) -> None:
     from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
 
     refuse_inputs(path, [source for run in (first, second) for source in _sources(run)])
@@ -62,16 +62,16 @@ def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) 
 
 
 def check(
-    run: str | int | Path | Weighed = "last",
+    run: str | int | Path | AnyRun = "last",
     *,
     min: Mapping[str, float] = NOTHING,  # noqa: A002 - what the flag and the setting are called
     min_coverage: Mapping[str, float] = NOTHING,
     max_drop: Mapping[str, float] = NOTHING,
-    baseline: str | int | Path | Weighed | None = None,
+    baseline: str | int | Path | AnyRun | None = None,
     undecided: Undecided | None = None,
     store: Path | str | None = None,
     config: Path | str | None = None,
-) -> Gate:
+) -> CheckResult:
     """Hold a run against thresholds by metric, each from 0 to 1; see ``analysis.check``.
 
     What is not given here is taken from ``[check]`` in the configuration, metric by metric. ``undecided`` says whether
@@ -97,16 +97,16 @@ def check(
         if baseline is not None:
             raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
         with weighed(run, store) as one:
-            return decide(one, wanted, undecided=policy)
+            return check_run(one, wanted, undecided=policy)
     before = baseline if baseline is not None else table.baseline
     if before is None:
         raise ConfigError("a drop is measured from another run; name it with --baseline")
     with weighed(run, store) as one, weighed(before, store) as other:
-        return decide(one, wanted, other, policy)
+        return check_run(one, wanted, other, policy)
 
 
 @contextmanager
-def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
+def weighed(which: str | int | Path | AnyRun, store: Path | str | None = None) -> Iterator[AnyRun]:
     """A run of the store, or of the folder of that name; what is opened here is closed again.
 
     A run goes before a folder of its name; what is written as a path (``./main``, ``out/``) is a folder.

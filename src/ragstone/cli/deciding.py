@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from ragstone import api
-from ragstone.analysis.check import Gate, Undecided
+from ragstone.analysis.check import CheckResult, Undecided
 from ragstone.analysis.saved import ABOUT, RESULTS
 from ragstone.api.comparing import weighed
 from ragstone.cli.ending import FAILED, UNJUDGED
@@ -91,7 +91,7 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
             raise ConfigError(f"{path}: is to be written twice; give --junit and --markdown files of their own")
 
 
-def _write(gate: Gate, files: Mapping[str, Path | None]) -> None:
+def _write(gate: CheckResult, files: Mapping[str, Path | None]) -> None:
     for form, write in (("junit", ci.junit), ("markdown", ci.markdown)):
         path = files.get(form)
         if path is not None:

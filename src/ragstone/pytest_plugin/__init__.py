@@ -57,7 +57,7 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator[Weigher]:
     """Weigh responses in a test: ``ragstone.score(question=..., response=..., contexts=[...], metrics=[...])``."""
     from ragstone.pytest_plugin.weighing import Weigher  # noqa: PLC0415 - only for a test that asks for it
 
-    weigher = Weigher.of(request.node)
+    weigher = Weigher.of(request.node, MARK, RECORD)
     request.node.stash[_WEIGHER] = weigher
     yield weigher
     weigher.close()

@@ -54,9 +54,9 @@ def standing(result: Result, metric: str, least: float) -> Standing:
     least = round(least, 9)  # as values are
     if score["status"] == "judge_failed":
         return Standing(score, least, "unknown")
-    if score["value"] is None or score["high"] < least:
+    if score["value"] is None or (score["high"] or 0.0) < least:
         return Standing(score, least, "no")
-    return Standing(score, least, "yes" if score["low"] >= least else "unknown")
+    return Standing(score, least, "yes" if (score["low"] or 0.0) >= least else "unknown")
 
 
 def reasons(result: Result, found: Sequence[Standing], options: Sequence[str] | None) -> str:

@@ -24,7 +24,6 @@ from ragstone.api import Options, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
 from ragstone.metrics import called_here, catalogue
-from ragstone.pytest_plugin import MARK, RECORD
 from ragstone.pytest_plugin.ending import note_of
 from ragstone.pytest_plugin.reasons import reasons, standing
 from ragstone.records import ALIASES
@@ -60,13 +59,13 @@ class Weigher:
     _weighed: list[tuple[Result, Run, object]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, item: pytest.Item) -> Self:
-        """The weigher of a test; InputError where its marks cannot be meant."""
-        record = _marked(item, RECORD)
+    def of(cls, item: pytest.Item, thresholds: str, fields: str) -> Self:
+        """The weigher of a test, from the marks of these names; InputError where they cannot be meant."""
+        record = _marked(item, fields)
         for name in record:
             if name not in FIELDS:
-                raise InputError(f"mark {RECORD}: no field '{name}'; fields are {', '.join(FIELDS)}")
-        least, options = sorted_out(_marked(item, MARK), f"mark {MARK}")
+                raise InputError(f"mark {fields}: no field '{name}'; fields are {', '.join(FIELDS)}")
+        least, options = sorted_out(_marked(item, thresholds), f"mark {thresholds}")
         config = item.config
         return cls(item.name, item.nodeid, config.rootpath, record, least, {**_of_session(config), **options})
 
@@ -125,7 +124,7 @@ class Weigher:
         own, options = sorted_out({**(at_least or {}), **more}, "assert_scores")
         least = {**self.least, **own}
         if not least:
-            raise InputError(f"no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.{MARK}")
+            raise InputError("no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
         if not isinstance(response, Result):
             named = (metrics,) if isinstance(metrics, str) else metrics
             asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))

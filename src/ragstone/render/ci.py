@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ragstone.analysis.check import Decision, Gate, Worst
+from ragstone.analysis.check import CheckResult, Decision, Worst
 from ragstone.render.text import NBSP, clean, flat, percent
 
 LONGEST: Final = 300
@@ -33,7 +33,7 @@ def titled(decision: Decision) -> str:
     return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
 
 
-def headline(gate: Gate) -> str:
+def headline(gate: CheckResult) -> str:
     """``1 of 3 thresholds failed``; errors are told apart from failures."""
     total = len(gate.decisions)
     failed = sum(decision.outcome == "failed" for decision in gate.decisions)
@@ -55,7 +55,7 @@ def headline(gate: Gate) -> str:
 # ---- JUnit
 
 
-def junit(gate: Gate) -> bytes:
+def junit(gate: CheckResult) -> bytes:
     """A test suite with a case for each threshold; one of which nothing was found out is an error in it.
 
     One that is undecided is skipped, or a failure where that is not to pass.
@@ -128,7 +128,7 @@ def _xml(text: str) -> str:
 # ---- Markdown
 
 
-def markdown(gate: Gate) -> bytes:
+def markdown(gate: CheckResult) -> bytes:
     """A heading, a row for each threshold, and the records behind those that failed."""
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""

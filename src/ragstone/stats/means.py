@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
+from typing import overload
 
 RESAMPLES = 1000
 FEW = 16
@@ -35,6 +36,15 @@ def reaches(value: float, limit: float) -> bool:
     A mean of .4, 1 and 1 is a hair below .8 in binary, and would be refused as .8 by a limit of .8.
     """
     return value >= limit - HAIR
+
+
+@overload
+def rounded(value: float) -> float: ...
+@overload
+def rounded(value: float | None) -> float | None: ...
+def rounded(value: float | None) -> float | None:
+    """A number as results are written: with nine digits after the point."""
+    return None if value is None else round(value, 9)
 
 
 def mean(values: Sequence[float]) -> float:

@@ -10,12 +10,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ragstone.analysis.run import part_said
 from ragstone.forecast.dry_run import Range, Sum
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.terminal.cascades import called
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
 from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
-from ragstone.render.wording import part_said
 
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:

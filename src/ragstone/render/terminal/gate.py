@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.analysis.check import Decision, Gate
+from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.render.ci import headline, titled, told
 from ragstone.render.terminal.outcome import handle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
@@ -24,7 +24,7 @@ STYLES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
+def gate_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
     said = headline(gate)
     return page(
@@ -36,7 +36,7 @@ def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ())
     )
 
 
-def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> RenderableType | None:
+def _next(gate: CheckResult, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
     """The command that shows the first of the records that a threshold failed by; a run in a folder has none."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
     result = run.find(record) if record and isinstance(run, Run) else None
@@ -46,7 +46,7 @@ def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> Rende
     return facts([("Next", to_paste(shlex.join(command), look))])
 
 
-def _title(gate: Gate, look: Look) -> Text:
+def _title(gate: CheckResult, look: Look) -> Text:
     run = f"run {gate.run} {look.dot} " if gate.run else ""
     right = f"{run}{plural(gate.records, 'record')}".replace("\u00a0", " ")
     title = Text.assemble((middle(flat(gate.name), look.width - 6 - len(right), look.ellipsis), "head"), "  ")
@@ -56,7 +56,7 @@ def _title(gate: Gate, look: Look) -> Text:
     return title
 
 
-def _decisions(gate: Gate, look: Look) -> RenderableType:
+def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=wide, no_wrap=True)

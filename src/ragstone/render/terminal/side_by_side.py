@@ -13,14 +13,14 @@ from rich.text import Text
 
 from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VERSION, VITAL, Compared, Comparison, Half, Moved, Side, said
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.render.terminal.columns import columns_of, folded
-from ragstone.render.terminal.methods import signed
 from ragstone.render.terminal.outcome import LEADS, Place, beside, handle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.text import NBSP, between, flat, middle, number, percent, plural, shorten
 from ragstone.stats.paired_tests import least_moved
+from ragstone.stats.points import signed
 
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
@@ -40,7 +40,7 @@ _FOUND: Final[Mapping[str, str]] = {
 }
 
 
-def side_by_side(found: Comparison, first: Weighed, second: Weighed, look: Look, place: Place | None = None) -> Page:
+def side_by_side(found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None) -> Page:
     """The whole screen of two runs."""
     place = place or Place()
     leading = leading_of(found)
@@ -300,7 +300,7 @@ def _lacking(one: Compared, found: Comparison) -> str:
 # ---- which records
 
 
-def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> RenderableType | None:
+def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
     if not one.moved:
         return None
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -313,7 +313,7 @@ def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> Renderab
     return section(f"Moved most by {one.metric}", indented(table), note="in points")
 
 
-def _record(metric: str, moved: Moved, runs: tuple[Weighed, Weighed], look: Look, room: int) -> RenderableType:
+def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:
     """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
     told = f"{percent(moved.first)} to {percent(moved.second)}"
     ours, theirs = (run.find(moved.record) for run in runs)
@@ -333,7 +333,7 @@ def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, r
     return Group(*lines)
 
 
-def _following(leading: Compared | None, second: Weighed, place: Place, look: Look) -> RenderableType | None:
+def _following(leading: Compared | None, second: AnyRun, place: Place, look: Look) -> RenderableType | None:
     """The page that was written, and the command that shows the record that moved most if its run is in a store."""
     rows = [("Page", Text(flat(place.comparison), overflow="fold"))] if place.comparison else []
     if leading is not None and isinstance(second, Run):
