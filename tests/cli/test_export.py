@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
 from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS
-from ragstone.output.export import harmless
+from ragstone.output import export
+from ragstone.output import formats as packaged
+from ragstone.output.formats.csv import harmless
 from ragstone.records import read_leaderboard
 
 pytest_plugins = ["terminal_fixtures"]
@@ -84,6 +86,32 @@ def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple
     assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
     assert said in came.err
     assert not list(Path().glob("x.*"))
+
+
+def test_a_format_is_one_file(weighed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, listed in the help and in messages, found by its extension, and written; no other file knows it."""
+    (tmp_path / "toy.py").write_text(
+        "from ragstone.output.export import ExportFormat\n"
+        "def write(run, rows, target):\n"
+        "    target.writelines(f'{rows} {result[\"id\"]}\\n'.encode() for result in run.results())\n"
+        "FORMATS = [ExportFormat('toy', ('.toy',), 'ids alone', write)]\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(packaged, "__path__", [*packaged.__path__, str(tmp_path)])
+    export.formats.cache_clear()
+    try:
+        for wanted in (("-f", "toy", "-o", "plain"), ("-o", "ids.toy")):
+            assert ragstone("export", *wanted, "--store", str(weighed)).code == 0
+            assert Path(wanted[-1]).read_text(encoding="utf-8").startswith("scores kettle-descale\n")
+        assert ragstone("export", "--format", "toy", "--store", str(weighed)).out.count("\n") == 22
+        assert "toy: ids alone" in ragstone("export", "--help").flat
+        came = ragstone("export", "-f", "toys", "--store", str(weighed))
+        assert (came.code, came.err.count("\n")) == (2, 1)
+        assert "no format 'toys'; there are jsonl, assignments, calls, csv" in came.err
+        assert ", toy\n" in came.err
+    finally:
+        sys.modules.pop(f"{packaged.__name__}.toy", None)
+        export.formats.cache_clear()
 
 
 def test_no_file_holds_what_its_ending_belies() -> None:

@@ -180,6 +180,14 @@ class Leaderboard:
             }  # fmt: skip
 
 
+def run_of(meta: Mapping[str, Any], default: str = "") -> str:
+    """The system that a record names in ``run_id``; a number as tables bring it (2.0) by its digits."""
+    given = meta.get("run_id")
+    if isinstance(given, bool) or not isinstance(given, str | int | float) or given == "":
+        return default
+    return str(int(given) if isinstance(given, float) and given.is_integer() else given)
+
+
 def _written(measure: str) -> str:
     """A measure's name in a file: ``all_score``, since ``all`` is the topic of the means there."""
     return f"{measure}_score" if measure in COLUMNS else measure

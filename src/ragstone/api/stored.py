@@ -9,7 +9,7 @@ from typing import IO
 from ragstone.analysis.run import Run, find_run
 from ragstone.config import Flags, resolve
 from ragstone.errors import ConfigError
-from ragstone.output.export import export, export_to
+from ragstone.output.export import export_to, format_named
 from ragstone.settings import FILE
 from ragstone.store.database import Store
 
@@ -28,19 +28,20 @@ def open_store(path: Path | str | None = None) -> Store:
 
 
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:
-    """Write a run for others.
+    """Export a run.
 
     ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording that ``replay:FILE`` answers from),
     ``assignments`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. ``rows`` of a table are
-    ``scores`` or ``verdicts``. ``to`` is a file's path or a binary stream; Parquet needs a path; of a leaderboard
-    it may be a folder, written with a ``/`` at its end. InputError for what there is not.
+    ``scores`` or ``verdicts``. ``to`` is a path or a binary stream; Parquet needs a path; a leaderboard may go to a
+    folder, written with a ``/`` at its end. InputError for an unknown format or rows.
     """
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)
-    elif to is None or form == "parquet":
+        return
+    wanted = format_named(form)
+    if to is None or not wanted.pipes:
         raise ConfigError(f"{form} is written to a file; name it with -o")
-    else:
-        export(run, form, rows, to)
+    wanted.write(run, rows, to)
 
 
 def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:

@@ -13,9 +13,7 @@ import orjson
 from rich.console import RenderableType
 
 from ragstone.errors import ConfigError, RagstoneError
-from ragstone.output.files import PARTIAL
-from ragstone.output.target import is_folder, refuse_inputs, whole
-from ragstone.output.unwritable import unwritable
+from ragstone.output.target import PARTIAL, is_folder, refuse_inputs, unwritable, whole
 from ragstone.render.terminal.screen import Look, screen
 
 
@@ -94,9 +92,9 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
             raise ConfigError("--json prints one document; name a file for the lines with -o")
         yield Lines(None, binary_output())
         return
-    from ragstone.output.export import form_of  # noqa: PLC0415 - most commands write no lines
+    from ragstone.output.export import LINES, form_of  # noqa: PLC0415 - most commands write no lines
 
-    form_of(out, None, ("jsonl",))  # refuses the ending of another format
+    form_of(out, None, {"jsonl": LINES})  # refuses the ending of another format
     refuse_inputs(Path(out), inputs)
     with whole(Path(out), keep=True) as target:
         coming = Lines(Path(out), target)

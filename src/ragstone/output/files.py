@@ -15,10 +15,8 @@ from typing import IO, Any, Final, Self
 import orjson
 
 from ragstone.errors import ConfigError, OutputError
-from ragstone.output.lock import locked
-from ragstone.output.unwritable import OTHER_FOLDER, closed_folder, unwritable
+from ragstone.output.target import OTHER_FOLDER, PARTIAL, closed_folder, holds_anything, locked, unwritable
 
-PARTIAL = ".partial"
 REPORT = "report.html"
 COMPARISON = "compare.html"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -26,7 +24,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 
 
 FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
-"""Endings of files that other commands write, for who names a file where a folder is due."""
+"""Extensions of files that other commands write, for a message where a folder is expected."""
 
 
 class Folder:
@@ -151,11 +149,3 @@ def file_name(record: str) -> str:
         return record
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
-
-
-def holds_anything(path: Path) -> bool:
-    """Whether there is a file with something in it."""
-    try:
-        return path.stat().st_size > 0
-    except OSError:
-        return False

@@ -1,19 +1,30 @@
-"""Where a command's lines go: a file that stands under its name only when it is whole."""
+"""Files that stand under their names only when they are whole, each written by one command at a time.
+
+A lock ends with its process, so nothing is left behind that could hold up the next command.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
-from ragstone.errors import ConfigError
-from ragstone.output.files import PARTIAL, holds_anything
-from ragstone.output.lock import locked
-from ragstone.output.unwritable import OTHER_FILE, unwritable
+from ragstone.errors import ConfigError, OutputError
 from ragstone.store.database import MAGIC
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock
+    fcntl = None  # type: ignore[assignment]
+
+PARTIAL: Final = ".partial"
+OTHER_FILE: Final = "choose another file"
+OTHER_FOLDER: Final = "choose another folder with -o"
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextlib.contextmanager
@@ -145,3 +156,42 @@ def _same(one: Path, other: Path) -> bool:
         return one.is_file() and one.samefile(other)
     except OSError:
         return False
+
+
+def holds_anything(path: Path) -> bool:
+    """Whether there is a file with something in it."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def locked(descriptor: int) -> bool:
+    """Lock an open file or folder until it is closed; BlockingIOError if another process has it.
+
+    False where nothing can be locked, as on Windows and in some network folders: write to a name of your own there.
+    """
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def unwritable(path: Path | str, error: OSError, instead: str = OTHER_FILE) -> OutputError:
+    """The error of a file that cannot be written; ``instead`` is what to do unless the disk is full."""
+    return _error(path, "cannot be written", error, instead)
+
+
+def closed_folder(path: Path | str, error: OSError) -> OutputError:
+    """The error of a folder of ``-o`` that cannot be written to."""
+    return _error(path, "cannot write there", error, OTHER_FOLDER)
+
+
+def _error(path: Path | str, what: str, error: OSError, instead: str) -> OutputError:
+    way = f"free space or {instead}" if error.errno in _FULL else instead
+    return OutputError(f"{path}: {what} ({error.strerror}); {way}", path=str(path))
