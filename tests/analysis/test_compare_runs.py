@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragstone import check, compare
-from ragstone.analysis.compare import Otherwise, said
+from ragstone.analysis.compare import SignaturePart, said
 from ragstone.analysis.scored import signatures_differ
 from ragstone.errors import ConfigError, InputError
 from run_folders import SIGNED, folder, result, score
@@ -114,7 +114,7 @@ def test_another_way_of_making_is_told_by_its_parts(tmp_path: Path) -> None:
     second = run_of(tmp_path / "b", {"r1": 1.0, "r2": 0.5}, signature=other)
     found = compare(first, second)["grounding"]
     assert set(found.signatures) == {
-        Otherwise("support", "one#1", "two#9", 2), Otherwise("scoring_mode", "", "scale_1_5", 2),
+        SignaturePart("support", "one#1", "two#9", 2), SignaturePart("scoring_mode", "", "scale_1_5", 2),
     }  # fmt: skip
     assert not found.same_ruler
     newer = run_of(tmp_path / "c", {"r1": 1.0, "r2": 0.5}, signature=SIGNED.replace("0.1.0", "0.2.0"))

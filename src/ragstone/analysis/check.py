@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import Scored, Scores, scores_of
+from ragstone.analysis.scored import RecordScores, Scored, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
@@ -166,7 +166,7 @@ def check_run(
 def _decision(
     run: AnyRun,
     baseline: AnyRun | None,
-    records: Mapping[str, Scores],
+    records: Mapping[str, RecordScores],
     threshold: Threshold,
     wanted: Sequence[Threshold],
     found: Comparison | None,
@@ -196,14 +196,14 @@ def _decision(
     return decision
 
 
-def _fallen_out(records: Mapping[str, Scores], metric: str) -> list[str]:
+def _fallen_out(records: Mapping[str, RecordScores], metric: str) -> list[str]:
     """The records that have no value because something went wrong: not read, or not judged."""
     ones = {record: scores.by_metric.get(metric) for record, scores in records.items()}
     return [record for record, one in ones.items() if one is None or (one.value is None and one.status == FAILED)]
 
 
 def _without_luck(
-    decision: Decision, fallen: Sequence[str], records: Mapping[str, Scores], baseline: AnyRun | None
+    decision: Decision, fallen: Sequence[str], records: Mapping[str, RecordScores], baseline: AnyRun | None
 ) -> Decision:
     """An error for what is passed, and would not be if the records that fell out were the worst that they could be."""
     threshold = decision.threshold
@@ -228,7 +228,7 @@ def _without_luck(
 
 
 def _worst_pairs(
-    records: Mapping[str, Scores], before: Mapping[str, Scores], metric: str, fallen: Sequence[str]
+    records: Mapping[str, RecordScores], before: Mapping[str, RecordScores], metric: str, fallen: Sequence[str]
 ) -> Paired:
     """The run against its baseline, where every record that fell out had 0."""
     ends = {record: one.value for record, scores in records.items() if (one := scores.by_metric.get(metric))}
@@ -344,7 +344,9 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
     return pairs.difference < limit and pairs.p < LEVEL
 
 
-def _compared(baseline: AnyRun, run: AnyRun, drops: Sequence[Threshold], records: Mapping[str, Scores]) -> Comparison:
+def _compared(
+    baseline: AnyRun, run: AnyRun, drops: Sequence[Threshold], records: Mapping[str, RecordScores]
+) -> Comparison:
     """The run against the baseline; InputError where one of the metrics was made otherwise there."""
     names = [threshold.metric for threshold in drops]
     found = compare(baseline, run, metrics=names, moved=len(records), known=records)

@@ -32,7 +32,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class RecordScores:
     """One record's scores by metric, the group that it belongs to, and digests of its texts.
 
     ``nuggets`` maps the text of each nugget of its bank, case-folded, to its value (None: unjudged) and whether it is
@@ -46,20 +46,20 @@ class Scores:
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
 
 
-def scores_of(run: AnyRun, by: str | None = None) -> dict[str, Scores]:
+def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
     """The scores of every record by its id; records that could not be read have none.
 
     ``by`` is the path of the field that groups records, as ``meta.topic``. InputError for another path, and for results
     that Ragstone did not write.
     """
     grouped = _grouping(by) if by is not None else None
-    found: dict[str, Scores] = {}
+    found: dict[str, RecordScores] = {}
     for each in run.results():
         result = each.typed
         if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
             raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
-            found[result["id"]] = Scores(
+            found[result["id"]] = RecordScores(
                 {_name(score["metric"]): _scored(score) for score in result.get("scores", ())},
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),

@@ -11,7 +11,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VERSION, VITAL, Compared, Comparison, Half, Moved, Side, said
+from ragstone.analysis.compare import (
+    NOT_SHOWN,
+    NUGGETS,
+    VERSION,
+    VITAL,
+    Compared,
+    Comparison,
+    MetricSide,
+    Moved,
+    Side,
+    said,
+)
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import Wanting, wanting
@@ -253,7 +264,7 @@ def _could_be(one: Compared, found: Comparison, look: Look) -> str:
     return f"{one.metric}: {', '.join(told)}."
 
 
-def _range(half: Half, one: Compared, look: Look) -> str:
+def _range(half: MetricSide, one: Compared, look: Look) -> str:
     if half.low is None or half.high is None:
         return ""
     return f" (the mean could be {between(half.low, half.high, _count(one), look.dash)}{NBSP}%)"
