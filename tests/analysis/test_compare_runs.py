@@ -140,7 +140,7 @@ def test_other_questions_under_one_id_and_runs_that_did_not_end_are_warned_of(tm
     second = folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)], question="Else?")], status="stopped")
     found = compare(first, second)
     assert found.other_questions == 1
-    assert "the second did not end: it is stopped, and has 1 record" in found.warnings
+    assert "the second did not finish (stopped); it has 1 record" in found.warnings
     assert "1 record has another question in the second than in the first" in found.warnings
 
 

@@ -56,7 +56,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, and that could be chance" in note for note in decision.notes)
+    assert any("larger than allowed, but could be chance" in note for note in decision.notes)
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
@@ -97,4 +97,4 @@ def test_a_mean_tells_what_it_could_be_where_one_record_has_a_unit_unjudged() ->
     results("after", [1.0, 0.5], {2: (0.3, 0.7)})
     (decision,) = check("after", min={"m": 0.5}).decisions
     assert (decision.outcome, decision.value) == ("passed", 0.75)
-    assert "with what is unjudged the mean could be 65 % to 85 %" in decision.notes
+    assert "counting unjudged units as worst or best, the mean could be 65 % to 85 %" in decision.notes

@@ -72,13 +72,13 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' is no ending of the format csv; name it as in -o x.csv"),
-        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' is no ending of the format jsonl; name it as in -o x.jsonl"),
-        (("--json", "-o", "x.csv"), "'.csv' is no ending of the format jsonl"),
-        (("-f", "calls", "-o", "x.csv"), "'.csv' is no ending of the format calls; name it as in -o x.jsonl"),
-        (("-f", "tot", "-o", "x.csv"), "'.csv' is no ending of the format tot; name it as in -o x.tsv"),
+        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' does not fit the format csv; name it as in -o x.csv"),
+        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' does not fit the format jsonl; name it as in -o x.jsonl"),
+        (("--json", "-o", "x.csv"), "'.csv' does not fit the format jsonl"),
+        (("-f", "calls", "-o", "x.csv"), "'.csv' does not fit the format calls; name it as in -o x.jsonl"),
+        (("-f", "tot", "-o", "x.csv"), "'.csv' does not fit the format tot; name it as in -o x.tsv"),
         (("-o", "x.tsv"), "'.tsv' may be trec_eval or tot or ir_measures; say which with --format"),
-        (("-o", "x.csv.gz"), "nothing is compressed while it is written; name it without '.gz'"),
+        (("-o", "x.csv.gz"), "compressed output is not supported; name it without '.gz'"),
     ],
 )
 def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple[str, ...], said: str) -> None:
@@ -119,11 +119,11 @@ def test_no_file_holds_what_its_ending_belies() -> None:
     nugget = {"text": "It boils.", "importance": "vital", "assignment": "support"}
     write("a.jsonl", {**row(1), "run_id": "a", "nuggets": [nugget]})
     cases = (
-        (("score", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'; endings are .jsonl"),
-        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' is no ending of the format tot"),
+        (("score", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files; use one of .jsonl"),
+        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' does not fit the format tot"),
         (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
-        (("create", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'"),
-        (("assign", "a.jsonl", "-o", "x.parquet"), "nothing that this command writes ends in '.parquet'"),
+        (("create", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files"),
+        (("assign", "a.jsonl", "-o", "x.parquet"), "this command does not write '.parquet' files"),
     )
     for words, said in cases:
         came = ragstone("nuggets", *words)
@@ -224,7 +224,7 @@ def test_a_judge_of_the_callers_own_cannot_be_recorded(weighed: Path) -> None:
     """No file could name it."""
     came = ragstone("export", "-f", "calls", "--store", str(weighed))
     assert came.code == 2
-    assert "'scripted' was an object" in came.err
+    assert "'scripted' was a Python object" in came.err
 
 
 def test_a_panel_cannot_be_recorded_as_one_judge(fake: str) -> None:

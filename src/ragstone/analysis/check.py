@@ -144,7 +144,7 @@ def check_run(
             raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {meant}{there}")
     drops = [threshold.metric for threshold in wanted if threshold.kind == "max_drop"]
     if drops and baseline is None:
-        raise ConfigError("a drop is measured from another run; name it with --baseline")
+        raise ConfigError("--max-drop needs a baseline run; name it with --baseline")
     against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     checked = _Checked(run, records, against, covered)
@@ -195,7 +195,7 @@ class _Checked(NamedTuple):
             ends["the baseline"] = self.against.comparison.first.status
         for name, status in ends.items():
             if status != "done":
-                return _error(threshold, f"{name} did not end ({status}): nothing is decided by a part of it")
+                return _error(threshold, f"{name} did not finish ({status}), so nothing can be decided")
         scores = {
             record: one for record, every in self.records.items() if (one := every.by_metric.get(threshold.metric))
         }
@@ -224,7 +224,7 @@ class _Checked(NamedTuple):
             least = mean([one.low for one in scores.values() if one.low is not None])
             most = mean([one.high for one in scores.values() if one.high is not None])
             could = " to ".join(f"{points(value, len(scores))} %" for value in (least, most))
-            notes.append(f"with what is unjudged the mean could be {could}")
+            notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
         lowest = sorted((item for item in scored.items() if item[1] < 1), key=lambda item: item[1])
         between = _interval(low, high, lambda value: points(value, len(scored)))
         return Decision(
@@ -276,9 +276,9 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("the drop is larger than allowed, and that could be chance; more records would decide")
+            notes.append("the drop is larger than allowed, but could be chance; more records would decide")
         if not failed and (smallest := pairs.smallest()) is not None:
-            notes.append(f"a drop from {_points(limit + smallest)} on would have been shown, in 4 of 5 cases")
+            notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
         drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
         between = _interval(pairs.low, pairs.high, lambda value: signed(100 * value))
         fallen = sorted((moved for moved in one.moved if moved.difference < 0), key=lambda moved: moved.difference)
@@ -290,7 +290,7 @@ class _Checked(NamedTuple):
             pairs.high,
             pairs.pairs,
             f"{drop if pairs.difference else 'the mean of the baseline'}{between} "
-            f"on {_records(pairs.pairs)} that both have",
+            f"on {_records(pairs.pairs)} in both runs",
             f"no drop of more than {_allowed(limit)}" if limit else "no drop",
             tuple(notes),
             tuple(self._worst(threshold, m.record, m.second, m.first) for m in fallen[:WORST]) if failed else (),
@@ -320,8 +320,8 @@ class _Checked(NamedTuple):
             return decision
         out = f"{_records(len(fallen))} could not be read or judged"
         note = (
-            f"{out}, and with {'it' if len(fallen) == 1 else 'them'} {could}: nothing is decided; "
-            f"--min-coverage {threshold.metric}=X says how many may be missing"
+            f"{out}, and with {'it' if len(fallen) == 1 else 'them'} {could}: nothing can be decided; "
+            f"--min-coverage {threshold.metric}=X sets how many may be missing"
         )
         return replace(decision, outcome="error", notes=(*decision.notes, note))
 

@@ -387,14 +387,14 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
     """What limits the comparison, apart from the signatures of each metric."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
-            yield f"{side.label} did not end: it is {side.status}, and has {_records(side.records)}"
+            yield f"{side.label} did not finish ({side.status}); it has {_records(side.records)}"
         if part := part_said(spec.get("extent", {})):
-            yield f"{side.label} is not of its whole input: {part}"
+            yield f"{side.label} covers only a part of its input: {part}"
     if found.other_questions:
         have = f"{_records(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
         yield f"{have} another question in {found.second.label} than in {found.first.label}"
     if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
-        yield "the responses are the same in both: a difference is one of the judges, not of the system"
+        yield "the responses are the same in both: differences come from the judges, not from the system"
     yield from _settings_differ(first, second)
 
 

@@ -100,7 +100,7 @@ def check(
             return check_run(one, wanted, undecided=policy)
     before = baseline if baseline is not None else table.baseline
     if before is None:
-        raise ConfigError("a drop is measured from another run; name it with --baseline")
+        raise ConfigError("--max-drop needs a baseline run; name it with --baseline")
     with weighed(run, store) as one, weighed(before, store) as other:
         return check_run(one, wanted, other, policy)
 

@@ -80,7 +80,7 @@ def check(
 
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
-    """ConfigError where what is read, or what has just been written, would be written over."""
+    """ConfigError where what is read, or what has just been written, would be overwritten."""
     folders = [Path(name) for name in runs if name]
     inputs = [config, *folders, *(folder / name for folder in folders for name in WRITTEN)]
     for number, path in enumerate(paths):

@@ -84,7 +84,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
     """Where a command's lines go; a file stands under its name only when all of it is there.
 
     If the block raises, what came stays in ``FILE.partial``; if nothing came, an earlier file of that name stays as it
-    is. ConfigError where a file that is read would be written over, its ending says that it holds something else than
+    is. ConfigError where a file that is read would be overwritten, its ending says that it holds something else than
     lines, or they would mix with a document.
     """
     if not out:

@@ -87,17 +87,17 @@ def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, .
         raise InputError(f"no format '{given}'; there are {', '.join(known)}")
     ending = "" if out is None or is_folder(out) else Path(out).suffix.lower()
     if ending in COMPRESSIONS:
-        raise ConfigError(f"{out}: nothing is compressed while it is written; name it without '{ending}'")
+        raise ConfigError(f"{out}: compressed output is not supported; name it without '{ending}'")
     every = {one for form in formats().values() for one in form.extensions}
     fitting = [form for form, extensions in known.items() if ending in extensions or ending not in every]
     if given in fitting:
         return str(given)
     if given is not None:
         name = f"{Path(out or '').stem}{known[given][0]}"
-        raise ConfigError(f"{out}: '{ending}' is no ending of the format {given}; name it as in -o {name}")
+        raise ConfigError(f"{out}: '{ending}' does not fit the format {given}; name it as in -o {name}")
     if not fitting:
         ends = ", ".join(dict.fromkeys(one for of in known.values() for one in of))
-        raise ConfigError(f"{out}: nothing that this command writes ends in '{ending}'; endings are {ends}")
+        raise ConfigError(f"{out}: this command does not write '{ending}' files; use one of {ends}")
     default = next(iter(known))
     if default not in fitting and len(fitting) > 1:
         raise ConfigError(f"{out}: '{ending}' may be {' or '.join(fitting)}; say which with --format")

@@ -136,10 +136,10 @@ def is_folder(name: str) -> bool:
 
 
 def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """ConfigError where a file that is read would be written over."""
+    """ConfigError where a file that is read would be overwritten."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
-            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file")
+            raise ConfigError(f"{path}: is an input of this command and would be overwritten; choose another file")
 
 
 def _spare_store(path: Path) -> None:
@@ -148,7 +148,7 @@ def _spare_store(path: Path) -> None:
         if path.is_file():
             with path.open("rb") as there:
                 if there.read(len(MAGIC)) == MAGIC:
-                    raise ConfigError(f"{path}: is a store, and would be written over; choose another file")
+                    raise ConfigError(f"{path}: is a store and would be overwritten; choose another file")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -55,7 +55,7 @@ def _judges(run: Run) -> list[dict[str, Any]]:
     named = dict.fromkeys(names[0] for names in steps.values())
     for name in named:
         if spec["judges"][name]["provider"] == "given":
-            raise InputError(f"run {run.id}: the judge '{name}' was an object of the caller's, which no file can name")
+            raise InputError(f"run {run.id}: the judge '{name}' was a Python object, which a recording cannot name")
     return [
         {"judge": spec["judges"][name], "tasks": [task for task, names in steps.items() if names[0] == name]}
         for name in named
