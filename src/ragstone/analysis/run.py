@@ -37,7 +37,7 @@ COLUMN_KINDS: Final[Mapping[str, str]] = {
     "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
     "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
 }  # fmt: skip
-"""What a column holds where it is not text."""
+"""The kinds of columns that are not text."""
 
 
 class Run:
@@ -58,13 +58,13 @@ class Run:
 
     @property
     def elsewhere(self) -> str:
-        """What a command has to say to find the run's store, as a shell reads it: nothing for the usual place."""
+        """The ``--store`` option that finds the run's store, as a shell reads it; empty for the default store."""
         path = self._store.path.encode("utf-8", "replace").decode()
         return "" if path == USUAL else shlex.join(["--store", path])
 
     @property
     def name(self) -> str:
-        """The name that the user gave, or that of the input."""
+        """The name given by the user, or that of the input."""
         return self._row.name
 
     @property
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """What the run was made from."""
+        """The settings and inputs of the run, as in run.json."""
         return self._row.spec
 
     @property
@@ -89,7 +89,7 @@ class Run:
 
     @property
     def store(self) -> Store:
-        """The store that the run lies in."""
+        """The store of the run."""
         return self._store
 
     def summary(self) -> SummaryDict:
@@ -105,7 +105,7 @@ class Run:
 
     @property
     def scores(self) -> list[ScoreRow]:
-        """Every score without its verdicts, by metric and place in the input."""
+        """Every score without its verdicts, by metric and position in the input."""
         return list(self._store.scores(self.id))
 
     def results(self) -> Iterator[Result]:
@@ -128,7 +128,7 @@ class Run:
         return [self._result(row) for row in found if row is not None]
 
     def find(self, record: str) -> Result | None:
-        """The result of a record by id, or by its place in the input written as ``#12``."""
+        """The result of a record by id, or by its position in the input, written as ``#12``."""
         if not record.isprintable():  # no id that could be stored holds half a character
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
@@ -225,7 +225,7 @@ class Run:
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
-    """A run by its number, its name (the latest of that name), or ``last``; InputError names what there is."""
+    """A run by its number, its name (the latest of that name), or ``last``; InputError lists the runs."""
     runs = store.runs()
     if not runs:
         raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
@@ -238,7 +238,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
-    """What to type instead of a run that there is not: a record of one, a run called almost so, or a file."""
+    """What was probably meant by an unknown run: a record of one, a run of a similar name, or a file."""
     holding = next((row for row in reversed(runs) if Run(store, row).find(which) is not None), None)
     if holding is not None:
         return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"

@@ -1,7 +1,6 @@
-"""One record's result as the line of results.jsonl that the store keeps and every output is made from.
+"""One record's result as a line of results.jsonl, which the store keeps and from which every output is made.
 
-The same input, judges and replies give the same bytes: no time, no duration, and nothing of whether a reply
-was paid for now or before.
+The same input, judges and replies give the same bytes: there is no time in it, and no sign of a reply's age.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ragstone.types import Quote, Record, Repeats, Score, Unit, Verdict
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """One call that an answer stands on, as the result tells it."""
+    """One call behind an answer."""
 
     key: str
     judge: str
@@ -72,11 +71,11 @@ class CallNote:
 
 @dataclass(frozen=True, slots=True)
 class CascadeNote:
-    """What a cascade made of one question; ``error`` is how often a judge may err where it is sure.
+    """How a cascade answered one question; ``error`` is the accepted error rate of a judge that is sure.
 
-    ``answered`` has for each judge's id the units that stand by its word, ``unjudged`` those that nobody judged; both
-    are of the first asking, and none where it is asked again. Of the last judge's calls, without turns that mend a
-    reply, ``asked`` is what it was sent, ``alone`` what it would have been sent if it had been asked everything.
+    ``answered`` counts by judge's id the units that it decided, ``unjudged`` those that no judge did; both are zero for
+    repeats. Of the last judge's calls, repairs aside, ``asked`` were sent, and ``alone`` would have been if it had been
+    asked everything.
     """
 
     key: str
@@ -98,7 +97,7 @@ class Sent:
 
 
 Note = CallNote | CascadeNote
-"""What is to be told of an answer besides its verdicts, each under a key of its own."""
+"""A note on how an answer was made, with a key of its own."""
 
 
 def _reading(readout: Readout) -> ReadingDict:
@@ -131,7 +130,7 @@ class Weighed:
 
 
 def result_document(record: Record, position: int, noted: Sequence[tuple[Score, Sequence[Note]]]) -> Weighed:
-    """A weighed record; each score comes with the calls that it stands on."""
+    """The result of a record; each score comes with the notes of its answers."""
     units: dict[str, Unit] = {}
     calls: dict[str, CallNote] = {}
     served: dict[str, dict[str, None]] = {}
@@ -179,13 +178,13 @@ def input_of(record: Record, position: int) -> InputDict:
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:
-    """A record that could not be read, so that counts still add up."""
+    """The result of a record that could not be read."""
     document = to_json({"id": record, "position": position, "set_aside": error, "scores": []})
     return Weighed(position, record, (), (), document)
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON; what JSON does not have (dates, decimals) is written as text."""
+    """Compact JSON; types that JSON lacks (dates, decimals) are written as text."""
     try:
         # A document may wait for its turn; copied, because orjson gives back its much larger working buffer.
         return memoryview(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)).tobytes()

@@ -28,10 +28,10 @@ FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
 
 
 class Folder:
-    """Writes a run's results as they come; what stands under its final name is always whole.
+    """The folder of a run, to which results are written as they come; a file under its final name is always whole.
 
-    It belongs to one run at a time: while one has ``claimed`` it another is refused. Times and durations are in
-    run.json and summary.json alone, so that the same run gives the same results.jsonl byte for byte.
+    It belongs to one run at a time: while one has ``claimed`` it, another is refused. Times and durations are only in
+    run.json and summary.json, so that the same run gives the same results.jsonl byte for byte.
     """
 
     def __init__(self, path: Path, *, cases: bool) -> None:
@@ -56,7 +56,7 @@ class Folder:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
-        """While this lasts the folder is this run's; ConfigError where another run has it."""
+        """Reserve the folder for this run; ConfigError if another run has it."""
         # The folder itself is locked: it is there before the first file and after the last.
         descriptor = None
         with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
@@ -102,11 +102,11 @@ class Folder:
                     coming.unlink(missing_ok=True)
 
     def _coming(self, target: Path) -> Path:
-        """Where a file is written until it is whole."""
+        """The name of a file until it is whole."""
         return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result; after one that could not be no more are, which ``finish`` tells."""
+        """Write one record's result; after the first failure no more are written, and ``finish`` raises it."""
         assert self._file is not None
         if self._trouble is not None:
             return
@@ -144,7 +144,7 @@ class Folder:
 
 
 def file_name(record: str) -> str:
-    """A file name for a record's id: the id itself where it is harmless, else its harmless part and a hash."""
+    """A file name for a record's id: the id itself if it is safe, else its safe part and a hash."""
     if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
         return record
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]

@@ -29,7 +29,7 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 @contextlib.contextmanager
 def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
-    """A file to write to, which is ``FILE.partial`` until the block ends.
+    """Open a file for writing, which is ``FILE.partial`` until the block ends.
 
     If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
     was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
@@ -57,7 +57,7 @@ def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Itera
 
 
 class _Coming:
-    """What is being written for a file: ``FILE.partial``, which no other command writes to meanwhile.
+    """The ``FILE.partial`` of a file, which no other command writes to at the same time.
 
     Where nothing can be locked it has a name of its own until the end, and the last one wins whole.
     """
@@ -96,7 +96,7 @@ class _Coming:
         self._settled = True
 
     def _rename(self, name: Path | None) -> None:
-        """Give it a name, or with None delete it."""
+        """Rename it, or with None delete it."""
         if not self._locked:
             self.file.close()  # Windows renames no open file; a locked one stays open, so that nobody takes it before
         if name is None:
@@ -119,7 +119,7 @@ class _Coming:
 
 
 def _as_it_is(name: str, flags: int) -> int:
-    """Open a file and leave what is in it: it may be another's."""
+    """Open a file without truncating it: it may be another command's."""
     return os.open(name, flags & ~os.O_TRUNC, 0o666)
 
 
@@ -131,19 +131,19 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a path is meant as a folder: there is one, or it ends as one."""
+    """Whether a path is a folder, or is written with a ``/`` at its end."""
     return name.endswith(("/", os.sep)) or Path(name).is_dir()
 
 
 def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """ConfigError where a file that is read would be overwritten."""
+    """ConfigError if an input would be overwritten."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
             raise ConfigError(f"{path}: is an input of this command and would be overwritten; choose another file")
 
 
 def _spare_store(path: Path) -> None:
-    """ConfigError where the file is a store: no output is worth what it holds."""
+    """ConfigError if the file is a store."""
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as there:
