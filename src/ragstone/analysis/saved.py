@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
+from ragstone.analysis.run_files import ABOUT, RESULTS
 from ragstone.errors import ConfigError, InputError
-
-RESULTS: Final = "results.jsonl"
-ABOUT: Final = "run.json"
 
 
 class SavedRun:

@@ -12,7 +12,8 @@ from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thr
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import ABOUT, AnyRun, SavedRun, saved
+from ragstone.analysis.run_files import ABOUT
+from ragstone.analysis.saved import AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
 from ragstone.errors import ConfigError, InputError
 from ragstone.output.target import refuse_inputs, whole

@@ -11,12 +11,11 @@ import typer
 
 from ragstone import api
 from ragstone.analysis.check import CheckResult, Undecided
-from ragstone.analysis.saved import ABOUT, RESULTS
+from ragstone.analysis.run_files import ABOUT, COMPARISON, REPORT, RESULTS
 from ragstone.api.comparing import weighed
 from ragstone.cli.ending import FAILED, UNJUDGED
 from ragstone.cli.output import html_file, show, show_json
 from ragstone.errors import ConfigError
-from ragstone.output.files import COMPARISON, REPORT
 from ragstone.output.target import refuse_inputs, whole
 from ragstone.render import ci
 from ragstone.render.terminal.gate import gate_page

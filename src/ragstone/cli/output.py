@@ -12,8 +12,9 @@ from typing import IO, Any
 import orjson
 from rich.console import RenderableType
 
+from ragstone.analysis.run_files import PARTIAL
 from ragstone.errors import ConfigError, RagstoneError
-from ragstone.output.target import PARTIAL, is_folder, refuse_inputs, unwritable, whole
+from ragstone.output.target import is_folder, refuse_inputs, unwritable, whole
 from ragstone.render.terminal.screen import Look, screen
 
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 from ragstone import api
+from ragstone.analysis.run_files import REPORT
 from ragstone.cli.ending import say, undisturbed
 from ragstone.cli.output import html_file, show, show_json
-from ragstone.output.files import REPORT
 from ragstone.output.target import refuse_inputs
 from ragstone.render.terminal.pages import report_written, serving
 

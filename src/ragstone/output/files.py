@@ -14,11 +14,10 @@ from typing import IO, Any, Final, Self
 
 import orjson
 
+from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS
 from ragstone.errors import ConfigError, OutputError
-from ragstone.output.target import OTHER_FOLDER, PARTIAL, closed_folder, holds_anything, locked, unwritable
+from ragstone.output.target import OTHER_FOLDER, closed_folder, holds_anything, locked, unwritable
 
-REPORT = "report.html"
-COMPARISON = "compare.html"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
@@ -47,8 +46,8 @@ class Folder:
                     folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise closed_folder(path, error) from error
-        self._target = path / "results.jsonl"
-        self._partial = path / f"results.jsonl{PARTIAL}"
+        self._target = path / RESULTS
+        self._partial = path / f"{RESULTS}{PARTIAL}"
         self._lock: int | None = None
         self._own = ""
         self._file: IO[bytes] | None = None
@@ -129,7 +128,7 @@ class Folder:
         if self._trouble is not None:
             raise self._trouble
         results = self._target if details.get("status") == "done" else self._partial
-        for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
+        for name, content in (("summary.json", summary), (ABOUT, {**details, "results": results.name})):
             self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
     def _write(self, path: Path, data: bytes) -> None:

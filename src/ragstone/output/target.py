@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
+from ragstone.analysis.run_files import PARTIAL
 from ragstone.errors import ConfigError, OutputError
 from ragstone.store.database import MAGIC
 
@@ -21,7 +22,6 @@ try:
 except ImportError:  # Windows has no such lock
     fcntl = None  # type: ignore[assignment]
 
-PARTIAL: Final = ".partial"
 OTHER_FILE: Final = "choose another file"
 OTHER_FOLDER: Final = "choose another folder with -o"
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}

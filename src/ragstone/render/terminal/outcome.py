@@ -16,10 +16,8 @@ from rich.text import Text
 
 from ragstone import metrics
 from ragstone.analysis.run import Run, part_said, unit_text
-from ragstone.analysis.saved import ABOUT, RESULTS
+from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.output.files import REPORT
-from ragstone.output.target import PARTIAL
 from ragstone.render.embedded import embedded_among
 from ragstone.render.terminal.bill import bill_rows
 from ragstone.render.terminal.cascades import cascade_rows, differs, doubts
