@@ -15,12 +15,13 @@ from ragstone.analysis.counts import quotes_of
 from ragstone.analysis.result import Result, notebook_page
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
-from ragstone.result_types import QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 from ragstone.store.database import USUAL, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from ragstone.result_types import QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (

@@ -6,12 +6,14 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import NuggetRecall
-from ragstone.result_types import ResultDict, ScoreDict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict, ScoreDict
 
 RECALL: Final = f"{NuggetRecall.name}."
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)

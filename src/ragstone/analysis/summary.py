@@ -6,14 +6,16 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
 from ragstone.metrics.methods import PAIRS, compared
-from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 from ragstone.stats.means import Interval, mean, mean_interval, median, rounded, spread
 from ragstone.store.database import ScoreRow, Store
+
+if TYPE_CHECKING:
+    from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 
 _PAIRED: Final = frozenset(name for pair in PAIRS.values() for name in pair)
 """Metrics that are compared with another one record by record."""

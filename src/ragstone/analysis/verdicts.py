@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.trace import TraceMetric
-from ragstone.result_types import ResultDict, ScoreDict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict, ScoreDict
 
 STRICT_VITAL: Final = f"{NuggetRecall.name}.strict_vital"
 ADHERENCE: Final = f"{TraceMetric.name}.adherence"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -19,9 +19,11 @@ from ragstone.engine import Weighed, input_of, to_json
 from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
-from ragstone.result_types import CostDict
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import Record, Repeats, Score
+
+if TYPE_CHECKING:
+    from ragstone.result_types import CostDict
 
 
 class Earlier:

@@ -9,29 +9,30 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
 from ragstone.questions import Readout
-from ragstone.result_types import (
-    CallDict,
-    ContextDict,
-    CostDict,
-    InputDict,
-    QuoteDict,
-    ReadingDict,
-    RepeatsDict,
-    ScoreDict,
-    SentDict,
-    StepDict,
-    UnitDict,
-    VerdictDict,
-)
 from ragstone.stats.means import rounded, spread
 from ragstone.types import Quote, Record, Repeats, Score, Unit, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import (
+        CallDict,
+        CostDict,
+        InputDict,
+        QuoteDict,
+        ReadingDict,
+        RepeatsDict,
+        ScoreDict,
+        SentDict,
+        StepDict,
+        UnitDict,
+        VerdictDict,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ def input_of(record: Record, position: int) -> InputDict:
         "question": record.question,
         "response": record.response,
         "reference": record.reference,
-        "contexts": [ContextDict(id=p.id, rank=p.rank, text=p.text) for p in record.contexts or ()],
+        "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
     }
 
 
@@ -321,4 +322,4 @@ def _cascade(notes: Iterable[CascadeNote]) -> dict[str, StepDict]:
 
 
 def _each(calls: Iterable[Sent]) -> list[SentDict]:
-    return [SentDict(key=sent.key, bytes=sent.bytes, units=sent.units) for sent in {s.key: s for s in calls}.values()]
+    return [{"key": sent.key, "bytes": sent.bytes, "units": sent.units} for sent in {s.key: s for s in calls}.values()]

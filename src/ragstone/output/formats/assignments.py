@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -12,7 +12,9 @@ from ragstone.analysis.run import Run
 from ragstone.errors import InputError
 from ragstone.output.export import LINES, ExportFormat, write_lines
 from ragstone.questions import SUPPORT_3
-from ragstone.result_types import UnitDict, VerdictDict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import UnitDict, VerdictDict
 
 UNASSIGNED: Final = "failed"
 """The assignment of a nugget that could not be assigned, in these tools."""
