@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
-from ragstone.analysis.compare import VERSION, Comparison, compare
+from ragstone.analysis.compare import VERSION, Comparison, compare, records_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, Scored, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
@@ -208,7 +208,7 @@ class _Checked(NamedTuple):
         if decision.outcome in ("passed", "undecided") and threshold.metric not in self.covered:
             decision = self._without_luck(decision)
         if len(scored) < total:
-            note = f"{total - len(scored):,} of {_records(total)} without a value{_why(scores, total)}"
+            note = f"{total - len(scored):,} of {records_said(total)} without a value{_why(scores, total)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -234,7 +234,7 @@ class _Checked(NamedTuple):
             low,
             high,
             len(scored),
-            f"mean {found}{between} of {_records(len(scored))}",
+            f"mean {found}{between} of {records_said(len(scored))}",
             f"at least {wanted}",
             tuple(notes),
             () if met else tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST]),
@@ -252,7 +252,7 @@ class _Checked(NamedTuple):
             None,
             None,
             total,
-            f"{len(scored):,} of {_records(total)} scored, {found}{_why(scores, total)}",
+            f"{len(scored):,} of {records_said(total)} scored, {found}{_why(scores, total)}",
             f"at least {wanted}",
             (),
             () if met else tuple(self._worst(threshold, record, None) for record in without),
@@ -270,7 +270,9 @@ class _Checked(NamedTuple):
             return _error(threshold, f"no record has a value in both {_called(self.run)} and the baseline")
         least, limit = least_moved(), threshold.limit
         if (pairs.clusters or pairs.pairs) < least:
-            few = f"{_records(pairs.pairs)} with a value in both; fewer than {least} can show no drop, however large"
+            few = (
+                f"{records_said(pairs.pairs)} with a value in both; fewer than {least} cannot show a drop"
+            )
             return replace(_error(threshold, few), value=pairs.difference, count=pairs.pairs)
         failed = _shown_below(pairs, -limit)
         undecided = not failed and pairs.difference < -limit - HAIR
@@ -290,7 +292,7 @@ class _Checked(NamedTuple):
             pairs.high,
             pairs.pairs,
             f"{drop if pairs.difference else 'the mean of the baseline'}{between} "
-            f"on {_records(pairs.pairs)} in both runs",
+            f"on {records_said(pairs.pairs)} in both runs",
             f"no drop of more than {_allowed(limit)}" if limit else "no drop",
             tuple(notes),
             tuple(self._worst(threshold, m.record, m.second, m.first) for m in fallen[:WORST]) if failed else (),
@@ -318,7 +320,7 @@ class _Checked(NamedTuple):
             )
         if met:
             return decision
-        out = f"{_records(len(fallen))} could not be read or judged"
+        out = f"{records_said(len(fallen))} could not be read or judged"
         note = (
             f"{out}, and with {'it' if len(fallen) == 1 else 'them'} {could}: nothing can be decided; "
             f"--min-coverage {threshold.metric}=X sets how many may be missing"
@@ -362,10 +364,6 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
 
 def _called(run: AnyRun) -> str:
     return f"run {run.id} ({run.name})" if run.id else run.name
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _why(scores: Mapping[str, Scored], total: int) -> str:

@@ -387,18 +387,19 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
     """What limits the comparison, apart from the signatures of each metric."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
-            yield f"{side.label} did not finish ({side.status}); it has {_records(side.records)}"
+            yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
         if part := part_said(spec.get("extent", {})):
             yield f"{side.label} covers only a part of its input: {part}"
     if found.other_questions:
-        have = f"{_records(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
+        have = f"{records_said(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
         yield f"{have} another question in {found.second.label} than in {found.first.label}"
     if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
         yield "the responses are the same in both: differences come from the judges, not from the system"
     yield from _settings_differ(first, second)
 
 
-def _records(count: int) -> str:
+def records_said(count: int) -> str:
+    """``1 record``, ``1,243 records``."""
     return "1 record" if count == 1 else f"{count:,} records"
 
 
