@@ -225,6 +225,7 @@ def cli_page() -> str:
     lines += ["", "`ragstone --version` prints the version; `-h` after any command its help.", ""]
     lines += ["[Read the results](../tasks/read-the-results.md#for-programs) has the exit codes."]
     for name, command in every:
+        command.get_params(command.context_class(command))  # completes help that is read from a registry
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
         options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
         usage = " ".join(["ragstone", name, *map(_argument, arguments), "[OPTIONS]"])

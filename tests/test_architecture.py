@@ -369,3 +369,43 @@ for name in {chosen!r}:
 print("fine")
 """
     assert in_a_fresh_python(code).strip() == "fine"
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that import each other, directly or through others."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            waiting += (new := edges[waiting.pop()] - seen)
+            seen |= new
+        return seen
+
+    after = {name: reached(name) for name in edges}
+    circles = {frozenset({name, *(other for other in after[name] if name in after[other])}) for name in edges}
+    return sorted(sorted(circle) for circle in circles if len(circle) > 1)
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither at the top, nor inside functions, nor for type checkers alone."""
+    names = {".".join(("ragstone", *Path(name).with_suffix("").parts)).removesuffix(".__init__"): tree
+             for name, tree in MODULES.items()}  # fmt: skip
+    edges = {
+        name: {
+            full if (full := f"{module}.{part}") in names else module
+            for node in ast.walk(tree)
+            for module, part in _imports(node)
+        } & names.keys() - {name}
+        for name, tree in names.items()
+    }  # fmt: skip
+    assert cycles(edges) == []
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert sum(map(len, edges.values())) > 800
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, "") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((node.module or "", alias.name) for alias in node.names)

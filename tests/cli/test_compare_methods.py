@@ -17,7 +17,7 @@ from ragstone import api, evaluate
 from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
 from ragstone.records import read_leaderboard
 from ragstone.render.terminal.nuggets import grade
-from ragstone.render.text import points as percent_points
+from ragstone.stats.points import points as percent_points
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import RESPONSE, Quote, Span, Unit, Verdict
 

@@ -231,5 +231,5 @@ def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
     refused = ragstone("run", "a.jsonl", "-m", "groundedness", "--only-failed", columns=200)
     assert (refused.code, "it read a part: first 7 only" in refused.err) == (2, True)
     compared = ragstone("compare", "out/", "2").flat
-    assert "Run 1 is not of its whole input: sample of 8 (seed 5)." in compared
-    assert "Run 2 is not of its whole input: first 7 only." in compared
+    assert "Run 1 covers only a part of its input: sample of 8 (seed 5)." in compared
+    assert "Run 2 covers only a part of its input: first 7 only." in compared

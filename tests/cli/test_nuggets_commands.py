@@ -320,7 +320,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("twice.jsonl",), "run 'a' has two answers to topic 't1'"),
         (("a.jsonl", "a.jsonl"), "given twice"),
         (("a.jsonl", "--against", "four.txt"), "name the form: tot or ir_measures"),
-        (("a.jsonl", "-o", "a.jsonl"), "would be written over"),
+        (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),
         (("a.jsonl", "-o", "no/such/x.jsonl"), "choose another file"),
     ):
         came = ragstone("nuggets", "score", *arguments)
@@ -458,7 +458,7 @@ def test_bad_input_of_create_is_one_line(topics: str) -> None:
     for arguments, said in (
         (("none.jsonl",), "none.jsonl: no such file"),
         (("bare.jsonl",), "no record has contexts"),
-        ((topics, "-o", topics), "would be written over"),
+        ((topics, "-o", topics), "would be overwritten"),
         ((topics, "-o", "no/such/bank.jsonl"), "choose another file"),
         ((topics, "-j", "gpt-4o"), "no judge 'gpt-4o'"),
     ):
@@ -593,7 +593,7 @@ def test_bad_input_of_assign_is_one_line(answers: tuple[str, str, str]) -> None:
         ((first, "--nuggets", "none.jsonl"), "none.jsonl: no such file"),
         ((first, "--nuggets", "other.jsonl"), "its topics are like 'x9', those of the records like 't1'"),
         ((first, first, "--nuggets", bank), "given twice"),
-        ((first, "--nuggets", bank, "-o", bank), "would be written over"),
+        ((first, "--nuggets", bank, "-o", bank), "would be overwritten"),
         ((first, "--nuggets", bank, "--json"), "name a file for the lines with -o"),
     ):
         came = ragstone("nuggets", "assign", *arguments)

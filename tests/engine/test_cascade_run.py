@@ -83,7 +83,7 @@ def weigh(
     records: Sequence[dict[str, Any]] = RECORDS,
     metrics: Sequence[str] = ("groundedness",),
     **more: Any,
-) -> tuple[dict[str, Any], list[Any]]:
+) -> tuple[Any, list[Any]]:
     """The summary and the results of a run by ``Knowing`` and then the house's model."""
     judges = judges or [Knowing(), "knowing>house"]
     run = ragstone.evaluate([dict(row) for row in records], list(metrics), list(judges), **{**house, **more})

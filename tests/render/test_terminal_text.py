@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ragstone.analysis.causes import MOST, OTHER, Causes
+from ragstone.analysis.counts import MOST, OTHER, Causes
 from ragstone.cli.progress_bar import Watch, drawn
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
@@ -25,10 +25,10 @@ from ragstone.render.text import (
     middle,
     paragraph,
     percent,
-    points,
     shorten,
     tokens,
 )
+from ragstone.stats.points import points
 from ragstone.types import Score
 
 

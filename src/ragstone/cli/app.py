@@ -26,6 +26,7 @@ from ragstone.cli.options import (
     Configuration,
     DryRun,
     Estimated,
+    Exporting,
     Fields,
     File,
     Generator,
@@ -458,25 +459,20 @@ def formats(
 
 
 @app.command(
+    cls=Exporting,
     epilog=examples(
         "ragstone export 3 --rows verdicts -o verdicts.csv",
         "ragstone export 3 --format ir_measures -o board.tsv",
         "ragstone export 3 --format calls -o calls.jsonl",
         "ragstone run traces.jsonl --judge replay:calls.jsonl",
-    )
+    ),
 )
 def export(
     which: Which = "last",
     *,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORM",
-            help="jsonl, csv, parquet; leaderboards: trec_eval, tot, ir_measures; assignments, for nuggets score; "
-            "calls, for replay:FILE [default: by file extension, else jsonl]",
-        ),
+        str | None,
+        typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
         Literal["scores", "verdicts"],

@@ -66,7 +66,7 @@ def compare(
     Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
     no difference is shown, also the smallest that could have been. Calls no judge.
     """
-    from ragstone.output.files import COMPARISON
+    from ragstone.analysis.run_files import COMPARISON
     from ragstone.render.terminal.compare_screen import compare_page
     from ragstone.render.terminal.outcome import Place
 
@@ -144,8 +144,7 @@ def _options(store: Path | None) -> tuple[str, ...]:
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
     """ConfigError if an output file is standard output, an input, or another output."""
-    from ragstone.analysis.saved import ABOUT, RESULTS
-    from ragstone.output.files import REPORT
+    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS
     from ragstone.output.target import refuse_inputs
 
     folders = [Path(name) for name in runs if name]

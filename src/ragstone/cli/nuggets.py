@@ -13,7 +13,6 @@ import orjson
 import typer
 
 from ragstone import api
-from ragstone.analysis.assignments import UNASSIGNED
 from ragstone.analysis.leaderboard import Standing
 from ragstone.cli import estimating, weighing
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
@@ -21,9 +20,10 @@ from ragstone.cli.output import Lines, binary_output, lines, show, show_json
 from ragstone.cli.progress import RunDisplay
 from ragstone.config import assignments
 from ragstone.errors import InputError, RagstoneError
-from ragstone.output.export import SCORES, form_of, write_board, write_board_to
+from ragstone.output.export import form_of
+from ragstone.output.formats.assignments import UNASSIGNED
+from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
 from ragstone.output.target import refuse_inputs
-from ragstone.records import FORMS
 from ragstone.render.terminal.banks import Assigned, assigned_page, created_page
 from ragstone.render.terminal.leaderboard_table import Board, board_page, order, sorted_by, unjudged_of
 from ragstone.render.text import flat
@@ -171,7 +171,7 @@ def score(
 ) -> None:
     """Score, write the rows where they are wanted, and show the table."""
     if out:
-        form = form_of(out, form, (SCORES, *FORMS))
+        form = form_of(out, form, EXTENSIONS)
         refuse_inputs(Path(out), [*files, against])
     scored = api.score_nuggets(files, on_missing=on_missing, against=against, form=against_form)
     board = scored.board

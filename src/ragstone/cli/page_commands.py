@@ -40,7 +40,7 @@ def report(
     Opens in any browser, without network or other files. Content beyond 50 MB is left out, with a note; view shows
     all of it.
     """
-    from ragstone.output.files import REPORT
+    from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs
     from ragstone.render.terminal.lists import report_written
 

@@ -17,7 +17,8 @@ from ragstone.cli.exit_codes import USAGE
 from ragstone.cli.output import binary_output, show, show_json
 from ragstone.config import unsuitable
 from ragstone.metrics import catalogue
-from ragstone.output.export import FORMATS, form_of
+from ragstone.output.export import form_of, format_named
+from ragstone.output.export import formats as export_formats
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.formats import formats_page
 from ragstone.render.terminal.lists import run_table, survey_page
@@ -84,10 +85,10 @@ def formats(which: str, samples: int, store: Path | None, *, as_json: bool) -> N
 
 def export(which: str, form: str | None, rows: str, out: str | None, store: Path | None) -> None:
     """Write a run to a file, a leaderboard also to a folder, or to standard output."""
-    form = form_of(out, form, FORMATS)
+    form = form_of(out, form, {name: found.extensions for name, found in export_formats().items()})
     opened = api.open_run(which, store)
     with closing(opened.store):
-        if out is not None or form == "parquet":
+        if out is not None or not format_named(form).pipes:
             api.export_run(opened, form, rows, out)
         else:
             stream = binary_output()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ragstone.analysis.compare import VERSION, Compared, Comparison, Half, said
+from ragstone.analysis.compare import VERSION, Compared, Comparison, MetricSide, said
 from ragstone.render.terminal.columns import folded
-from ragstone.render.terminal.methods import signed
 from ragstone.render.terminal.outcome import LEADS
 from ragstone.render.text import NBSP, between, flat, number, plural, shorten
+from ragstone.stats.points import signed
 
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
@@ -86,7 +86,7 @@ def in_the_way(found: Comparison) -> list[str]:
     return lines
 
 
-def _range(half: Half, one: Compared) -> str:
+def _range(half: MetricSide, one: Compared) -> str:
     if half.low is None or half.high is None:
         return ""
     pairs = one.paired.pairs if one.paired else 0

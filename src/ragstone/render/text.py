@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 import time
@@ -10,10 +9,10 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from ragstone.stats.points import points
+
 NBSP: Final = "\u00a0"
 """Holds a number and its unit together while a line is broken; it is a plain space when it is printed."""
-
-HAIR: Final = 1e-9
 
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile(
@@ -83,21 +82,6 @@ def percent(value: float | None, count: int = 0, *, more: int = 0) -> str:
     many it is over. ``more`` decimals are for where two numbers are to be told apart.
     """
     return f"{points(value, count, more=more)}{NBSP}%" if value is not None else "-"
-
-
-def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
-    """A percentage without its sign. What is not all is never rounded to 100, nor what is not nothing to 0."""
-    if value is None:
-        return "-"
-    digits = (1 if count >= 1000 else 0) + more
-    step = 10.0**-digits
-    # Halves go up, as in the page: the small term makes up for what a double of 0.285 is short of it.
-    shown = math.floor(value * 100 * 10**digits + 0.5 + HAIR) / 10**digits
-    if shown >= 100 > value * 100:
-        shown = 100 - step
-    elif shown <= 0 < value:
-        shown = step
-    return f"{shown:.{digits}f}"
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:

@@ -9,9 +9,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.check import Decision, Gate
+from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.render.ci import headline, titled, told
 from ragstone.render.terminal.outcome import handle
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
@@ -23,7 +23,7 @@ STYLES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def check_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
+def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
     said = headline(gate)
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
@@ -38,7 +38,7 @@ def check_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()
     )
 
 
-def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> RenderableType | None:
+def _next(gate: CheckResult, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
     """The command that shows the first record behind a failed threshold; a run in a folder has none."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
     result = run.find(record) if record and isinstance(run, Run) else None
@@ -48,7 +48,7 @@ def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> Rende
     return facts([("Next", to_paste(shlex.join(command), look))])
 
 
-def _decisions(gate: Gate, look: Look) -> RenderableType:
+def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
     rows = []
     for decision in gate.decisions:

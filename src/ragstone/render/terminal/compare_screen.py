@@ -11,16 +11,16 @@ from rich.text import Text
 
 from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, Moved, said
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import wanting
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.terminal.columns import columns_of, folded
-from ragstone.render.terminal.methods import signed
 from ragstone.render.terminal.outcome import Place, handle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.stats.paired_tests import least_moved
+from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "nuggets, one by one"
 _SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
@@ -36,7 +36,7 @@ _STYLES: Final = {"higher": "head", "lower": "head", "none": "", "too_few": ""}
 """The style of a metric's row by its finding; others are quiet."""
 
 
-def compare_page(found: Comparison, first: Weighed, second: Weighed, look: Look, place: Place | None = None) -> Page:
+def compare_page(found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None) -> Page:
     """The whole screen of two runs."""
     leading = leading_of(found)
     return page(
@@ -142,7 +142,7 @@ def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | Non
 # ---- which records
 
 
-def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> RenderableType | None:
+def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
     points = [f"{100 * moved.difference:+.0f}" for moved in one.moved]
     room = look.width - 4 - max(map(len, points), default=0) - 2
     rows = [
@@ -151,7 +151,7 @@ def _moved(one: Compared, runs: tuple[Weighed, Weighed], look: Look) -> Renderab
     return section(f"Moved most by {one.metric}", indented(grid(rows, "><")), note="in points") if rows else None
 
 
-def _record(metric: str, moved: Moved, runs: tuple[Weighed, Weighed], look: Look, room: int) -> RenderableType:
+def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:
     """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
     ours, theirs = (run.find(moved.record) for run in runs)
     lower, higher = (theirs, ours) if moved.difference < 0 else (ours, theirs)
@@ -159,7 +159,7 @@ def _record(metric: str, moved: Moved, runs: tuple[Weighed, Weighed], look: Look
     return record_lines(moved.record, f"{percent(moved.first)} to {percent(moved.second)}", units, look, room)
 
 
-def _following(leading: Compared | None, second: Weighed, place: Place, look: Look) -> RenderableType | None:
+def _following(leading: Compared | None, second: AnyRun, place: Place, look: Look) -> RenderableType | None:
     """The page that was written, and the command that shows the record that moved most if its run is in a store."""
     rows: list[tuple[str, RenderableType]] = [("Page", place.comparison)] if place.comparison else []
     if leading is not None and isinstance(second, Run):

@@ -9,13 +9,13 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.table import Table
 
+from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.terminal.cascades import called
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, heading, page, prose, to_paste
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
-from ragstone.render.wording import part_said
 
 LEAST: Final = 20
 """Columns of a step and its judge below which columns are left out in their favour."""

@@ -17,7 +17,8 @@ from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, Sta
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.render.terminal.tables import GAP, Column, fitting, table
-from ragstone.render.text import flat, middle, number, plural, points
+from ragstone.render.text import flat, middle, number, plural
+from ragstone.stats.points import points
 
 FINE: Final = 1000
 """A count from which percentages have a decimal: here they all have one."""

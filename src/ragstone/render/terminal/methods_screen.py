@@ -13,13 +13,14 @@ from rich.text import Text
 from ragstone.analysis.run import Run
 from ragstone.metrics.methods import PAIRS
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.methods import comparable, methods_block, signed
+from ragstone.render.terminal.methods import comparable, methods_block
 from ragstone.render.terminal.nuggets import Fact, facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, handle, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, indented, kind_of, page, prose, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
 from ragstone.render.text import flat, percent, plural
 from ragstone.render.vocabulary import word
+from ragstone.stats.points import signed
 
 WIDEST: Final = 5
 """Records that are shown of those on which the two methods are furthest apart."""

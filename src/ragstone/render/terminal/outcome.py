@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
-from ragstone.analysis.run import Run, unit_text
-from ragstone.analysis.saved import ABOUT, RESULTS
+from ragstone.analysis.run import Run, part_said, unit_text
+from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.output.files import PARTIAL, REPORT
 from ragstone.render.embedded import embedded_among
 from ragstone.render.terminal.bill import bill_rows
 from ragstone.render.terminal.cascades import cascade_rows, differs, doubts
@@ -46,7 +45,6 @@ from ragstone.render.text import (
     shorten,
 )
 from ragstone.render.vocabulary import by_signature, by_verdicts
-from ragstone.render.wording import part_said
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
