@@ -13,7 +13,7 @@ from ragstone.analysis.causes import MOST, OTHER, Causes
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.terminal.live import Watch, drawn
-from ragstone.render.terminal.screen import MARKS, Look, kind_of, screen
+from ragstone.render.terminal.screen import MARKS, Look, screen
 from ragstone.render.text import (
     NBSP,
     clean,
@@ -27,6 +27,7 @@ from ragstone.render.text import (
     shorten,
     tokens,
 )
+from ragstone.render.wording import kind_of
 from ragstone.types import Score
 
 

@@ -21,8 +21,7 @@ from ragstone.analysis.saved import Weighed
 from ragstone.analysis.scored import One, Scores, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.errors import ConfigError, InputError
-from ragstone.render.terminal.methods import signed
-from ragstone.render.text import NBSP, percent, points
+from ragstone.render.text import NBSP, percent, points, signed
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
-from ragstone.metrics.nugget_recall import NuggetRecall
-from ragstone.metrics.trace import TraceMetric
-
-STRICT_VITAL: Final = f"{NuggetRecall.name}.strict_vital"
-ADHERENCE: Final = f"{TraceMetric.name}.adherence"
+from ragstone.metrics import column_of, of_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +23,9 @@ class Wanting:
 def with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mapping[str, Any]:
     """A score with the verdicts that it stands on: a column's are held by another score of its metric."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
-    verdicts = holder["verdicts"]
-    if score["metric"] == STRICT_VITAL:
-        vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
-        verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
-    if score["metric"].startswith(f"{TraceMetric.name}.") and not score["metric"].startswith(ADHERENCE):
-        verdicts = []  # they are of the response, and the score is of the contexts
-    return {**score, "verdicts": verdicts}
+    metric, column = of_score(score["metric"]), column_of(score["metric"])
+    units = {unit["id"]: unit for unit in result["units"]}
+    return {**score, "verdicts": [v for v in holder["verdicts"] if metric.stands_on(column, units[v["unit"]])]}
 
 
 def wanting(result: Mapping[str, Any], metric: str, other: Mapping[str, Any] | None = None) -> tuple[Wanting, ...]:

@@ -18,10 +18,11 @@ from ragstone.cli.output import binary_output, show, show_json
 from ragstone.config import unsuitable
 from ragstone.metrics import catalogue
 from ragstone.output.export import FORMATS, form_of
+from ragstone.render.facts import judges_of
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.formats import formats_page
 from ragstone.render.terminal.lists import run_table, survey_page
-from ragstone.render.terminal.outcome import Place, judges_of, outcome
+from ragstone.render.terminal.outcome import Place, outcome
 
 
 def validate(file: str, *, fields: list[str], on_error: str | None, config: Path | None, as_json: bool) -> None:

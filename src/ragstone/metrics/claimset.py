@@ -52,6 +52,8 @@ class ClaimMetric(Metric):
     part_tokens: int = 400
     batch: int = 0
     calls: ClassVar[int] = 2
+    unit: ClassVar[str] = "claim"
+    limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def __post_init__(self) -> None:

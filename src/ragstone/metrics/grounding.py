@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Sentence, Words
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -28,6 +29,25 @@ class Grounding(ClaimMetric):
         **dict.fromkeys(("faithfulness", "factuality", "factual_consistency"), ""),
         "hallucination": "its opposite: the share of claims that the contexts do support",
     }
+
+    rank: ClassVar[int] = 10
+    words: ClassVar[Words] = Words(
+        labels=SUPPORTED,
+        sentences={
+            "": Sentence(
+                "of a response's claims are supported by its contexts",
+                "{have} a claim that is not {fully}supported",
+                "claim",
+            )
+        },
+    )
+    found_words: ClassVar[Words] = Words(
+        labels=TO_CHECK,
+        titles={"": "share of the response's claims found in the contexts"},
+        sentences={
+            "": Sentence("of a response's claims were found in its contexts", "{have} a claim to check", "claim")
+        },
+    )
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Sentence, Words
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -23,6 +24,24 @@ class NuggetGroundedness(NuggetMetric):
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "support")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    rank: ClassVar[int] = 80
+    words: ClassVar[Words] = Words(
+        labels=SUPPORTED,
+        sentences={
+            "": Sentence(
+                "of a response's nuggets are supported by its contexts",
+                "{have} a nugget that is not fully supported",
+                "nugget",
+            )
+        },
+    )
+    found_words: ClassVar[Words] = Words(
+        labels=TO_CHECK,
+        titles={"": "how much of the response was found in the contexts, nugget by nugget"},
+        sentences={
+            "": Sentence("of a response's nuggets were found in its contexts", "{have} a nugget to check", "nugget")
+        },
+    )
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
         """Each nugget against all contexts."""

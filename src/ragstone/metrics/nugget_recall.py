@@ -23,10 +23,19 @@ from ragstone.metrics.nuggetset import (
     unnamed,
     weighed,
 )
+from ragstone.metrics.words import ScoreTable, Sentence, Words, labels
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
+TITLES: Final[Mapping[str, str]] = {
+    "strict_vital": "vital nuggets that are in the response in full",
+    "vital": "vital nuggets that are in the response, in part counting half",
+    "strict_all": "nuggets that are in the response in full",
+    "all": "nuggets that are in the response, in part counting half",
+    "weighted_strict": "nuggets in the response in full, okay ones counting half",
+    "weighted": "nuggets in the response, okay ones and parts counting half",
+}
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
 
@@ -131,6 +140,47 @@ class NuggetRecall(Metric):
             ("context_recall", "contextual_recall"), "of the response; recall of the contexts alone is not measured"
         ),
     }
+    unit: ClassVar[str] = "nugget"
+    limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
+    rank: ClassVar[int] = 60
+    words: ClassVar[Words] = Words(
+        labels=labels("in the response", "partly in the response", "not in the response", "not fully in the response"),
+        titles=TITLES,
+        sentences={
+            "strict_vital": Sentence(
+                "of the vital nuggets of its topic are in a response", "{lack} one of them", "vital nugget"
+            ),
+            "strict_all": Sentence("of the nuggets of its topic are in a response", "{lack} one of them", "nugget"),
+        },
+    )
+    found_words: ClassVar[Words] = Words(
+        labels=labels(
+            "found in the response",
+            "partly found in the response",
+            "not found in the response",
+            "not fully found in the response",
+        ),
+        titles=TITLES,
+        sentences={
+            "strict_vital": Sentence(
+                "of the vital nuggets of its topic were found in a response",
+                "{have} one of them to check",
+                "vital nugget",
+            ),
+            "strict_all": Sentence(
+                "of the nuggets of its topic were found in a response", "{have} one of them to check", "nugget"
+            ),
+        },
+    )
+    table: ClassVar[ScoreTable] = ScoreTable(
+        {
+            "vital": ("strict_vital", "vital"),
+            "all": ("strict_all", "all"),
+            "weighted": ("weighted_strict", "weighted"),
+        },
+        ("strict", "half"),
+        "strict: nuggets that are there in full; half: those in part count half",
+    )
 
     create: bool = True
     window: int = 10
@@ -149,6 +199,11 @@ class NuggetRecall(Metric):
         check_min_judgment(self)
         if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
             self.refuse("grades", self.grades, "3 or 2")
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
+        """The vital columns stand on the vital nuggets."""
+        return column not in ("vital", "strict_vital") or unit.get("importance") == "vital"
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All columns without a value; the bank that the record brings is told, since it still says what was asked."""

@@ -193,6 +193,8 @@ class NuggetMetric(Metric):
     reasons: bool = False
     batch: int = 0
     calls: ClassVar[int] = 4
+    unit: ClassVar[str] = "nugget"
+    limits: ClassVar[tuple[str, ...]] = ("max_nuggets",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1, "batch": 0})
 
     def __post_init__(self) -> None:

@@ -98,6 +98,13 @@ def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
     return f"{shown:.{digits}f}"
 
 
+def signed(difference: float | None) -> str:
+    """A difference in points, with its sign and one decimal; a dash for None."""
+    if difference is None:
+        return "-"
+    return f"{difference:+.1f}" if abs(difference) >= 0.05 else "0.0"
+
+
 def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
     """``79-83``, the percentages of both ends."""
     return f"{points(low, count)}{dash}{points(high, count)}"

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import reply_from_json
-from ragstone.render.vocabulary import by_signature
+from ragstone.render.wording import words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -65,7 +65,7 @@ def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]
 
 
 def _score(score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    left_out = _TOLD_BY_UNITS if by_signature(score["signature"]).graded else (*_TOLD_BY_UNITS, "band")
+    left_out = _TOLD_BY_UNITS if words_of(score["metric"], score["signature"]).banded else (*_TOLD_BY_UNITS, "band")
     detail = {key: value for key, value in score["detail"].items() if key not in left_out}
     return {
         **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},

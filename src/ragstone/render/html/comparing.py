@@ -17,17 +17,14 @@ from ragstone.analysis.compare import Comparison, Moved, Side
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import Weighed
 from ragstone.analysis.scored import scores_of
-from ragstone.analysis.verdicts import ADHERENCE, with_verdicts
+from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
+from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
-from ragstone.render.terminal.methods import signed
-from ragstone.render.terminal.outcome import judges_of
-from ragstone.render.terminal.screen import Look, kind_of
-from ragstone.render.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
-from ragstone.render.text import flat
-from ragstone.render.vocabulary import word
-from ragstone.render.wording import in_words, place, why
+from ragstone.render.text import flat, signed
+from ragstone.render.wording import in_words, is_map, kind_of, measures, place, why, word
 from ragstone.stats.means import mean
 
 MOST_GROUPS: Final = 40
@@ -76,10 +73,11 @@ def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, large
         "tests": found.tests,
         "headline": _MINUS.sub("\u2212", headline(found, leading)),
         "leading": leading.metric if leading is not None else "",
-        "warnings": in_the_way(found, Look()),
-        "left_out": left_out(found, Look()),
+        "warnings": in_the_way(found),
+        "left_out": left_out(found),
         "notes": notes(found),
         "metrics": _metrics(found),
+        "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
         "by": found.by,
         "groups": _groups(found.by, leading.metric, first, second) if found.by and leading is not None else [],
@@ -196,7 +194,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    supports = _supports(result) if metric.startswith(ADHERENCE) else {}
+    supports = _supports(result, with_verdicts(result, score))
     for verdict in with_verdicts(result, score)["verdicts"]:
         unit = units[verdict["unit"]]
         quotes = verdict["evidence"] or supports.get(verdict["unit"], ())
@@ -215,13 +213,15 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
         )
 
 
-def _supports(result: Result) -> dict[str, list[dict[str, Any]]]:
+def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The sentences of the contexts that each traced sentence of the response rests on, as quotes."""
-    score = next(score for score in result["scores"] if score["metric"] == ADHERENCE)
+    holder = next((one for one in result["scores"] if one["metric"] == score.get("verdicts_in")), score)
+    if not score["verdicts"] or not is_map(holder):
+        return {}
     texts = {context["id"]: context["text"] for context in result["contexts"]}
-    sentences = {row["key"]: row for row in score["detail"].get("contexts", ())}
+    sentences = {row["key"]: row for row in holder["detail"]["contexts"]}
     found = {}
-    for verdict, row in zip(score["verdicts"], score["detail"].get("response", ()), strict=False):
+    for verdict, row in zip(score["verdicts"], holder["detail"]["response"], strict=False):
         rests_on = [sentences[key] for key in row["support"] if key in sentences]
         found[verdict["unit"]] = [{**one, "text": texts[one["passage"]][one["start"] : one["end"]]} for one in rests_on]
     return found

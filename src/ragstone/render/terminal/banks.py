@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import Run
-from ragstone.render.terminal.bill import bill_rows
+from ragstone.metrics.words import Labels
+from ragstone.render.facts import RunFacts
 from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run
-from ragstone.render.terminal.outcome import Place, facts_block, judge_rows, lead, missing_block, title_line
-from ragstone.render.terminal.outcome import next_command as worst_record
-from ragstone.render.terminal.repeats import repeats_block
+from ragstone.render.terminal.methods import repeats_block
+from ragstone.render.terminal.outcome import Place, bill_rows, facts_block, judge_rows, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.text import NBSP, flat, middle, number, percent, plural
-from ragstone.render.vocabulary import Words, by_signature
+from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """Assignments, and the kind of verdict that each is."""
@@ -37,7 +37,7 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
     counts = plural(topics, "topic").replace(NBSP, " ")
     title = Text.assemble((middle(flat(name), look.width - 20, look.ellipsis), "head"), "  ", (counts, "quiet"))
     said = f"{plural(nuggets, 'nugget')} for {plural(topics, 'topic')}: {_importances(told)}." if topics else ""
-    rows = [*judge_rows(judges, judges, {}, look), *bill_rows(told["bill"], look)]
+    rows = [*judge_rows(judges, judges, embedded_among(judges, {}), look), *bill_rows(told["bill"], look)]
     if told["file"]:
         rows.append(("File", Text(flat(told["file"]), overflow="fold")))
     if topics:
@@ -92,26 +92,29 @@ class Assigned:
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
     """How many nuggets were assigned and how, what that means for recall, where it lies, what to do next."""
-    summary = run.summary()
+    told = RunFacts.of(run)
+    summary = told.summary
     count = sum(assigned.grades.values())
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
     if assigned.unjudged:
         said += f", {number(assigned.unjudged)} unjudged"
+    first = RECALL.score_names()[0]
     columns = {name: entry for name, entry in summary["metrics"].items() if columns_of(name) is RECALL}
     return page(
-        title_line(run, summary, look),
+        title_line(told, look),
         prose(f"{said}.", look),
-        _grades(assigned, by_signature(columns[RECALL.first]["signature"]).of(RECALL.first), look) if count else None,
+        _grades(assigned, words_of(first, columns[first]["signature"]).labels, look) if count else None,
         columns_of_run(RECALL, columns, look) if count else None,
         repeats_block(columns, look) if count else None,
-        missing_block(summary, look),
-        facts_block(run, summary, place, _next(run, summary, assigned, place), look),
+        missing_block(told, look),
+        facts_block(told, place, _next(told, assigned, place), look),
     )
 
 
-def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place) -> list[str]:
+def _next(told: RunFacts, assigned: Assigned, place: Place) -> list[str]:
+    run = told.run
     if not any(assigned.grades.values()):
-        return [worst_record(run, lead(summary), place)]
+        return [told.next_command(place.options)]
     if assigned.file:
         scored = ["ragstone", "nuggets", "score", assigned.file]
     else:
@@ -119,7 +122,7 @@ def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place
     return [shlex.join(scored), shlex.join(["ragstone", "show", str(run.id), *place.options])]
 
 
-def _grades(assigned: Assigned, words: Words, look: Look) -> RenderableType:
+def _grades(assigned: Assigned, words: Labels, look: Look) -> RenderableType:
     count = sum(assigned.grades.values())
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=1)

@@ -93,10 +93,10 @@ def _files(written: Sequence[Path]) -> str:
 
 def _measures(told: Board) -> list[str]:
     """The measures in their pairs; without those that no run has, and those that then say the same as others."""
-    shown = [name for pair in RECALL.rows.values() for name in pair if name in told.board.measures]
+    shown = [name for pair in RECALL.table.rows.values() for name in pair if name in told.board.measures]
     valued = [name for name in shown if any(s.means.get(name) is not None for s in told.standings)]
     if "strict_vital" in shown and "strict_vital" not in valued:
-        valued = [name for name in valued if name not in RECALL.rows["weighted"]]
+        valued = [name for name in valued if name not in RECALL.table.rows["weighted"]]
     return valued
 
 
@@ -148,7 +148,7 @@ def _wide(title: str, cells: Sequence[str]) -> int:
 
 
 def _groups(kept: Sequence[str]) -> list[tuple[str, list[str]]]:
-    groups = [(row, [name for name in pair if name in kept]) for row, pair in RECALL.rows.items()]
+    groups = [(row, [name for name in pair if name in kept]) for row, pair in RECALL.table.rows.items()]
     return [(row, names) for row, names in groups if names]
 
 
@@ -173,7 +173,7 @@ def _lines(told: Board, kept: Sequence[str], look: Look) -> list[Text]:
         head.append(f"  {title.rjust(wide)}")
     for row, names in _groups(kept):
         for name in names:
-            title = RECALL.titles[RECALL.rows[row].index(name)]
+            title = RECALL.table.titles[RECALL.table.rows[row].index(name)]
             head.append(f"  {title.rjust(widths[name])}", style="head" if name == told.measure else "")
     lines = [over, head]
     for place, standing in enumerate(told.standings):
@@ -190,7 +190,7 @@ def _lines(told: Board, kept: Sequence[str], look: Look) -> list[Text]:
 
 def _below(told: Board, look: Look) -> list[RenderableType]:
     """What a reader must know of the numbers: what they count, what is not shown, what they stand on."""
-    said = [RECALL.legend]
+    said = [RECALL.table.legend]
     measures = _measures(told)
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
         said.append("no importance is known: vital has no value, and weighted is the same as all")
@@ -243,5 +243,5 @@ def _against(told: Board, look: Look) -> RenderableType:
 
 def _rank(measure: str) -> int:
     """The place of a measure among the columns of the table."""
-    shown = [name for pair in RECALL.rows.values() for name in pair]
+    shown = [name for pair in RECALL.table.rows.values() for name in pair]
     return shown.index(measure) if measure in shown else len(shown)

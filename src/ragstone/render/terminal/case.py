@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import unit_text
-from ragstone.render.terminal.cascades import answered, rate
-from ragstone.render.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
-from ragstone.render.terminal.excerpt import merged, pieces, squeezed
+from ragstone.metrics import of_score
+from ragstone.render.excerpt import merged, pieces, squeezed
+from ragstone.render.facts import answered, comparable, rate, repeats_said
+from ragstone.render.terminal.columns import columns_of, columns_of_record
 from ragstone.render.terminal.grounds import QUOTES, Grounds, margin
-from ragstone.render.terminal.methods import comparable, methods_block
-from ragstone.render.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
-from ragstone.render.terminal.repeats import metrics_repeated, repeats_line
-from ragstone.render.terminal.screen import (
-    ORDER,
-    Look,
-    Page,
-    indented,
-    kind_of,
-    page,
-    section,
-)
+from ragstone.render.terminal.methods import methods_block
+from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nuggets
+from ragstone.render.terminal.screen import Look, Page, indented, page, section
 from ragstone.render.terminal.sentence_map import Resting, SentenceMap
 from ragstone.render.text import (
     NBSP,
@@ -41,23 +33,19 @@ from ragstone.render.text import (
     shorten,
     tokens,
 )
-from ragstone.render.vocabulary import by_signature, word
-
-SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
-"""The metrics whose verdicts stand with the response, the nuggets or the passages."""
-LIMITS: Final[Mapping[str, str]] = {
-    BANK: "left out by keep and max_nuggets",
-    **dict.fromkeys(GRADED, "left out by max_nuggets"),
-}
-"""What is said of units that a metric's limit left out, where it is not ``max_claims``."""
+from ragstone.render.wording import ORDER, drawn_at, in_response, kind_of, word, words_of
 
 
 @dataclass(slots=True)
 class Marked:
-    """A stretch of the response with what was said of it: its own verdict, its trace, the verdicts of its claims."""
+    """A stretch of the response with what was said of it: its own verdict, its trace, the verdicts of its claims.
+
+    ``names`` are the scores of which its verdicts are, by where they are drawn.
+    """
 
     start: int
     end: int
+    names: Mapping[str, str]
     own: Mapping[str, Any] | None = None
     claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     traced: list[Resting] = field(default_factory=list)
@@ -72,9 +60,9 @@ class Marked:
 
     def signs(self) -> Iterable[tuple[str, str]]:
         """The kind of every verdict, with its word."""
-        verdicts = [("groundedness", self.own)] if self.own is not None else []
-        verdicts += [("grounding", verdict) for _, verdict in self.claims]
-        verdicts += [(ADHERENCE, resting.verdict) for resting in self.traced]
+        verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
+        verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
+        verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
         return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
 
 
@@ -119,6 +107,7 @@ class _Drawing:
         self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]}, judges)
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
         self.map = SentenceMap.of(result, self.grounds)
+        self.names = drawn_at(self.by_metric)
 
     # ---- texts
 
@@ -157,20 +146,22 @@ class _Drawing:
     def _marked(self) -> list[Marked]:
         """The sentences in their order: those that were judged, and those that claims were taken from."""
         found: dict[tuple[int, int], Marked] = {}
-        for verdict in self._verdicts("groundedness"):
+        for verdict in self._verdicts("sentences"):
             unit = self.units[verdict["unit"]]
             if unit["start"] is not None:
-                found.setdefault((unit["start"], unit["end"]), Marked(unit["start"], unit["end"])).own = verdict
-        for verdict in self._verdicts("grounding"):
+                found.setdefault(
+                    (unit["start"], unit["end"]), Marked(unit["start"], unit["end"], self.names)
+                ).own = verdict
+        for verdict in self._verdicts("claims"):
             unit = self.units[verdict["unit"]]
             if unit["start"] is not None:
                 place = (unit["start"], unit["end"])
-                found.setdefault(place, Marked(*place)).claims.append((unit, verdict))
+                found.setdefault(place, Marked(*place, self.names)).claims.append((unit, verdict))
         for resting in self.map.response if self.map else ():
             place = (resting.start, resting.end)
             if place not in found:  # divided in another way: it goes with the last that it has a part in
                 place = max((other for other in found if _overlap(other, place)), default=place)
-            found.setdefault(place, Marked(*place)).traced.append(resting)
+            found.setdefault(place, Marked(*place, self.names)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
@@ -192,7 +183,7 @@ class _Drawing:
                 continue
             inner = margin(0)
             words = (
-                Text(f"as a claim: {word('grounding', verdict)}", style="quiet")
+                Text(f"as a claim: {word(self.names['claims'], verdict)}", style="quiet")
                 if same
                 else Text(self.grounds.shown(claim))
             )
@@ -221,19 +212,19 @@ class _Drawing:
 
     def _asked(self) -> str:
         parts = []
-        if self._verdicts("groundedness"):
-            parts.append("sentences by groundedness")
+        if self._verdicts("sentences"):
+            parts.append(f"sentences by {self.names['sentences']}")
         if self.map:
-            parts.append("sentences by trace")
-        if self._verdicts("grounding"):
-            parts.append("claims by grounding")
+            parts.append(f"sentences by {self.names['map'].partition('.')[0]}")
+        if self._verdicts("claims"):
+            parts.append(f"claims by {self.names['claims']}")
         return ", ".join(parts)
 
     # ---- claims that have nothing to do with the question
 
     def off_topic(self) -> RenderableType | None:
         """The claims that do not help to answer the question."""
-        verdicts = self._verdicts("claim_relevance")
+        verdicts = self._verdicts("off_topic")
         shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
         if not shown:
             return None
@@ -243,7 +234,7 @@ class _Drawing:
             table.add_row(self.look.mark(kind_of(verdict)), self.grounds.piece(claim))
             for block in self.grounds.because(verdict):
                 table.add_row("", block)
-        signs = {(kind_of(v), word("claim_relevance", v)) for v in shown}
+        signs = {(kind_of(v), word(self.names["off_topic"], v)) for v in shown}
         legend = indented(self.grounds.legend(signs)) if len(signs) > 1 else ""
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
         return section("Beside the question", table, *([legend] if legend else []), note=count)
@@ -252,7 +243,7 @@ class _Drawing:
 
     def scores(self) -> RenderableType:
         """Every metric with its value or its status, and what stands behind it."""
-        holders = {columns.first: columns for columns in EVERY.values()}
+        holders = {metric.score_names()[0]: metric for name in self.by_metric if (metric := columns_of(name))}
         scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
         names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
         widest = max(map(len, names.values()), default=0)
@@ -289,13 +280,13 @@ class _Drawing:
             f"{detail[name]} {words}"
             for name, words in (
                 ("duplicates", "written twice"),
-                ("left_out", LIMITS.get(score["metric"], "left out by max_claims")),
+                ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
             )
             if detail.get(name)
         ]
         if detail.get("shortcut"):
             facts.append(f"shortcut: {detail['shortcut']}, no call was made")
-        if detail.get("band") and by_signature(score["signature"]).graded:
+        if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(detail["band"]["en"]))
         if detail.get("agreement") is not None:
             facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
@@ -307,22 +298,36 @@ class _Drawing:
         """Why: what the score says itself, then the verdicts that are shown nowhere else."""
         if score["reason"] and not (in_columns and score["value"] is None):
             yield Text(self.grounds.shown(score["reason"]), style="quiet", overflow="fold")
-        if score["metric"] in SHOWN_ELSEWHERE:
+        if score["metric"] in self.names.values() or score["metric"] in GRADED:
             return
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
-                yield from self.grounds.because(verdict)
+                yield from self._alone(score["metric"], verdict)
+
+    def _alone(self, metric: str, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
+        """A verdict that is drawn with its score: a part of the response has its sign and its word."""
+        unit = self.units[verdict["unit"]]
+        if unit["level"] == "response":
+            yield from self.grounds.because(verdict)
+        elif self.full or kind_of(verdict) in ("no", "partly", "unjudged"):
+            inner = margin(0)
+            text = Text(f"{word(metric, verdict)}: {self.grounds.shown(unit_text(self.result, unit))}")
+            inner.add_row(self.look.mark(kind_of(verdict)), Group(text, *self.grounds.because(verdict)))
+            yield inner
 
     def repeats(self) -> RenderableType | None:
         """What came of asking for the same scores again."""
-        scores = metrics_repeated(self.result)
+        scores = [score for score in self.result["scores"] if score.get("repeats")]
         if not scores:
             return None
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for score in scores:
-            table.add_row(flat(score["metric"]), Text(repeats_line(score["repeats"], self.look).replace(NBSP, " ")))
+            table.add_row(
+                flat(score["metric"]),
+                Text(repeats_said(score["repeats"]).replace(NBSP, " ").replace("\u00b7", self.look.dot)),
+            )
         return section("Asked again", indented(table))
 
     # ---- contexts
@@ -332,7 +337,7 @@ class _Drawing:
         contexts = self.result["contexts"]
         if not contexts:
             return section("Contexts", indented(Text("none", style="quiet")))
-        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")}
+        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("passages")}
         quoted = self._quoted()
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True, style="quiet")
@@ -354,7 +359,7 @@ class _Drawing:
             parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
         if grade is not None:
             value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
-            parts.append(f"{word('context_relevance', grade)}{value}".replace(NBSP, " "))
+            parts.append(f"{word(self.names['passages'], grade)}{value}".replace(NBSP, " "))
         if self.map and context["text"].strip():
             parts.append(self.map.counts(context["id"]))
         return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None
@@ -373,8 +378,8 @@ class _Drawing:
     def _quoted(self) -> dict[str, list[tuple[int, int]]]:
         """By passage the stretches that any verdict of support leans on, merged."""
         found: dict[str, list[tuple[int, int]]] = {}
-        for name in ("grounding", "groundedness", "response_groundedness", "nugget_groundedness"):
-            for verdict in self._verdicts(name):
+        for score in self.result["scores"]:
+            for verdict in () if in_response(score["metric"]) else score["verdicts"]:
                 for quote in verdict["evidence"]:
                     if quote["start"] is not None:
                         found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
@@ -431,8 +436,8 @@ class _Drawing:
 
     # ---- small things
 
-    def _verdicts(self, metric: str) -> Sequence[Mapping[str, Any]]:
-        score = self.by_metric.get(metric)
+    def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
+        score = self.by_metric.get(self.names.get(place, ""))
         return score["verdicts"] if score else ()
 
 

@@ -14,7 +14,7 @@ from ragstone.analysis.check import Decision, Gate
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import Weighed
 from ragstone.render.ci import headline, titled, told
-from ragstone.render.terminal.outcome import handle
+from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.side_by_side import record_lines
 from ragstone.render.text import flat, middle, plural

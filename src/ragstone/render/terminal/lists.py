@@ -15,8 +15,8 @@ from ragstone.analysis.run import Run
 from ragstone.judges.known import KnownJudge
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey, offered
+from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.outcome import judged_by, lead
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, shorten
 from ragstone.types import NOTHING
@@ -24,7 +24,7 @@ from ragstone.types import NOTHING
 MOST_NOTES: Final = 12
 LEAST: Final = 8
 """Cells from which on the beginning of a judge's name says something."""
-SHORT: Final = RECALL.score("")
+SHORT: Final = f"{RECALL.name}."
 """What is left out of the names of the columns of nugget recall: a table of runs has no room for it."""
 
 

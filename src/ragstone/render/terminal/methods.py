@@ -1,4 +1,4 @@
-"""The plain triad beside the nuggetized one, as a few lines that any screen can hold."""
+"""Two small tables: the plain triad beside the nuggetized one, and the spread of scores asked several times."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from ragstone.render.terminal.screen import Look, prose, section
-from ragstone.render.text import NBSP, flat, number, percent
-
-
-def comparable(told: Mapping[str, Any]) -> bool:
-    """Whether a result or a summary has anything by both methods."""
-    return any(found["difference"] is not None for found in told.get("methods", {}).values())
+from ragstone.render.terminal.screen import Look, indented, prose, section
+from ragstone.render.text import NBSP, flat, number, percent, signed
 
 
 def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
@@ -52,14 +47,51 @@ def _percent(value: float | None, found: Mapping[str, Any]) -> str:
     return percent(value, found.get("records", 1)).replace(NBSP, " ")
 
 
-def signed(points: float | None) -> str:
-    """A difference in points with its sign and one decimal: it is more exact than what it lies between."""
-    if points is None:
-        return "-"
-    return f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
-
-
 def _interval(ends: tuple[float, float] | None) -> str:
     if not ends:
         return ""
     return f"{signed(ends[0])} to {signed(ends[1])}"
+
+
+# ---- asked several times
+
+
+def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
+    """For each metric of a run that was repeated: the mean of all times, its spread, that of a record, the flips."""
+    found = {name: entry["repeats"] for name, entry in entries.items() if entry.get("repeats")}
+    if not found:
+        return None
+    columns = [
+        ("mean", [_mean(one) for one in found.values()]),
+        ("spread", [_points(one["spread"]) for one in found.values()]),
+        ("of a record", [_points(one["record_spread"]) for one in found.values()]),
+        ("flips", [_flips(one) for one in found.values()]),
+    ]
+    names = max(map(len, found))
+    while names + sum(2 + max(map(len, (title, *cells))) for title, cells in columns) > look.width - 4:
+        columns.pop(2 if len(columns) > 3 else 0)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
+    table.add_column("", no_wrap=True)
+    for title, _ in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, *cells in zip(found, *(cells for _, cells in columns), strict=True):
+        table.add_row(name, *cells)
+    times = next(iter(found.values()))["times"]
+    said = "spread: standard deviation over the times, in points; flips: units whose label is not always the same"
+    return section(f"Asked {times} times", indented(table), indented(prose(said, look, "quiet", 2)))
+
+
+def _mean(one: Mapping[str, Any]) -> str:
+    return percent(one["mean"], one["records"]).replace(NBSP, " ")
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def _flips(one: Mapping[str, Any]) -> str:
+    if not one["units"]:
+        return "-"
+    return f"{number(one['flips'])} of {number(one['units'])} ({percent(one['flip_rate'], one['units'])})".replace(
+        NBSP, " "
+    )

@@ -15,9 +15,9 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.questions import GRADE_0_3
 from ragstone.render.terminal.grounds import Grounds, margin
-from ragstone.render.terminal.screen import indented, kind_of, section
+from ragstone.render.terminal.screen import indented, section
 from ragstone.render.text import NBSP, clean, percent
-from ragstone.render.vocabulary import word
+from ragstone.render.wording import kind_of, word
 
 GROUNDED: Final = PAIRS["groundedness"][1]
 RELEVANT: Final = PAIRS["relevance"][1]

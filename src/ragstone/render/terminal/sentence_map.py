@@ -16,11 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.questions import Special
-from ragstone.render.terminal.columns import ADHERENCE
 from ragstone.render.terminal.grounds import Grounds, margin
-from ragstone.render.terminal.screen import Look, kind_of, prose, section
+from ragstone.render.terminal.screen import Look, prose, section
 from ragstone.render.text import NBSP, clean, flat, number, plural, shorten
-from ragstone.render.vocabulary import word
+from ragstone.render.wording import is_map, kind_of, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported without a sentence",
@@ -98,6 +97,7 @@ class SentenceMap:
         self.grounds = grounds
         self.detail: Mapping[str, Any] = score["detail"]
         self.texts: dict[str, str] = {context["id"]: context["text"] for context in result["contexts"]}
+        self.metric: str = score["metric"]
         self.places = [
             Place(row["key"], row["passage"], row["start"], row["end"], row["relevant"], row["utilized"])
             for row in self.detail["contexts"]
@@ -115,8 +115,8 @@ class SentenceMap:
     @classmethod
     def of(cls, result: Mapping[str, Any], grounds: Grounds) -> SentenceMap | None:
         """The map of a result; None where nothing was traced."""
-        score = next((score for score in result["scores"] if score["metric"] == ADHERENCE), None)
-        return cls(result, score, grounds) if score is not None and score["detail"] else None
+        score = next((score for score in result["scores"] if is_map(score)), None)
+        return cls(result, score, grounds) if score is not None else None
 
     def text(self, place: Place) -> str:
         """The words of a sentence of the contexts."""
@@ -139,7 +139,7 @@ class SentenceMap:
             self._failures.add(failure)
             blocks.append(Text(f"{first}unjudged: {self.grounds.shown(failure)}", style="quiet", overflow="fold"))
         elif named and not blocks:
-            blocks.append(Text(f"{first}{word(ADHERENCE, verdict)}", style="quiet"))
+            blocks.append(Text(f"{first}{word(self.metric, verdict)}", style="quiet"))
         if verdict["reason"] and (self.grounds.full or resting.kind != "yes"):
             blocks.append(Text(self.grounds.shown(verdict["reason"]), style="quiet", overflow="fold"))
         return blocks

@@ -11,21 +11,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VERSION, VITAL, Compared, Comparison, Half, Moved, Side, said
+from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, Moved, Side, said
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import Weighed
 from ragstone.analysis.verdicts import Wanting, wanting
-from ragstone.render.terminal.columns import columns_of, folded
-from ragstone.render.terminal.methods import signed
-from ragstone.render.terminal.outcome import LEADS, Place, beside, handle
+from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.facts import handle
+from ragstone.render.terminal.columns import columns_of
+from ragstone.render.terminal.outcome import Place, beside
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.text import NBSP, between, flat, middle, number, percent, plural, shorten
+from ragstone.render.text import NBSP, flat, middle, number, percent, plural, shorten, signed
+from ragstone.render.wording import folded
 from ragstone.stats.paired_tests import least_moved
 
-IDS: Final = 3
-"""Ids that are named of records that only one run has."""
-GROUPS: Final = 20
-"""Clusters below which no test is to be relied on (Cameron, Gelbach and Miller 2008 find trouble below about 20)."""
 DROPPED: Final = ("better/same/worse", "pairs", "95 %", "p")
 """Columns in the order in which a narrow terminal goes without them."""
 BY_NUGGET: Final = "nuggets, one by one"
@@ -49,32 +47,11 @@ def side_by_side(found: Comparison, first: Weighed, second: Weighed, look: Look,
         prose(headline(found, leading), look),
         _table(found, look),
         _in_words(found, look),
-        _lines("Before you rely on this", in_the_way(found, look), look),
-        _lines("Left out", left_out(found, look), look),
+        _lines("Before you rely on this", in_the_way(found), look),
+        _lines("Left out", left_out(found), look),
         _moved(leading, (first, second), look) if leading is not None else None,
         _following(leading, second, place, look),
     )
-
-
-def leading_of(found: Comparison) -> Compared | None:
-    """The metric that the comparison is told by: of those that a run is told by the first that differs."""
-    ranked = sorted(found.metrics, key=lambda one: LEADS.index(one.metric) if one.metric in LEADS else len(LEADS))
-    records = [one for one in ranked if one.unit == "record" and one.paired is not None]
-    shown = [one for one in records if one.finding in ("higher", "lower")]
-    return next(iter([*shown, *(one for one in records if one.moved), *records]), None)
-
-
-def headline(found: Comparison, leading: Compared | None) -> str:
-    """The comparison in a few sentences."""
-    if leading is None or leading.paired is None:
-        return "No record has a value of one metric in both runs."
-    pairs = leading.paired
-    words = f"{plural(pairs.pairs, 'record')} with {leading.metric} in both: {said(leading, found.second.label)}"
-    if pairs.low is not None and pairs.high is not None:
-        words += f"; the 95{NBSP}% interval is {signed(100 * pairs.low)} to {signed(100 * pairs.high)}"
-    if pairs.wins or pairs.losses:
-        words += f". {number(pairs.wins)} went up, {number(pairs.losses)} down, {number(pairs.ties)} stayed"
-    return f"{words}."
 
 
 def _titles(found: Comparison, look: Look) -> RenderableType:
@@ -188,26 +165,6 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
     return Group(*rows, *(prose(note, look, "quiet") for note in notes(found)))
 
 
-def notes(found: Comparison) -> list[str]:
-    """How p was found, for how many tests it was raised, and what would have been found in one of them alone."""
-    told = []
-    alone = [one.metric for one in found.metrics if one.only_alone]
-    if alone:
-        names = ", ".join(folded(alone))
-        told.append(
-            f"Unadjusted p is below .05 for {names}, adjusted p is not. To test one metric alone, name it with -m "
-            "before you look at the results."
-        )
-    if found.tests:
-        told.append("p: paired sign-flip test.")
-        if found.tests > 1:
-            told[-1] = f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics."
-            told.append("Intervals are not adjusted for multiple metrics.")
-    if found.by is not None:
-        told.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
-    return told
-
-
 def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
     return section(title, *(prose(line, look) for line in lines)) if lines else None
 
@@ -219,82 +176,6 @@ def _joined(title: str, names: Sequence[str]) -> str:
 def _named(one: Compared) -> str:
     """A metric, and where no difference could be shown what is to be said of that."""
     return f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" if one.finding == "none" else one.metric
-
-
-# ---- what is in the way
-
-
-def in_the_way(found: Comparison, look: Look) -> list[str]:
-    """Other judges, prompts or parameters, runs that did not end, what is unjudged."""
-    lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
-    parts: dict[tuple[str, str, str], list[str]] = {}
-    for one in found.metrics:
-        for differing in one.signatures:
-            parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
-    for (part, ours, theirs), names in parts.items():
-        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
-        lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
-    if any(not one.same_ruler for one in found.metrics):
-        lines.append("Values that were made in two ways differ by that too, and not by the system alone.")
-    lines += [_could_be(one, found, look) for one in found.metrics if one.first.unjudged or one.second.unjudged]
-    if found.groups is not None and found.groups < GROUPS:
-        lines.append(f"{plural(found.groups, 'group')} are few: below about {GROUPS}, p and intervals are rough.")
-    if found.ungrouped:
-        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each is a group of its own.")
-    return lines
-
-
-def _could_be(one: Compared, found: Comparison, look: Look) -> str:
-    told = [
-        f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one, look)}"
-        for side, half in ((found.first, one.first), (found.second, one.second))
-        if half.unjudged
-    ]
-    return f"{one.metric}: {', '.join(told)}."
-
-
-def _range(half: Half, one: Compared, look: Look) -> str:
-    if half.low is None or half.high is None:
-        return ""
-    return f" (the mean could be {between(half.low, half.high, _count(one), look.dash)}{NBSP}%)"
-
-
-def left_out(found: Comparison, look: Look) -> list[str]:
-    """Records and values that only one run has: left out, and counted nowhere as 0."""
-    lines = []
-    for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
-        if ids:
-            named = ", ".join(shorten(flat(one), 40, look.ellipsis) for one in ids[:IDS])
-            more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
-            lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
-    for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
-        if names:
-            lines.append(f"Only {side.label} has {', '.join(folded(names))}.")
-    lacking: dict[str, list[str]] = {}
-    for one in found.metrics:
-        told = _lacking(one, found)
-        if told:
-            lacking.setdefault(told, []).append(one.metric)
-    lines += [f"{', '.join(folded(names))}: {told}." for told, names in lacking.items()]
-    return lines
-
-
-def _lacking(one: Compared, found: Comparison) -> str:
-    """How many have no value, by run and why."""
-    if one.unit == "nugget":
-        return f"{plural(one.unmatched, 'nugget')} in one bank alone, or unjudged" if one.unmatched else ""
-    told = []
-    if one.first.statuses == one.second.statuses and one.first.statuses:
-        why = flat(", ".join(one.first.statuses))
-        return (
-            f"{number(one.first.records - one.first.scored)} of {number(found.shared)} without a value in each ({why})"
-        )
-    for side, half in ((found.first, one.first), (found.second, one.second)):
-        lacking = half.records - half.scored
-        if lacking:
-            why = flat(", ".join(f"{number(count)} {status}" for status, count in half.statuses.items()))
-            told.append(f"{number(lacking)} of {number(half.records)} without a value in {side.label} ({why})")
-    return "; ".join(told)
 
 
 # ---- which records

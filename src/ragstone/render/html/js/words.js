@@ -40,15 +40,17 @@ function kindOf(verdict) {
 
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
-  const words = first.words[verdict.judge] || first.words[''];
-  const table = metric.startsWith('nugget_recall')
-    ? 'held'
-    : metric.startsWith('trace')
-      ? 'traced'
-      : metric.endsWith('relevance')
-        ? 'relevance'
-        : 'support';
-  return words[table][kindOf(verdict)];
+  const { labels } = measureOf(metric);
+  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+}
+
+/**
+ * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
+ * them. @param {string} metric or one of its columns
+ */
+function measureOf(metric) {
+  const [name] = metric.split(/[. ]/);
+  return first.measures[name] || { heading: name.replaceAll('_', ' '), labels: {} };
 }
 
 /**
@@ -65,16 +67,16 @@ function tally(verdicts) {
 
 /** A metric's name as a heading. @param {string} metric */
 function named(metric) {
-  const [name, column] = metric.split('.');
-  const words = name === 'trace' ? 'TRACe' : name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+  const { heading } = measureOf(metric);
+  const column = metric.split('.')[1];
+  const words = heading.charAt(0).toUpperCase() + heading.slice(1);
   return column ? `${words}: ${column.replaceAll('_', ' ')}` : words;
 }
 
 /** A metric's name inside a sentence or a narrow column. @param {string} metric */
 function spoken(metric) {
-  const [name, column] = metric.split('.');
-  const words = name === 'trace' ? 'TRACe' : name.replaceAll('_', ' ');
-  return column ? `${words} ${column.replaceAll('_', ' ')}` : words;
+  const column = metric.split(/[. ](.*)/)[1];
+  return [measureOf(metric).heading, ...(column ? [column.replaceAll('_', ' ')] : [])].join(' ');
 }
 
 /**
