@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 import ragstone
+from ragstone.metrics import catalogue
+from ragstone.questions import TASKS
 
 ROOT = Path(ragstone.__file__).parent
 MODULES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
@@ -200,6 +202,33 @@ def _any_exception(handler: ast.ExceptHandler) -> bool:
 def _raises_again(handler: ast.ExceptHandler) -> bool:
     """Its last statement is a bare ``raise``."""
     return isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None
+
+
+NAMING = {
+    "api/nuggets.py": "banks of nuggets are assigned and created for one metric",
+    "config.py": "the panel of one metric may be named as its parameter",
+    "pytest_plugin/weighing.py": "an example in a message",
+}
+"""Modules that name a metric in a text, with the reason; beside them the command line, whose examples do."""
+BANKS = {"analysis/leaderboard.py", "render/terminal/columns.py", "render/terminal/nuggets.py"}
+"""Modules that import a metric: leaderboards and screens of banks are about one metric."""
+
+
+def test_metrics_are_known_by_no_name() -> None:
+    """No text and no import outside metrics/ names a metric; its defaults are in ragstone.toml, and nowhere else."""
+    names = "|".join(sorted(set(catalogue()) - set(TASKS)))
+    named = re.compile(rf"\b({names})\b|\btrace\.(?!json)[a-z_]+\b")
+    outside = {name: tree for name, tree in MODULES.items() if not name.startswith(("metrics/", "cli/", "testing/"))}
+    found = {name for name, tree in outside.items() for node in texts(tree) if named.search(content(node))}
+    assert found == set(NAMING)
+    scripts = [path for path in (ROOT / "render/html").rglob("*.*") if named.search(path.read_text("utf-8"))]
+    assert scripts == []
+    importing = {
+        name for name, tree in outside.items() for module, _ in imported(tree)
+        if module.removeprefix("ragstone.metrics.") in catalogue()
+    }  # fmt: skip
+    assert importing == BANKS
+    assert all(f"[metrics.{name}]" in (ROOT / "ragstone.toml").read_text("utf-8") for name in catalogue())
 
 
 @everywhere

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ragstone.metrics import of_score
 from ragstone.questions import SUPPORT_3
 
 UNASSIGNED: Final = "failed"
@@ -18,7 +19,7 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     unjudged is ``failed``, with the reason as ``failure``. The value of a panel that lies between two labels stands
     beside the nearer one.
     """
-    score = next((s for s in result.get("scores", ()) if s["metric"].startswith("nugget_recall.")), None)
+    score = next((s for s in result.get("scores", ()) if of_score(s["metric"]).task() == "assign"), None)
     if score is None:
         return None
     units = {unit["id"]: unit for unit in result["units"]}

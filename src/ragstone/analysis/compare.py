@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ragstone.analysis.saved import Weighed
-from ragstone.analysis.scored import RECALL, One, Scores, scores_of, signatures_differ
+from ragstone.analysis.scored import One, Scores, scores_of, signatures_differ
 from ragstone.errors import InputError
+from ragstone.metrics import of_score
 from ragstone.render.wording import part_said
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
@@ -182,7 +183,7 @@ def compare(
     names = _names(pairs, metrics, sides)
     groups = _groups(pairs, by) if by is not None else None
     found = [_compared(name, pairs, groups, moved) for name in names]
-    if any(name.startswith(RECALL) for name in names):
+    if any(of_score(name).task() == "assign" for name in names):
         found += _nuggets(pairs, groups)
     found = _judged(found)
     seen = _metrics_of(a for _, a, _ in pairs), _metrics_of(b for _, _, b in pairs)

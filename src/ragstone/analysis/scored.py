@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from ragstone.analysis.saved import Weighed
 from ragstone.errors import InputError
-from ragstone.metrics.nugget_recall import NuggetRecall
+from ragstone.metrics import of_score
 
-RECALL: Final = f"{NuggetRecall.name}."
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
 """Where ``--by`` may lead to in a result."""
@@ -120,7 +119,8 @@ def _grouping(by: str) -> Callable[[Mapping[str, Any]], str | None]:
 def _nuggets(result: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float | None, bool]]]:
     """The assigned nuggets of the record's bank."""
     score = next(
-        (one for one in result.get("scores", ()) if one["metric"].startswith(RECALL) and one["verdicts"]), None
+        (one for one in result.get("scores", ()) if of_score(one["metric"]).task() == "assign" and one["verdicts"]),
+        None,
     )
     if score is None:
         return

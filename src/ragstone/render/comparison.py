@@ -1,4 +1,4 @@
-"""What is said of two runs that were compared: in a sentence, what makes the numbers hard to compare, what is left out.
+"""The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
 
 The terminal and the page say the same words; ``dash`` and ``ellipsis`` are the signs that they can show.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from ragstone.analysis.check import Decision, Gate, Worst
 from ragstone.analysis.compare import VERSION, Compared, Comparison, Half, said
 from ragstone.render.facts import DASH
-from ragstone.render.text import NBSP, between, flat, number, plural, shorten, signed
+from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten, signed
 from ragstone.render.wording import folded, lead_order
 
+KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
+"""The words for a kind of threshold."""
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
 GROUPS: Final = 20
@@ -126,3 +129,39 @@ def _lacking(one: Compared, found: Comparison) -> str:
                 f"{number(half.records - half.scored)} of {number(half.records)} without a value {where} ({why})"
             )
     return "; ".join(told)
+
+
+# ---- a run against thresholds
+
+
+def threshold_said(decision: Decision) -> str:
+    """``grounding: mean at least 0.8``."""
+    threshold = decision.threshold
+    return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
+
+
+def outcome_said(gate: Gate) -> str:
+    """``1 of 3 thresholds failed``; errors are told apart from failures."""
+    total = len(gate.decisions)
+    failed = sum(decision.outcome == "failed" for decision in gate.decisions)
+    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
+    errors = sum(decision.outcome == "error" for decision in gate.decisions)
+    of = f"{total} threshold{'' if total == 1 else 's'}"
+    if gate.outcome == "passed":
+        return "the threshold is met" if total == 1 else f"all {of} are met"
+    parts = [f"{failed} of {of} failed"] if failed else []
+    parts += (
+        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
+        if undecided
+        else []
+    )
+    parts += [f"{errors} of {of} could not be decided"] if errors else []
+    return ", ".join(parts)
+
+
+def record_said(worst: Worst) -> str:
+    """A record's value, or why there is none."""
+    if worst.value is None:
+        return flat(worst.reason)
+    before = f"{percent(worst.before)} to " if worst.before is not None else ""
+    return f"{before}{percent(worst.value)}".replace(NBSP, " ")

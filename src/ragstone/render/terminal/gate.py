@@ -13,7 +13,7 @@ from rich.text import Text
 from ragstone.analysis.check import Decision, Gate
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import Weighed
-from ragstone.render.ci import headline, titled, told
+from ragstone.render.comparison import outcome_said, record_said, threshold_said
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.side_by_side import record_lines
@@ -26,7 +26,7 @@ STYLES: Final[Mapping[str, str]] = {
 
 def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
-    said = headline(gate)
+    said = outcome_said(gate)
     return page(
         _title(gate, look),
         _decisions(gate, look),
@@ -64,11 +64,11 @@ def _decisions(gate: Gate, look: Look) -> RenderableType:
     for decision in gate.decisions:
         said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.said, *decision.notes)]
         outcome = Text(decision.outcome, style=STYLES[decision.outcome])
-        table.add_row(outcome, Group(Text(titled(decision)), *said))
+        table.add_row(outcome, Group(Text(threshold_said(decision)), *said))
     return table
 
 
 def _worst(decision: Decision, look: Look) -> RenderableType:
     room = look.width - 4
-    blocks = [record_lines(worst.record, told(worst), worst.wanting, look, room) for worst in decision.worst]
-    return section(f"Behind {titled(decision)}", indented(Group(*blocks)))
+    blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
+    return section(f"Behind {threshold_said(decision)}", indented(Group(*blocks)))

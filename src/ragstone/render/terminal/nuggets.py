@@ -19,8 +19,7 @@ from ragstone.render.terminal.screen import indented, section
 from ragstone.render.text import NBSP, clean, percent
 from ragstone.render.wording import kind_of, word
 
-GROUNDED: Final = PAIRS["groundedness"][1]
-RELEVANT: Final = PAIRS["relevance"][1]
+GROUNDED, RELEVANT = (nuggetized for _, nuggetized in PAIRS.values())
 GRADED: Final[Mapping[str, str]] = {GROUNDED: "grounded", RELEVANT: "relevant"}
 """The metrics that grade the nuggets of a response, and what stands over their grades."""
 

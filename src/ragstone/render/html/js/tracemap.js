@@ -185,7 +185,7 @@ function restingWords() {
 
 /** @param {Case} record */
 function traceScores(record) {
-  const found = record.document.scores.filter((/** @type {any} */ score) => score.metric.startsWith('trace.'));
+  const found = record.document.scores.filter((/** @type {any} */ score) => measureOf(score.metric).task === 'trace');
   return el(
     'dl',
     { class: 'inline-scores' },
