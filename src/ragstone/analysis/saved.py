@@ -12,6 +12,9 @@ from ragstone.errors import ConfigError, InputError
 
 RESULTS: Final = "results.jsonl"
 ABOUT: Final = "run.json"
+REPORT: Final = "report.html"
+PARTIAL: Final = ".partial"
+"""At the end of a file's name while it is written, or where the run ended early."""
 
 
 class Weighed(Protocol):

@@ -111,6 +111,10 @@ class Metric:
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
         ):
             self.refuse("threshold", threshold, "a number from 0 to 1")
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what cannot be meant; a metric with parameters of its own overrides it."""
 
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
         """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""

@@ -56,10 +56,8 @@ class ClaimMetric(Metric):
     limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        # The zero-argument form of super() does not work in a dataclass with slots.
-        super(ClaimMetric, self).__post_init__()
         if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
             self.refuse(
                 "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"

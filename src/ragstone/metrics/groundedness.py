@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Sentence, Words
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Words, one_score
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score
 
@@ -31,27 +31,15 @@ class Groundedness(Metric):
     source: ClassVar[str] = "the RAG triad (TruLens)"
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
-    words: ClassVar[Words] = Words(
-        labels=SUPPORTED,
-        sentences={
-            "": Sentence(
-                "is how far the contexts support a response, sentence by sentence",
-                "{have} a sentence that is not fully supported",
-                "sentence",
-            )
-        },
-    )
-    found_words: ClassVar[Words] = Words(
-        labels=TO_CHECK,
-        titles={"": "how much of the response was found in the contexts, sentence by sentence"},
-        sentences={
-            "": Sentence(
-                "of a response was found in its contexts, sentence by sentence",
-                "{have} a sentence to check",
-                "sentence",
-            )
-        },
-    )
+    words: ClassVar[Words] = one_score(
+        SUPPORTED, "is how far the contexts support a response, sentence by sentence",
+        "{have} a sentence that is not fully supported", "sentence",
+    )  # fmt: skip
+    found_words: ClassVar[Words] = one_score(
+        TO_CHECK, "of a response was found in its contexts, sentence by sentence",
+        "{have} a sentence to check", "sentence",
+        title="how much of the response was found in the contexts, sentence by sentence",
+    )  # fmt: skip
 
     reasons: bool = False
     batch: int = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Sentence, Words
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Words, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -31,23 +31,14 @@ class Grounding(ClaimMetric):
     }
 
     rank: ClassVar[int] = 10
-    words: ClassVar[Words] = Words(
-        labels=SUPPORTED,
-        sentences={
-            "": Sentence(
-                "of a response's claims are supported by its contexts",
-                "{have} a claim that is not {fully}supported",
-                "claim",
-            )
-        },
-    )
-    found_words: ClassVar[Words] = Words(
-        labels=TO_CHECK,
-        titles={"": "share of the response's claims found in the contexts"},
-        sentences={
-            "": Sentence("of a response's claims were found in its contexts", "{have} a claim to check", "claim")
-        },
-    )
+    words: ClassVar[Words] = one_score(
+        SUPPORTED, "of a response's claims are supported by its contexts",
+        "{have} a claim that is not {fully}supported", "claim",
+    )  # fmt: skip
+    found_words: ClassVar[Words] = one_score(
+        TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
+        title="share of the response's claims found in the contexts",
+    )  # fmt: skip
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""

@@ -14,10 +14,8 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.nuggetset import (
-    BANK,
+    BankMetric,
     NuggetSet,
-    check_min_judgment,
-    created_bank,
     named,
     nuggets_of_record,
     unnamed,
@@ -111,7 +109,7 @@ def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NuggetRecall(Metric):
+class NuggetRecall(BankMetric):
     """Share of the nuggets of a bank that the response holds, in six columns.
 
     The bank is the record's own (a bank file gives it one), else it is created from the contexts, unless ``create``
@@ -183,20 +181,15 @@ class NuggetRecall(Metric):
     )
 
     create: bool = True
-    window: int = 10
-    max_nuggets: int = 30
-    keep: int = 20
-    min_judgment: float = 2.0
     grades: int = 3
     evidence: bool = True
     reasons: bool = False
     batch: int = 0
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BANK, "batch": 0})
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BankMetric.least, "batch": 0})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        super(NuggetRecall, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        check_min_judgment(self)
+        BankMetric.check(self)
         if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
             self.refuse("grades", self.grades, "3 or 2")
 
@@ -237,7 +230,7 @@ class NuggetRecall(Metric):
         if not record.passages or not (record.question or "").strip():
             reason = "no nuggets, and no question with contexts to create them from"
             return NuggetSet(()), self.nothing(record, "missing_field", reason)
-        created = yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep)
+        created = yield from self.created(record)
         if created.units:
             return created, ()
         if created.failure:

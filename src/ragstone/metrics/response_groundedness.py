@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, Sentence, Words
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, Words, one_score
 from ragstone.questions import GRADE_0_2, Rate, Task
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
@@ -58,18 +58,13 @@ class ResponseGroundedness(Metric):
     fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
     source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
     rank: ClassVar[int] = 70
-    words: ClassVar[Words] = Words(
-        labels=SUPPORTED,
-        sentences={"": Sentence("is how far the contexts support a response as a whole", "{are} not fully supported")},
+    words: ClassVar[Words] = one_score(
+        SUPPORTED, "is how far the contexts support a response as a whole", "{are} not fully supported"
     )
-    found_words: ClassVar[Words] = Words(
-        labels=TO_CHECK,
-        titles={"": "how much of the response was found in the contexts, read as a whole"},
-        sentences={
-            "": Sentence("of a response was found in its contexts, read as a whole", "{have} something to check")
-        },
-        banded=False,
-    )
+    found_words: ClassVar[Words] = one_score(
+        TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
+        title="how much of the response was found in the contexts, read as a whole", banded=False,
+    )  # fmt: skip
     bands: ClassVar[tuple[Band, ...]] = BANDS
 
     shortcuts: bool = True
@@ -81,10 +76,8 @@ class ResponseGroundedness(Metric):
     aggregate: str = "mean"
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"min_words": 1})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        # The zero-argument form of super() does not work in a dataclass with slots.
-        super(ResponseGroundedness, self).__post_init__()
         temperature = cast("object", self.temperature)
         if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
             self.refuse("temperature", temperature, "a number from 0 to 2")

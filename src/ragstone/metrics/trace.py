@@ -134,9 +134,8 @@ class TraceMetric(Metric):
     length: str = "sentences"
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"normaliser": 1})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        super(TraceMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
         if self.length not in tuple(LENGTHS):
             self.refuse("length", self.length, ", ".join(LENGTHS))
 

@@ -61,6 +61,11 @@ class Words(NamedTuple):
     banded: bool = True
 
 
+def one_score(labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True) -> Words:
+    """The words of a metric with one score."""
+    return Words(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
+
+
 class Band(NamedTuple):
     """A word for a stretch of values, ``least`` and above, explained in English and Russian."""
 

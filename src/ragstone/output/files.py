@@ -14,12 +14,13 @@ from typing import IO, Any, Final, Self
 
 import orjson
 
+from ragstone.analysis import saved
 from ragstone.errors import ConfigError, OutputError
 from ragstone.output.lock import locked
 from ragstone.output.unwritable import OTHER_FOLDER, closed_folder, unwritable
 
-PARTIAL = ".partial"
-REPORT = "report.html"
+PARTIAL: Final = saved.PARTIAL
+REPORT: Final = saved.REPORT
 COMPARISON = "compare.html"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)

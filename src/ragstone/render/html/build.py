@@ -16,8 +16,7 @@ from ragstone.analysis.run import Run
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.html.overview import Readings, overview_of
-from ragstone.render.html.rows import Fields, Row, block_of, row_of
-from ragstone.render.html.texts import text_of
+from ragstone.render.html.rows import Fields, Row, block_of, row_of, text_of
 
 LARGEST: Final = 50_000_000
 """Bytes of a report."""

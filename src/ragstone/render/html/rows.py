@@ -126,3 +126,13 @@ def block_of(rows: Sequence[Row], metrics: Sequence[str], fields: Sequence[str])
 def _beginning(text: str | None, most: int = BEGINNING) -> str:
     found = " ".join((text or "")[: 4 * most].split())
     return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """The texts that a search sees, whole and each once, a line each."""
+    response = result.get("response") or ""
+    told = [
+        *(result.get(name) for name in ("id", "question", "response", "reference", "set_aside")),
+        *(unit["text"] for unit in result.get("units", ()) if unit["text"] and unit["text"] not in response),
+    ]
+    return "\n".join(dict.fromkeys(text for text in told if text))

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import ABOUT, RESULTS
-from ragstone.output.files import PARTIAL, REPORT
+from ragstone.analysis.saved import ABOUT, PARTIAL, REPORT, RESULTS
 from ragstone.render.facts import (
     Low,
     RunFacts,
