@@ -33,7 +33,7 @@ from ragstone.render.text import (
     shorten,
     tokens,
 )
-from ragstone.render.wording import ORDER, drawn_at, in_response, kind_of, word, words_of
+from ragstone.render.wording import ORDER, drawn_at, kind_of, word, words_of
 
 
 @dataclass(slots=True)
@@ -379,7 +379,7 @@ class _Drawing:
         """By passage the stretches that any verdict of support leans on, merged."""
         found: dict[str, list[tuple[int, int]]] = {}
         for score in self.result["scores"]:
-            for verdict in () if in_response(score["metric"]) else score["verdicts"]:
+            for verdict in score["verdicts"] if "support" in of_score(score["metric"]).task() else ():
                 for quote in verdict["evidence"]:
                     if quote["start"] is not None:
                         found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))

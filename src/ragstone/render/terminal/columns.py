@@ -65,13 +65,13 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     if not any(possible.values()):
         del table["could be"]
     below: list[str] = []
-    if _wide(table) > look.width and "could be" in table:
+    if width_of(table) > look.width and "could be" in table:
         del table["could be"]
         below += [f"{row} could be {ends} % with what is unjudged" for row, ends in possible.items() if ends]
-    if _wide(table) > look.width or not any(any(table[title]) for title in intervals):
+    if width_of(table) > look.width or not any(any(table[title]) for title in intervals):
         for title in intervals:
             del table[title]
-    if _wide(table) > look.width:
+    if width_of(table) > look.width:
         scored = table.pop("scored")
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
     below += [
@@ -82,21 +82,24 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     ]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
     notes = [prose(line, look, "quiet") for line in [*below, _legend(metric, signature)]]
-    return Group(_drawn(table, metric.name), *notes)
+    styles = ["quiet" if mean == "-" else "" for mean in table[drawn.titles[0]]]
+    return Group(table_of(table, styles), *notes)
 
 
-def _drawn(columns: Mapping[str, list[str]], name: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for title in columns:
-        plain = Text(title, style="") if title == name else title.rstrip(NBSP)
-        table.add_column(plain, no_wrap=True, justify="left" if title == name else "right")
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*cells, style="quiet" if cells[1] == "-" else "")
-    return table
+def table_of(cells: Mapping[str, Sequence[str | Text]], styles: Sequence[str] = ()) -> Table:
+    """Cells under their titles, the first column to the left; blanks that do not break tell equal titles apart."""
+    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
+    for at, title in enumerate(cells):
+        plain = Text(title.rstrip(NBSP), style="" if title and not at else "quiet")
+        drawn.add_column(plain, no_wrap=True, justify="right" if at else "left")
+    for at, row in enumerate(zip(*cells.values(), strict=True)):
+        drawn.add_row(*row, style=styles[at] if styles else "")
+    return drawn
 
 
-def _wide(columns: Mapping[str, list[str]]) -> int:
-    return sum(max(len(cell) for cell in (title.rstrip(NBSP), *cells)) + 2 for title, cells in columns.items())
+def width_of(cells: Mapping[str, Sequence[str | Text]]) -> int:
+    """Terminal columns of a table, with the gap after each of its own."""
+    return sum(max(len(cell) for cell in (title.rstrip(NBSP), *column)) + 2 for title, column in cells.items())
 
 
 def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ from ragstone.render.facts import (
     differs,
     retries_said,
 )
-from ragstone.render.terminal.columns import columns_of, columns_of_run
+from ragstone.render.terminal.columns import columns_of, columns_of_run, table_of, width_of
 from ragstone.render.terminal.methods import methods_block, repeats_block
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.text import NBSP, between, flat, middle, number, percent, plural, shorten
@@ -105,37 +105,25 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
 
     What a narrow terminal has no room for is said below the table.
     """
-    names = list(entries)
-    possible = [name for name in names if differs(entries[name])]
-    decided = [name for name in names if entries[name]["outcomes"]]
-    columns = [("", names), ("mean", [_plain(percent(e["mean"], e["scored"])) for e in entries.values()])]
-    columns.append(("95 %", [_interval(e, look) for e in entries.values()]))
-    columns.append(("scored", [_scored(e) for e in entries.values()]))
-    extra = []
-    if possible:
-        extra.append(("could be", [_possible(e, look) for e in entries.values()]))
-    if decided:
-        extra.append(("passed", [_passed(e) for e in entries.values()]))
-    used = 2 + sum(_width(column) + 2 for column in columns)
+    told = entries.values()
+    cells: dict[str, Sequence[str | Text]] = {
+        "": list(entries),
+        "mean": [_plain(percent(entry["mean"], entry["scored"])) for entry in told],
+        "95 %": [_interval(entry, look) for entry in told],
+        "scored": [_scored(entry) for entry in told],
+    }
+    extra = {"could be": [_possible(entry, look) for entry in told], "passed": [_passed(entry) for entry in told]}
     below: list[Text] = []
-    for column in extra:
-        if used + _width(column) + 2 <= look.width:
-            columns.append(column)
-            used += _width(column) + 2
+    for title, column in extra.items():
+        if any(column) and width_of({**cells, title: column}) + 2 <= look.width:
+            cells[title] = column
         else:
-            below += [_said(column[0], name, cell) for name, cell in zip(names, column[1], strict=True) if cell]
-    cells = min(25, look.width - used - 2) // 2 * 2 + 1
-    whisker = cells >= 11
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for title, _ in columns:
-        table.add_column(title, justify="left" if not title else "right", no_wrap=True)
-        if title == "95 %" and whisker:
-            table.add_column("", no_wrap=True)
-    for number_, name in enumerate(names):
-        row: list[str | Text] = [cells_[number_] for _, cells_ in columns]
-        if whisker:
-            row.insert(3, _whisker(entries[name], look, cells))
-        table.add_row(*row, style="quiet" if entries[name]["mean"] is None else "")
+            below += [_said(title, name, cell) for name, cell in zip(entries, column, strict=True) if cell]
+    room = min(25, look.width - width_of(cells) - 4) // 2 * 2 + 1
+    if room >= 11:
+        before = {title: cells[title] for title in ("", "mean", "95 %")}
+        cells = {**before, NBSP: [_whisker(entry, look, room) for entry in told], **cells}
+    table = table_of(cells, ["quiet" if entry["mean"] is None else "" for entry in told])
     return Group(table, *below) if below else table
 
 
@@ -171,10 +159,6 @@ def _passed(entry: Mapping[str, Any]) -> str:
 def _said(title: str, name: str, cell: str) -> Text:
     words = f"{name} could be {cell} % with what is unjudged" if title == "could be" else f"{name}: {cell} passed"
     return Text(words, style="quiet")
-
-
-def _width(column: tuple[str, list[str]]) -> int:
-    return max(len(cell) for cell in (column[0], *column[1]))
 
 
 def _plain(text: str) -> str:
