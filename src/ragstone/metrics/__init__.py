@@ -97,7 +97,7 @@ def blocks() -> dict[str, str]:
 
 
 def called_here(name: str) -> str:
-    """What another tool's metric is called here, as a clause of a message; empty where no metric says that name."""
+    """Name the metric here for another tool's name, as a clause of a message; empty if there is none."""
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     found = [
         f"{metric.name} ({metric.synonyms[written] or metric.title})"

@@ -1,4 +1,4 @@
-"""What every metric is made of: the flow, ``ask``, and the arithmetic that all of them share.
+"""The base of all metrics: the flow, ``ask`` and the arithmetic that they share.
 
 A metric's ``flow`` is a plain generator: it yields questions, is sent their answers, and returns scores. It
 never sees a judge, a prompt, a network or a clock, so it is tested with ``next`` and ``send``.
@@ -68,14 +68,14 @@ class Metric:
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
     """Its parameters where a suite chose it and not the user by name."""
     brings: ClassVar[tuple[Task, ...]] = ()
-    """Those of its tasks that are not asked where the record brings the answer itself, as a bank of nuggets."""
+    """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """What other tools call it, or what is nearest to it there, each with how that differs; empty where it does not."""
+    """Names of the same or the nearest metric in other tools, each with the difference; empty if there is none."""
     heading: ClassVar[str] = ""
     """Its name as people write it; empty where that is the name with spaces."""
     unit: ClassVar[str] = "response"
-    """What one verdict is about, in the singular."""
+    """The unit of a verdict, in the singular."""
     rank: ClassVar[int] = 1000
     """Its place on screens, lowest first."""
     words: ClassVar[Words] = Words(labels=SUPPORTED)
@@ -87,7 +87,7 @@ class Metric:
     limits: ClassVar[tuple[str, ...]] = ()
     """Parameters by which units are left out."""
     table: ClassVar[ScoreTable | None] = None
-    """How its columns are drawn."""
+    """The layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()
     """Words for stretches of its value, the highest first."""
 
@@ -129,7 +129,7 @@ class Metric:
         return (yield from self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """What a metric is: its questions about a record that has all it needs, then its scores."""
+        """Ask the questions about a record that has all needed fields, then return the scores."""
         raise NotImplementedError
 
     @classmethod
@@ -288,7 +288,7 @@ def _absent(record: Record, field: str) -> bool:
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Where several judges answered: how far they agreed, averaged over units, and how often each failed."""
+    """For a panel: the agreement of its judges, averaged over units, and the number of failures of each."""
     judged = [verdict for verdict in verdicts if verdict.members]
     if not judged:
         return {}

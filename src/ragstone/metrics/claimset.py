@@ -91,7 +91,7 @@ class ClaimMetric(Metric):
         )
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
-        """What is asked about the claims."""
+        """The question about the claims."""
         raise NotImplementedError
 
     def rows(self, claims: ClaimSet, verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ _COUNTING: Final[Mapping[str, tuple[Callable[[Importance | None], float], bool]]
     "weighted": (_weighted, False),
     "weighted_strict": (_weighted, True),
 }
-"""What a nugget weighs in each column, and whether only full support counts there."""
+"""The weight of a nugget in each column, and whether only full support counts there."""
 
 
 def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float], strict: bool) -> Recall:

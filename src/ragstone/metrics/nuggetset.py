@@ -21,7 +21,7 @@ from ragstone.segment import folded
 from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
 
 UNWEIGHED: Final = 1.0
-"""What a nugget weighs whose importance stayed unjudged."""
+"""The weight of a nugget whose importance is unjudged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class NuggetMetric(Metric):
         return (self._score(record, nuggets, verdicts, rated.reason),)
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
-        """What is asked about the nuggets."""
+        """The question about the nuggets."""
         raise NotImplementedError
 
     def _score(self, record: Record, nuggets: NuggetSet, verdicts: Sequence[Verdict], reason: str) -> Score:

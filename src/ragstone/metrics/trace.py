@@ -38,7 +38,7 @@ LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "characters": len,
     "tokens": words_in,
 }
-"""What a sentence counts in the shares: one, its characters, or its words."""
+"""The length of a sentence in the shares: one, its characters, or its words."""
 
 SENTENCES: Final = 100_000
 """Sentences of the contexts that are marked at most; of more nothing is said, so that memory stays bounded."""

@@ -15,7 +15,7 @@ Labels = Mapping[str, str]
 """The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""
 
 _VERBS: Final = ({"have": "have", "are": "are", "lack": "lack"}, {"have": "has", "are": "is", "lack": "lacks"})
-"""Of several responses, and of one or none."""
+"""The verbs for several responses, and for one or none."""
 
 
 def labels(yes: str, partly: str, no: str, below: str) -> Labels:
@@ -76,7 +76,7 @@ class Band(NamedTuple):
 
 
 class ScoreTable(NamedTuple):
-    """How the scores of a metric are drawn: rows of one column or two, the titles above, and a legend.
+    """The layout of a metric's scores: rows of one column or two, the titles above, and a legend.
 
     ``legend`` may name parameters of the metric, as ``{length}``; ``values`` has the words for their values.
     """

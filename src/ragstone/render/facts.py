@@ -1,4 +1,4 @@
-"""What is said of a run, once: values in, plain text out. Screens, pages, notebooks and plug-ins print these facts.
+"""The facts of a run as plain text, computed once; screens, pages, notebooks and plug-ins print them.
 
 ``RunFacts.of`` reads a finished run in one pass. Text has the signs of a full terminal, such as dashes; whoever draws
 for a poorer one replaces them. Nothing here knows rich, HTML or a metric by name.
@@ -33,7 +33,7 @@ from ragstone.render.wording import (
 DASH: Final = "\u2013"
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
-"""How a judge that sends nothing is called where its name alone says little."""
+"""Names of judges that send nothing, where the id alone says little."""
 LEAST_RATE: Final = 0.0001
 """The lowest rate that is written out."""
 
@@ -255,12 +255,12 @@ def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _badness(verdict: Mapping[str, Any], unit: Mapping[str, Any]) -> tuple[float, bool, float]:
-    """What goes first is the worst; a vital nugget goes before another that is as bad."""
+    """A key that sorts the worst verdict first; a vital nugget goes before another that is as bad."""
     return verdict["value"], unit.get("importance") != "vital", verdict["probability"] or 0.0
 
 
 def handle(record: str, position: int) -> str:
-    """How a record is named on a command line: by its id where that is easily typed, else by its place."""
+    """Name a record on a command line: by its id if that is easily typed, else by its place."""
     return record if _PLAIN_ID.fullmatch(record) else f"#{position}"
 
 
@@ -293,7 +293,7 @@ def _route(route: Mapping[str, Any]) -> str:
 
 
 def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
-    """How much of what a language model quoted is there; empty where none was asked, or none named a quote."""
+    """The share of a language model's quotes that were found; empty if none was asked or named a quote."""
     if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human"}:
         return ""
     quotes = run.quotes()
@@ -310,7 +310,7 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
 
 
 def answered_now(bill: Mapping[str, Any]) -> int:
-    """How many calls of a bill were answered in its run; that of an older version has all of them as sent."""
+    """The number of calls answered in the run; bills of older versions count all of them as sent."""
     return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
 
 
@@ -388,7 +388,7 @@ def estimated(held: Mapping[str, Any]) -> str:
 
 
 def answered(found: Mapping[str, Any]) -> str:
-    """How many units each judge of a step decided: in a run, or of one record."""
+    """The number of units that each judge of a step decided, in a run or in one record."""
     counts = found["answered"]
     whole = sum(counts.values()) + found["unjudged"]
     (first, own), *others = counts.items()
@@ -426,9 +426,9 @@ def saved(found: Mapping[str, Any]) -> str:
 
 
 def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> list[str]:
-    """What takes from a mean in the same breath: that a step's last judge answered nothing, or too little.
+    """Reasons to doubt a mean: a cascade's last judge answered nothing, or too little.
 
-    Too little is where the range of the ``metric``, as the summary has it, can be seen.
+    Too little means that the ``metric``'s range in the summary is visible at its precision.
     """
     said = [
         f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."

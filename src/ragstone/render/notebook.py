@@ -160,7 +160,7 @@ def _stretch(text: str, kind: str, said: str) -> Markup:
 
 
 def _wanting(result: Result) -> Markup:
-    """What is not as it should be, each text once: what each score says of it, why, and the evidence."""
+    """The units that fall short, each text once, with the verdict of each score, its reason and its evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for score in result["scores"]:
@@ -178,7 +178,7 @@ def _wanting(result: Result) -> Markup:
 
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
-    """What each score says of a text; the text with the reasons and the first quotes, each once."""
+    """The verdict of each score on a text; the text with the reasons and the first quotes, each once."""
     whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
     quotes = dict.fromkeys(
         _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]

@@ -51,7 +51,7 @@ def words_of(score: str, signature: str) -> Words:
 
 
 def title_of(score: str, signature: str) -> str:
-    """What a value means, in a few words; empty for a metric that is not installed."""
+    """The meaning of a value, in a few words; empty for a metric that is not installed."""
     return words_of(score, signature).titles.get(column_of(score)) or of_score(score).title
 
 
@@ -91,7 +91,7 @@ def in_response(score: str) -> bool:
 
 
 def drawn_at(names: Iterable[str]) -> dict[str, str]:
-    """Where verdicts on the parts of a record are drawn, with the score whose they are: of several the first by rank.
+    """The score drawn at each place of a record, by place; of several the first by rank.
 
     ``map``, ``bank``, ``passages``, ``sentences`` and ``claims`` of the response, ``off_topic`` claims. All others are
     drawn with their scores.
@@ -190,14 +190,14 @@ def part_said(extent: Mapping[str, int]) -> str:
 
 
 def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
-    """How reliable the embedded judge is, named where there are other judges; empty without it."""
+    """The reliability of the embedded judge, with its name if there are others; empty without it."""
     if _EMBEDDED not in judges:
         return ""
     return about_embedded(summary) if list(judges) == [_EMBEDDED] else f"{_EMBEDDED} {about_embedded(summary)}"
 
 
 def about_embedded(summary: Mapping[str, Any]) -> str:
-    """How reliable the embedded judge is, as a clause without a subject.
+    """The reliability of the embedded judge, as a clause without a subject.
 
     Its figures are measured on claims, by the model of this version: a run in which another model judged, or that held
     no claims against contexts, does not show them.

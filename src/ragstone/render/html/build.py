@@ -32,7 +32,7 @@ _MARGIN: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What one pass over a run's results tells: its rows, the fields to group by, how replies were read."""
+    """The result of one pass over a run's results: rows, fields to group by, how replies were read."""
 
     rows: Sequence[Row]
     fields: Sequence[str]

@@ -43,12 +43,12 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
 
 
 def keys_of(result: Mapping[str, Any]) -> list[bytes]:
-    """What finds the calls of a result in the store."""
+    """The keys of a result's calls in the store."""
     return [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
 
 
 def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]:
-    """What was sent and what came back, call by call as in the result; None where the store no longer has it.
+    """The request and the reply of each call, in the order of the result; None if the store has it no longer.
 
     Requests hold no key: it goes into a header when they are sent, and is never stored.
     """

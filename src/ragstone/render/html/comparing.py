@@ -1,4 +1,4 @@
-"""Two runs held against each other as one page: what differs, and the records behind it side by side.
+"""Two compared runs as one page: the differences, and the records behind them side by side.
 
 Promises: every figure is one of the comparison, none is made here; of the results only those of the records that moved
 are read again; a verdict is said to have changed only where both runs gave one on the same words.
@@ -32,7 +32,7 @@ MOST_GROUPS: Final = 40
 MOST_UNITS: Final = 20
 """Units whose verdicts changed that are listed of a record; those that weigh most come first."""
 RESPONSE: Final = "response"
-"""What a quote of the response names as its passage."""
+"""The passage that a quote of the response names."""
 
 Result = Mapping[str, Any]
 _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
@@ -100,7 +100,7 @@ def _side(side: Side, run: Weighed) -> dict[str, Any]:
 
 
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
-    """As in the JSON of the comparison, without what the page says elsewhere; differences also as they are written.
+    """The metrics of the comparison's JSON without what the page shows elsewhere; differences also as text.
 
     They are written here, so that a half is rounded as in the sentences beside it.
     """
@@ -155,7 +155,7 @@ class _Judged:
 
     @property
     def key(self) -> str:
-        """By what it is found in the other run: its words; the response as a whole is itself, whatever its words."""
+        """The key that finds it in the other run: its words, or nothing for the response as a whole."""
         return "" if self.whole else " ".join(self.text.split())
 
 
@@ -228,7 +228,7 @@ def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[s
 
 
 def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Where a unit stands in the response: where its evidence is, for nuggets, or where it was taken from."""
+    """The place of a unit in the response: of its evidence (for nuggets), else of its source."""
     held = [(q["start"], q["end"]) for q in verdict["evidence"] if q["passage"] == RESPONSE and q["start"] is not None]
     if held or unit["level"] in ("response", "passage") or unit.get("start") is None:
         return held
@@ -265,7 +265,7 @@ def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
 
 
 def _weight(row: tuple[_Judged | None, _Judged | None]) -> float:
-    """How far the verdicts on one unit are apart; of a unit that one run has alone, what it takes from the score."""
+    """The distance of the verdicts on a unit; for a unit that only one run has, its loss of score."""
     one, other = (None if unit is None else unit.verdict["value"] for unit in row)
     if None not in row:
         return 0.5 if one is None or other is None else abs(other - one)

@@ -77,7 +77,7 @@ class Live(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """The address for a browser."""
         return f"http://{HOST}:{self.server_address[1]}/"
 
     @property

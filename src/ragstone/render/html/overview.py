@@ -28,7 +28,7 @@ WORST: Final = 10
 
 @dataclass(slots=True)
 class Readings:
-    """How many replies of language models there are, and how many could not be read whole, as results come by."""
+    """Counts of a language model's replies and of those that could not be read whole."""
 
     replies: int = 0
     unread: int = 0
@@ -116,7 +116,7 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
 
 
 def _facts(told: RunFacts, readings: Readings | None) -> list[Fact]:
-    """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
+    """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
     facts = [Fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]

@@ -41,7 +41,7 @@ class Group:
 
 
 def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: float) -> Group | None:
-    """Of the fields' lowest groups the lowest that stands out: its 95 % interval lies below the mean of the whole.
+    """The lowest group of any field whose 95 % interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
     would give it. None where no field has such a group.
@@ -59,7 +59,7 @@ def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: 
 
 
 def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[float]] | None:
-    """Of a field's groups that are large enough the one with the lowest mean, with its values; of one, none."""
+    """The lowest of a field's large enough groups, with its values; None if there are fewer than two."""
     found: dict[str, list[float]] = {}
     for row in rows:
         value = _value(row, metric)

@@ -1,4 +1,4 @@
-"""Metrics of several columns, in a block of rows that have two columns each: six scores, or eight, said once."""
+"""Plain tables, and the scores of a metric of several columns as rows of two."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def width_of(cells: Mapping[str, Sequence[str | Text]]) -> int:
 
 
 def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
-    """What is told of rows, each text once, with the rows that it is told of."""
+    """Texts about rows, each once with its rows."""
     found: dict[str, list[str]] = {}
     for row, text in zip(rows, told, strict=True):
         found.setdefault(text, []).append(row)

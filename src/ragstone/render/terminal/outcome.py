@@ -38,7 +38,7 @@ Row = tuple[str, RenderableType]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where results lie: a folder of files, a file of lines, a page, if any; ``options`` find the store again.
+    """The places of results: a folder, a file of lines, a page, if any; ``options`` find the store again.
 
     ``failed`` is the file, or the folder, that could not be written, if any.
     """
@@ -251,7 +251,7 @@ def _labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
 
 
 def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, look: Look) -> list[Row]:
-    """Who judged, and how reliable the embedded judge is, if it did."""
+    """The judges, and the reliability of the embedded judge if it is one."""
     rows = _labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
