@@ -14,6 +14,7 @@ from ragstone import Run, check, compare, evaluate, metrics
 from ragstone.api import export_run
 from ragstone.errors import ConfigError
 from ragstone.render.ci import junit, markdown
+from ragstone.render.html.overview import overview_of
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.lists import metric_list
 from ragstone.render.terminal.outcome import outcome
@@ -50,6 +51,14 @@ def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     assert "doubtful: check the figures against the contexts" in record
     assert "not stated: It weighs 9 kilos" in record
     assert "share of the response's figures that the contexts state" in drawn(metric_list(Look(100)))
+
+
+def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
+    """Those that ``auto`` left out are named in a note, by their headings."""
+    run = evaluate(RECORDS, store=tmp_path / "s.db")
+    measures = overview_of(run, [], [], None)["measures"]
+    run.store.close()
+    assert measures["trace"]["heading"] == "TRACe"
 
 
 def test_a_notebook_says_it_too(run: Run) -> None:
@@ -99,7 +108,7 @@ def test_a_run_outlives_the_package(run: Run) -> None:
 @pytest.mark.parametrize(("points", "said"), [
     ("x = nowhere_at_all:Metric", "x = nowhere_at_all:Metric of figure-support cannot be loaded (No module named"),
     ("x = figure_support:Span", "x = figure_support:Span of figure-support is no metric; expected a subclass of"),
-    ("x = ragstone.metrics.base:Metric", "x = ragstone.metrics.base:Metric of figure-support is no metric"),
+    ("x = ragstone.metrics.base:Metric", "is no whole metric; it lacks name, title, needs, asks, suites"),
     (f"a = {NAME}:FigureSupport\nb = ragstone.metrics.trace:TraceMetric", ""),
 ])  # fmt: skip
 def test_an_entry_point_that_offers_no_metric_is_one_line(points: str, said: str, tmp_path: Path) -> None:

@@ -50,10 +50,12 @@ def _offered(point: EntryPoint) -> type[Metric]:
         metric = point.load()
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{_called(point)} cannot be loaded ({error}); reinstall or uninstall the package") from error
-    if not (isinstance(metric, type) and issubclass(metric, Metric) and _NAME.fullmatch(getattr(metric, "name", ""))):
-        raise ConfigError(
-            f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric with a name"
-        )
+    if not (isinstance(metric, type) and issubclass(metric, Metric)):
+        raise ConfigError(f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric")
+    lacking = [name for name in ("name", "title", "needs", "asks", "suites") if not hasattr(metric, name)]
+    if lacking or not _NAME.fullmatch(metric.name) or not metric.asks:
+        wanted = ", ".join(lacking) or ("a name of letters, digits and _" if metric.asks else "a task in asks")
+        raise ConfigError(f"{_called(point)} is no whole metric; it lacks {wanted}")
     return metric
 
 

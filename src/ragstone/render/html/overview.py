@@ -80,7 +80,7 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
         "ranked": told.ranked,
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
         "metrics": [_metric(name, summary["metrics"][name], scores.get(name, ())) for name in names],
-        "measures": measures(names),
+        "measures": measures([*names, *summary.get("left_out", {})]),
         "facts": [fact.as_json() for fact in _facts(told, readings)],
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),

@@ -44,13 +44,20 @@ function wordFor(metric, verdict) {
   return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
 }
 
+/** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
+function metricOf(score) {
+  return score.split(/\.| \(/)[0];
+}
+
 /**
  * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
- * them. @param {string} metric or one of its columns
+ * them. @param {string} score
  */
-function measureOf(metric) {
-  const [name] = metric.split(/[. ]/);
-  return first.measures[name] || { heading: name.replaceAll('_', ' '), labels: {} };
+function measureOf(score) {
+  const name = metricOf(score);
+  return Object.hasOwn(first.measures, name)
+    ? first.measures[name]
+    : { heading: name.replaceAll('_', ' '), labels: {} };
 }
 
 /**
@@ -75,8 +82,8 @@ function named(metric) {
 
 /** A metric's name inside a sentence or a narrow column. @param {string} metric */
 function spoken(metric) {
-  const column = metric.split(/[. ](.*)/)[1];
-  return [measureOf(metric).heading, ...(column ? [column.replaceAll('_', ' ')] : [])].join(' ');
+  const column = metric.slice(metricOf(metric).length);
+  return measureOf(metric).heading + column.replace('.', ' ').replaceAll('_', ' ');
 }
 
 /**
