@@ -11,7 +11,7 @@
 
 const RESPONSE = 'response';
 
-/** What whole units cannot be underlined. */
+/** Units that are whole texts: they are not underlined. */
 const WHOLE = ['response', 'passage'];
 
 /** The task of verdicts on a bank, whose units are found in the response. */
