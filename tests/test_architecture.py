@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import ragstone
+from ragstone.metrics import catalogue
+from ragstone.questions import TASKS
 
 ROOT = Path(ragstone.__file__).parent
 MODULES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
@@ -128,7 +130,7 @@ def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[s
     """The keys of a provider's JSON stand in its backend, and in the endpoint of the test kit that plays it."""
     if name == "judges/openai.py" or name.startswith("testing/"):
         return []
-    own = {"cli/prompts.py": {"messages"}}.get(name, set())  # the command's own output has them
+    own = {"cli/prompt_commands.py": {"messages"}}.get(name, set())  # the command's own output has them
     return [at(name, node) for node in texts(tree) if content(node) in DIALECT - own]
 
 
@@ -216,6 +218,33 @@ def _any_exception(handler: ast.ExceptHandler) -> bool:
 def _raises_again(handler: ast.ExceptHandler) -> bool:
     """Its last statement is a bare ``raise``."""
     return isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None
+
+
+NAMING = {
+    "api/nuggets.py": "banks of nuggets are assigned and created for one metric",
+    "config.py": "the panel of one metric may be named as its parameter",
+    "pytest_plugin/scoring.py": "an example in a message",
+}
+"""Modules that name a metric in a text, with the reason; beside them the command line, whose examples do."""
+BANKS = {"analysis/leaderboard.py", "render/terminal/columns.py", "render/terminal/nuggets.py"}
+"""Modules that import a metric: leaderboards and screens of banks are about one metric."""
+
+
+def test_metrics_are_known_by_no_name() -> None:
+    """No text and no import outside metrics/ names a metric; its defaults are in ragstone.toml, and nowhere else."""
+    names = "|".join(sorted(set(catalogue()) - set(TASKS)))
+    named = re.compile(rf"\b({names})\b|\btrace\.(?!json)[a-z_]+\b")
+    outside = {name: tree for name, tree in MODULES.items() if not name.startswith(("metrics/", "cli/", "testing/"))}
+    found = {name for name, tree in outside.items() for node in texts(tree) if named.search(content(node))}
+    assert found == set(NAMING)
+    scripts = [path for path in (ROOT / "render/html").rglob("*.*") if named.search(path.read_text("utf-8"))]
+    assert scripts == []
+    importing = {
+        name for name, tree in outside.items() for module, _ in imported(tree)
+        if module.removeprefix("ragstone.metrics.") in catalogue()
+    }  # fmt: skip
+    assert importing == BANKS
+    assert all(f"[metrics.{name}]" in (ROOT / "ragstone.toml").read_text("utf-8") for name in catalogue())
 
 
 @everywhere

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from terminal import TRACES, WIDTHS, ragstone
 
-from ragstone.render.terminal.cascades import answered, saved, sureness
+from ragstone.render.facts import answered, saved, sureness
 from ragstone.testing import FakeServer
 from realistic import realistic
 

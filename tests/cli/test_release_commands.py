@@ -437,7 +437,7 @@ def test_what_is_read_is_not_written_over(runs: Path) -> None:
     ):
         came = ragstone("check", run, "--store", store, "--min", "grounding=0.1", *more)
         assert (came.code, came.out) == (2, ""), more
-        assert "would be overwritten" in came.err or "written twice" in came.err
+        assert "would be overwritten" in came.err or "named twice" in came.err
     assert {path: path.read_bytes() for path in before} == before
     assert not Path("same").exists()
 

@@ -16,7 +16,6 @@ from typing import get_args
 import pytest
 from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
 
-from ragstone import metrics
 from ragstone.judges import spec
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
@@ -83,23 +82,6 @@ def interrupted(_: Live) -> None:
 def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
     """Every block of Python runs, and every ragstone command ends and prints as the page shows."""
     reader.follow(page)
-
-
-def test_the_metric_of_the_guide_is_found_where_it_belongs(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that the guide shows is a metric as soon as it lies in the package's folder."""
-    (block,) = [block for block in blocks(DOCS / "tasks" / "use-from-python.md") if block.title.endswith(".py")]
-    folder = Path("more")
-    folder.mkdir()
-    (folder / block.title).write_text(block.text, encoding="utf-8")
-    monkeypatch.setattr(metrics, "__path__", [*metrics.__path__, str(folder.resolve())])
-    metrics.catalogue.cache_clear()
-    try:
-        code, said = run(["run", "examples/traces.jsonl", "-m", Path(block.title).stem, "-q"])
-    finally:
-        monkeypatch.undo()
-        metrics.catalogue.cache_clear()
-    assert code == 0, said
-    assert Path(block.title).stem in said
 
 
 def test_what_is_shown_is_held_against_the_output() -> None:

@@ -14,7 +14,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.nugget_bank import NuggetBank
-from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
+from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Rated, Write
 from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 
@@ -372,3 +372,10 @@ def test_a_judgment_that_is_no_number_is_refused_of_both(value: Any) -> None:
     for metric in (find("nugget_recall")(), NuggetBank()):
         with pytest.raises(ConfigError, match=r"min_judgment: .* expected a number"):
             metric.with_parameters({"min_judgment": value})
+
+
+def test_the_vital_columns_stand_on_vital_nuggets() -> None:
+    """Both of them: an okay nugget that is missing takes nothing from either."""
+    okay = {column for column in COLUMNS if NuggetRecall.stands_on(column, {"importance": "okay"})}
+    assert set(COLUMNS) - okay == {"vital", "strict_vital"}
+    assert all(NuggetRecall.stands_on(column, {"importance": "vital"}) for column in COLUMNS)

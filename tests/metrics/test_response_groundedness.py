@@ -12,7 +12,7 @@ from ragstone.judges.base import Failed
 from ragstone.judges.panel import combine
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
-from ragstone.metrics.response_groundedness import BANDS, band
+from ragstone.metrics.response_groundedness import BANDS, ResponseGroundedness
 from ragstone.questions import GRADE_0_2, Question, Rate, Rated
 from ragstone.types import Score, Verdict
 
@@ -208,7 +208,7 @@ def test_one_of_two_prompts_that_failed_leaves_the_other() -> None:
     ],
 )  # fmt: skip
 def test_bands_at_their_edges(value: float, name: str) -> None:
-    assert band(value).name == name
+    assert ResponseGroundedness().band(value)["band"]["name"] == name
 
 
 def test_bands_speak_both_languages() -> None:
@@ -225,4 +225,4 @@ def bands_of(score: Score) -> Any:
 
 def test_the_band_is_that_of_the_value() -> None:
     score, _ = weigh(metric(), record(MOSCOW, NO_PEOPLE), {"response_support": "1"})
-    assert bands_of(score) == {"name": "moderate", "en": band(0.5).en, "ru": band(0.5).ru}
+    assert bands_of(score) == {"name": "moderate", "en": BANDS[2].en, "ru": BANDS[2].ru}

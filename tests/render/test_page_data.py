@@ -24,19 +24,20 @@ from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.embedded.measured import measured
-from ragstone.render.embedded import about_embedded
+from ragstone.render.facts import Headline, doubts
 from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of
+from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of, text_of
 from ragstone.render.html.sentence import FEWEST, sentence, worst_group
-from ragstone.render.html.texts import text_of
-from ragstone.store.database import ResultRow, ScoreRow, Store
+from ragstone.render.wording import about_embedded
+from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 FOLDER = Path(document.__file__).parent
+MEAN = {"mean": 0.5, "interval": None, "scored": 2, "signature": "", "units": {"asked": 2, "unjudged": 0}}
 
 
 def line(position: int, value: float | None = 1.0, **fields: str) -> Row:
@@ -199,9 +200,8 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 ])  # fmt: skip
 def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""
-    metric = {"mean": sum(values) / 2, "interval": None, "scored": 2, "signature": ""}
-    rows = [ScoreRow("grounding", n, value, "scored", 1, 0, 1, 1, None, 0, 0, 0, 0.0) for n, value in enumerate(values)]
-    parts = sentence({"records": 2, "metrics": {"grounding": metric}}, "grounding", rows, None)
+    metric = {**MEAN, "mean": sum(values) / 2}
+    parts = sentence(2, Headline.of("grounding", metric, sum(value < 1 for value in values)), (), None)
     text = "".join(part.text for part in parts).replace("\u00a0", " ")
     assert text.startswith("On 2 records, ")
     assert text.endswith(said)
@@ -209,21 +209,20 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
-    metric = {"mean": 0.5, "interval": None, "scored": 21, "signature": ""}
-    parts = sentence({"records": 28, "metrics": {"grounding": metric}}, "grounding", (), None)
+    parts = sentence(28, Headline.of("grounding", {**MEAN, "scored": 21}, 0), (), None)
     assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of a")
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
     """A last judge that answered nothing of what was left to it is named, and one that left some where that shows."""
-    metric = {"mean": 0.5, "interval": None, "scored": 2, "low": 0.5, "high": 0.5, "signature": ""}
+    metric = {**MEAN, "low": 0.5, "high": 0.5}
     house = "house/m@http://127.0.0.1:1/v1"
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}
     told = [
-        "".join(part.text for part in sentence(summary, "grounding", (), None))
+        "".join(part.text for part in sentence(2, Headline.of("grounding", metric, 0), doubted, None))
         for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
-        for summary in [{"records": 2, "metrics": {"grounding": {**metric, "high": high}}, "cascade": {"support": one}}]
+        for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
     assert told[0].endswith(
         ". But house/m answered nothing of what support left to it: this is of the easy part alone."

@@ -14,7 +14,7 @@ from ragstone.analysis.counts import MOST, OTHER, Causes
 from ragstone.cli.progress_bar import Watch, drawn
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.render.terminal.screen import MARKS, Look, kind_of, page, screen
+from ragstone.render.terminal.screen import MARKS, Look, page, screen
 from ragstone.render.terminal.tables import Column, fitting, table, used
 from ragstone.render.text import (
     NBSP,
@@ -28,6 +28,7 @@ from ragstone.render.text import (
     shorten,
     tokens,
 )
+from ragstone.render.wording import kind_of
 from ragstone.stats.points import points
 from ragstone.types import Score
 

@@ -14,8 +14,9 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.analysis.run import part_said
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RECALL, RecordScores, Scored, scores_of, signatures_differ
+from ragstone.analysis.scored import RecordScores, Scored, scores_of, signatures_differ
 from ragstone.errors import InputError
+from ragstone.metrics import of_score
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
@@ -190,7 +191,7 @@ def compare(
             for side in ([pair.first for pair in pairs], [pair.second for pair in pairs])]  # fmt: skip
     names = _names(seen[0], seen[1], metrics, sides)
     found = [_metric(name, pairs, moved) for name in names]
-    if any(name.startswith(RECALL) for name in names):
+    if any(of_score(name).task() == "assign" for name in names):
         found += _nuggets(pairs)
     found = _tested(found)
     comparison = Comparison(

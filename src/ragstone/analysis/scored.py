@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError
-from ragstone.metrics.nugget_recall import NuggetRecall
+from ragstone.metrics import of_score
 
 if TYPE_CHECKING:
     from ragstone.result_types import ResultDict, ScoreDict
 
-RECALL: Final = f"{NuggetRecall.name}."
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
 """Fields of a result that ``--by`` may name."""
@@ -120,7 +119,8 @@ def _grouping(by: str) -> Callable[[ResultDict], str | None]:
 def _nuggets(result: ResultDict) -> Iterator[tuple[str, tuple[float | None, bool]]]:
     """The nuggets of the record's bank by text, each with its value and whether it is vital."""
     score = next(
-        (one for one in result.get("scores", ()) if one["metric"].startswith(RECALL) and one["verdicts"]), None
+        (one for one in result.get("scores", ()) if of_score(one["metric"]).task() == "assign" and one["verdicts"]),
+        None,
     )
     if score is None:
         return

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
-from ragstone.metrics.nugget_recall import NuggetRecall
-from ragstone.metrics.trace import TraceMetric
+from ragstone.metrics import column_of, of_score
 
 if TYPE_CHECKING:
     from ragstone.result_types import ResultDict, ScoreDict
-
-STRICT_VITAL: Final = f"{NuggetRecall.name}.strict_vital"
-ADHERENCE: Final = f"{TraceMetric.name}.adherence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +26,9 @@ class Wanting:
 def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> ScoreDict:
     """A score with its verdicts: those of a metric's further columns are kept in another score of the metric."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
-    verdicts = holder["verdicts"]
-    if score["metric"] == STRICT_VITAL:
-        vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
-        verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
-    if score["metric"].startswith(f"{TraceMetric.name}.") and not score["metric"].startswith(ADHERENCE):
-        verdicts = []  # they are of the response, and the score is of the contexts
+    metric, column = of_score(score["metric"]), column_of(score["metric"])
+    units = {unit["id"]: unit for unit in result["units"]}
+    verdicts = [v for v in holder["verdicts"] if metric.stands_on(column, units[v["unit"]])]
     return cast("ScoreDict", {**score, "verdicts": verdicts})
 
 

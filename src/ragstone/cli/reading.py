@@ -19,10 +19,11 @@ from ragstone.config import unsuitable
 from ragstone.metrics import catalogue
 from ragstone.output.export import form_of, format_named
 from ragstone.output.export import formats as export_formats
+from ragstone.render.facts import judges_of
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.formats import formats_page
 from ragstone.render.terminal.lists import run_table, survey_page
-from ragstone.render.terminal.outcome import Place, judges_of, outcome
+from ragstone.render.terminal.outcome import Place, outcome
 
 
 def validate(file: str, *, fields: list[str], on_error: str | None, config: Path | None, as_json: bool) -> None:

@@ -19,9 +19,8 @@ from ragstone.cli.output import show, show_json
 from ragstone.cli.progress import RunDisplay
 from ragstone.config import Flags, resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
-from ragstone.render.terminal.bill import answered_now, bill_rows
-from ragstone.render.terminal.methods import comparable
-from ragstone.render.terminal.outcome import Place, lead, outcome
+from ragstone.render.facts import answered_now, comparable, lead
+from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
 from ragstone.render.text import flat
 

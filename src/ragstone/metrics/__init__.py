@@ -1,31 +1,87 @@
-"""One file per metric; a metric is found by its module, so that adding one is adding a file.
+"""One file per metric: each module here with a ``METRIC`` offers it, and each entry point of ``ragstone.metrics``.
 
-Each module in this package that has a ``METRIC`` offers it under its name.
+A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group.
 """
 
 from __future__ import annotations
 
 import difflib
 import pkgutil
+import re
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ragstone.errors import ConfigError
+from ragstone.metrics.base import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
 
-    from ragstone.metrics.base import Metric
+    from ragstone.questions import Task
+
+GROUP: Final = "ragstone.metrics"
+"""The entry-point group in which another package offers metrics."""
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, type[Metric]]:
-    """Every metric by name, sorted."""
+    """Every metric by name, sorted; ConfigError names an entry point that offers none, or a name that is taken."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - only where metrics are looked for
+
     modules = (import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    found: list[type[Metric]] = [module.METRIC for module in modules if hasattr(module, "METRIC")]
-    return MappingProxyType({metric.name: metric for metric in sorted(found, key=lambda metric: metric.name)})
+    found: dict[str, type[Metric]] = {
+        module.METRIC.name: module.METRIC for module in modules if hasattr(module, "METRIC")
+    }
+    for point in entry_points(group=GROUP):
+        metric = _offered(point)
+        if found.setdefault(metric.name, metric) is not metric:
+            raise ConfigError(
+                f"{_called(point)}: there is already a metric '{metric.name}'; uninstall one or rename it"
+            )
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def _offered(point: EntryPoint) -> type[Metric]:
+    try:
+        metric = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{_called(point)} cannot be loaded ({error}); reinstall or uninstall the package") from error
+    if not (isinstance(metric, type) and issubclass(metric, Metric)):
+        raise ConfigError(f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric")
+    lacking = [name for name in ("name", "title", "needs", "asks", "suites") if not hasattr(metric, name)]
+    if lacking or not _NAME.fullmatch(metric.name) or not metric.asks:
+        wanted = ", ".join(lacking) or ("a name of letters, digits and _" if metric.asks else "a task in asks")
+        raise ConfigError(f"{_called(point)} is no whole metric; it lacks {wanted}")
+    return metric
+
+
+def _called(point: EntryPoint) -> str:
+    package = f" of {point.dist.name}" if point.dist else ""
+    return f"entry point {point.name} = {point.value}{package}"
+
+
+class NotInstalled(Metric):
+    """Stands for a metric of a finished run whose package is not installed now."""
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    needs: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[tuple[Task, ...]] = ("support",)
+    suites: ClassVar[tuple[str, ...]] = ()
+
+
+def of_score(score: str) -> type[Metric]:
+    """The metric that a score is of (``trace.average`` of ``trace``); ``NotInstalled`` where it is not known."""
+    return catalogue().get(score.partition(".")[0], NotInstalled)
+
+
+def column_of(score: str) -> str:
+    """The column of its metric that a score is, empty for a metric's only one."""
+    return score.partition(".")[2]
 
 
 def suites() -> dict[str, tuple[str, ...]]:
@@ -43,7 +99,7 @@ def blocks() -> dict[str, str]:
 
 
 def called_here(name: str) -> str:
-    """What another tool's metric is called here, as a clause of a message; empty where no metric says that name."""
+    """Name the metric here for another tool's name, as a clause of a message; empty if there is none."""
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     found = [
         f"{metric.name} ({metric.synonyms[written] or metric.title})"

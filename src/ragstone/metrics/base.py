@@ -1,4 +1,4 @@
-"""What every metric is made of: the flow, ``ask``, and the arithmetic that all of them share.
+"""The base of all metrics: the flow, ``ask`` and the arithmetic that they share.
 
 A metric's ``flow`` is a plain generator: it yields questions, is sent their answers, and returns scores. It
 never sees a judge, a prompt, a network or a clock, so it is tested with ``next`` and ``send``.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
+from ragstone.metrics.words import SUPPORTED, Band, ScoreTable, Words
 from ragstone.questions import A_co, Answer, Question, Task
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
@@ -44,7 +45,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]]
     """The record's fields without which it cannot be computed."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask."""
+    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
@@ -67,10 +68,28 @@ class Metric:
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
     """Its parameters where a suite chose it and not the user by name."""
     brings: ClassVar[tuple[Task, ...]] = ()
-    """Those of its tasks that are not asked where the record brings the answer itself, as a bank of nuggets."""
+    """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """What other tools call it, or what is nearest to it there, each with how that differs; empty where it does not."""
+    """Names of the same or the nearest metric in other tools, each with the difference; empty if there is none."""
+    heading: ClassVar[str] = ""
+    """Its name as people write it; empty where that is the name with spaces."""
+    unit: ClassVar[str] = "response"
+    """The unit of a verdict, in the singular."""
+    rank: ClassVar[int] = 1000
+    """Its place on screens, lowest first."""
+    words: ClassVar[Words] = Words(labels=SUPPORTED)
+    """The words for verdicts of language models and people."""
+    found_words: ClassVar[Words | None] = None
+    """The words where the embedded judge gave all verdicts; None for the same."""
+    ranked_by: ClassVar[Mapping[str, str]] = NOTHING
+    """For a column that is all or none the finer one by which the lowest records are found."""
+    limits: ClassVar[tuple[str, ...]] = ()
+    """Parameters by which units are left out."""
+    table: ClassVar[ScoreTable | None] = None
+    """The layout of its columns."""
+    bands: ClassVar[tuple[Band, ...]] = ()
+    """Words for stretches of its value, the highest first."""
 
     enabled: bool = True
     on_empty: OnEmpty = "null"
@@ -92,6 +111,10 @@ class Metric:
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
         ):
             self.refuse("threshold", threshold, "a number from 0 to 1")
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what cannot be meant; a metric with parameters of its own overrides it."""
 
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
         """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""
@@ -106,13 +129,23 @@ class Metric:
         return (yield from self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """What a metric is: its questions about a record that has all it needs, then its scores."""
+        """Ask the questions about a record that has all needed fields, then return the scores."""
         raise NotImplementedError
 
     @classmethod
     def score_names(cls) -> tuple[str, ...]:
         """The names of its scores: its own, or one for each of its columns."""
         return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
+
+    @classmethod
+    def task(cls) -> Task:
+        """The task of the question whose answer holds its verdicts."""
+        return cls.asks[-1]
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
+        """Whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
+        return True
 
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
@@ -224,8 +257,13 @@ class Metric:
             high=1.0 if incomplete else best(gained, known, total),
             outcome=self.outcome(value),
             reason=why,
-            **common,
+            **{**common, "detail": {**common["detail"], **self.band(value)}},
         )
+
+    def band(self, value: float) -> dict[str, Any]:
+        """For a score's detail: the band that a value falls in; empty where the metric has none."""
+        found = next((band for band in self.bands if value >= band.least), None)
+        return {"band": {"name": found.name, "en": found.en, "ru": found.ru}} if found else {}
 
     def outcome(self, value: float | None) -> Outcome | None:
         """PASSED at or above the threshold; None without a value or without a threshold."""
@@ -250,7 +288,7 @@ def _absent(record: Record, field: str) -> bool:
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Where several judges answered: how far they agreed, averaged over units, and how often each failed."""
+    """For a panel: the agreement of its judges, averaged over units, and the number of failures of each."""
     judged = [verdict for verdict in verdicts if verdict.members]
     if not judged:
         return {}

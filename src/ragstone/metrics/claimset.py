@@ -52,12 +52,12 @@ class ClaimMetric(Metric):
     part_tokens: int = 400
     batch: int = 0
     calls: ClassVar[int] = 2
+    unit: ClassVar[str] = "claim"
+    limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        # The zero-argument form of super() does not work in a dataclass with slots.
-        super(ClaimMetric, self).__post_init__()
         if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
             self.refuse(
                 "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
@@ -91,7 +91,7 @@ class ClaimMetric(Metric):
         )
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
-        """What is asked about the claims."""
+        """The question about the claims."""
         raise NotImplementedError
 
     def rows(self, claims: ClaimSet, verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.words import RELEVANT, Words
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score, Span, Unit
 
@@ -28,6 +29,9 @@ class ContextRelevance(Metric):
         **dict.fromkeys(("context_relevancy", "contextual_relevancy", "relevance", "relevancy"), ""),
         **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
     }
+    unit: ClassVar[str] = "passage"
+    rank: ClassVar[int] = 40
+    words: ClassVar[Words] = Words(labels=RELEVANT)
 
     reasons: bool = False
 

@@ -15,7 +15,7 @@ PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "relevance": ("answer_relevance", "nugget_relevance"),
     }
 )
-"""What is compared: the plain metric and the nuggetized one."""
+"""The plain and the nuggetized metric by aspect."""
 
 GAP: Final = 10.0
 """Points from which a difference is said to be one."""
@@ -55,7 +55,7 @@ def compared(aspect: str, plain: float | None, nuggetized: float | None) -> dict
 
 
 def interpretation(aspect: str, difference: float | None) -> str:
-    """What a difference in points means: more than ten up or down is a gap, else the two are similar."""
+    """Explain a difference in points: over ten either way is a gap, else the two are similar."""
     if difference is None:
         return "cannot be compared: one of the two has no value"
     if abs(difference) <= GAP:

@@ -5,18 +5,17 @@ It offers no ``METRIC``: it says nothing of a response, and runs where a bank is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics.base import Flow, Metric
-from ragstone.metrics.nuggetset import BANK, check_min_judgment, created_bank
+from ragstone.metrics.base import Flow
+from ragstone.metrics.nuggetset import BankMetric
 from ragstone.questions import Task
 from ragstone.types import Record, Score, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NuggetBank(Metric):
+class NuggetBank(BankMetric):
     """The nuggets that a good answer to the question should hold, by the contexts; ``detail`` lists them.
 
     Parameters as in nugget_recall. The score has no value; it is ``empty`` where the contexts hold no nugget, and
@@ -30,20 +29,9 @@ class NuggetBank(Metric):
     brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
     suites: ClassVar[tuple[str, ...]] = ()
 
-    window: int = 10
-    max_nuggets: int = 30
-    keep: int = 20
-    min_judgment: float = 2.0
-    least: ClassVar[Mapping[str, int]] = BANK
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant."""
-        super(NuggetBank, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        check_min_judgment(self)
-
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write and weigh."""
-        bank = yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep)
+        bank = yield from self.created(record)
         if not bank.units:
             if bank.failure:
                 return self.nothing(record, "judge_failed", bank.failure)

@@ -14,19 +14,26 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.nuggetset import (
-    BANK,
+    BankMetric,
     NuggetSet,
-    check_min_judgment,
-    created_bank,
     named,
     nuggets_of_record,
     unnamed,
     weighed,
 )
+from ragstone.metrics.words import ScoreTable, Sentence, Words, labels
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
+TITLES: Final[Mapping[str, str]] = {
+    "strict_vital": "vital nuggets that are in the response in full",
+    "vital": "vital nuggets that are in the response, in part counting half",
+    "strict_all": "nuggets that are in the response in full",
+    "all": "nuggets that are in the response, in part counting half",
+    "weighted_strict": "nuggets in the response in full, okay ones counting half",
+    "weighted": "nuggets in the response, okay ones and parts counting half",
+}
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
 
@@ -83,7 +90,7 @@ _COUNTING: Final[Mapping[str, tuple[Callable[[Importance | None], float], bool]]
     "weighted": (_weighted, False),
     "weighted_strict": (_weighted, True),
 }
-"""What a nugget weighs in each column, and whether only full support counts there."""
+"""The weight of a nugget in each column, and whether only full support counts there."""
 
 
 def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float], strict: bool) -> Recall:
@@ -102,7 +109,7 @@ def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NuggetRecall(Metric):
+class NuggetRecall(BankMetric):
     """Share of the nuggets of a bank that the response holds, in six columns.
 
     The bank is the record's own (a bank file gives it one), else it is created from the contexts, unless ``create``
@@ -131,24 +138,65 @@ class NuggetRecall(Metric):
             ("context_recall", "contextual_recall"), "of the response; recall of the contexts alone is not measured"
         ),
     }
+    unit: ClassVar[str] = "nugget"
+    limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
+    rank: ClassVar[int] = 60
+    words: ClassVar[Words] = Words(
+        labels=labels("in the response", "partly in the response", "not in the response", "not fully in the response"),
+        titles=TITLES,
+        sentences={
+            "strict_vital": Sentence(
+                "of the vital nuggets of its topic are in a response", "{lack} one of them", "vital nugget"
+            ),
+            "strict_all": Sentence("of the nuggets of its topic are in a response", "{lack} one of them", "nugget"),
+        },
+    )
+    found_words: ClassVar[Words] = Words(
+        labels=labels(
+            "found in the response",
+            "partly found in the response",
+            "not found in the response",
+            "not fully found in the response",
+        ),
+        titles=TITLES,
+        sentences={
+            "strict_vital": Sentence(
+                "of the vital nuggets of its topic were found in a response",
+                "{have} one of them to check",
+                "vital nugget",
+            ),
+            "strict_all": Sentence(
+                "of the nuggets of its topic were found in a response", "{have} one of them to check", "nugget"
+            ),
+        },
+    )
+    table: ClassVar[ScoreTable] = ScoreTable(
+        {
+            "vital": ("strict_vital", "vital"),
+            "all": ("strict_all", "all"),
+            "weighted": ("weighted_strict", "weighted"),
+        },
+        ("strict", "half"),
+        "strict: nuggets that are there in full; half: those in part count half",
+    )
 
     create: bool = True
-    window: int = 10
-    max_nuggets: int = 30
-    keep: int = 20
-    min_judgment: float = 2.0
     grades: int = 3
     evidence: bool = True
     reasons: bool = False
     batch: int = 0
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BANK, "batch": 0})
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BankMetric.least, "batch": 0})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        super(NuggetRecall, self).__post_init__()  # no zero-argument form in a dataclass with slots
-        check_min_judgment(self)
+        BankMetric.check(self)
         if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
             self.refuse("grades", self.grades, "3 or 2")
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
+        """The vital columns stand on the vital nuggets."""
+        return column not in ("vital", "strict_vital") or unit.get("importance") == "vital"
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All columns without a value; the bank that the record brings is told, since it still says what was asked."""
@@ -182,7 +230,7 @@ class NuggetRecall(Metric):
         if not record.passages or not (record.question or "").strip():
             reason = "no nuggets, and no question with contexts to create them from"
             return NuggetSet(()), self.nothing(record, "missing_field", reason)
-        created = yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep)
+        created = yield from self.created(record)
         if created.units:
             return created, ()
         if created.failure:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
+from ragstone.metrics.words import RELEVANT, Words
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -23,6 +24,8 @@ class NuggetRelevance(NuggetMetric):
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "relevance")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    rank: ClassVar[int] = 90
+    words: ClassVar[Words] = Words(labels=RELEVANT)
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
         """Each nugget against the question."""

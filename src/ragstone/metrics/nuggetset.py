@@ -21,7 +21,7 @@ from ragstone.segment import folded
 from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
 
 UNWEIGHED: Final = 1.0
-"""What a nugget weighs whose importance stayed unjudged."""
+"""The weight of a nugget whose importance is unjudged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +193,12 @@ class NuggetMetric(Metric):
     reasons: bool = False
     batch: int = 0
     calls: ClassVar[int] = 4
+    unit: ClassVar[str] = "nugget"
+    limits: ClassVar[tuple[str, ...]] = ("max_nuggets",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1, "batch": 0})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        super(NuggetMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
         weights: Any = self.weights
         if isinstance(weights, Mapping) and set(weights) == {"vital", "okay"}:
             weights = (weights["vital"], weights["okay"])
@@ -218,7 +219,7 @@ class NuggetMetric(Metric):
         return (self._score(record, nuggets, verdicts, rated.reason),)
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
-        """What is asked about the nuggets."""
+        """The question about the nuggets."""
         raise NotImplementedError
 
     def _score(self, record: Record, nuggets: NuggetSet, verdicts: Sequence[Verdict], reason: str) -> Score:
@@ -248,16 +249,26 @@ def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: boo
     )  # fmt: skip
 
 
-BANK: Final = MappingProxyType({"window": 1, "max_nuggets": 1, "keep": 0})
-"""The whole numbers among the parameters by which a bank is created, with the least value of each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankMetric(Metric):
+    """A metric that can create a bank from a record's contexts.
 
+    It reads windows of ``window`` passages and writes at most ``max_nuggets``, of which the first ``keep`` (0: all) are
+    kept, vital ones first; passages judged below ``min_judgment`` are left out.
+    """
 
-def check_min_judgment(metric: Any) -> None:
-    """Refuse what no judgment of a passage could reach or miss."""
-    least_judgment = metric.min_judgment
-    if (
-        isinstance(least_judgment, bool)
-        or not isinstance(least_judgment, int | float)
-        or not math.isfinite(least_judgment)
-    ):
-        metric.refuse("min_judgment", least_judgment, "a number")
+    window: int = 10
+    max_nuggets: int = 30
+    keep: int = 20
+    min_judgment: float = 2.0
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"window": 1, "max_nuggets": 1, "keep": 0})
+
+    def check(self) -> None:
+        """Refuse what no judgment of a passage could reach or miss."""
+        found: Any = self.min_judgment
+        if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+            self.refuse("min_judgment", found, "a number")
+
+    def created(self, record: Record) -> Flow[NuggetSet]:
+        """The bank of a record's contexts."""
+        return (yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep))

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, Words, one_score
 from ragstone.questions import GRADE_0_2, Rate, Task
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
-
-
-class Band(NamedTuple):
-    """A word for a stretch of values, ``least`` and above, in English and Russian."""
-
-    least: float
-    name: str
-    en: str
-    ru: str
 
 
 BANDS: Final = (
@@ -65,6 +57,15 @@ class ResponseGroundedness(Metric):
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
     source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
+    rank: ClassVar[int] = 70
+    words: ClassVar[Words] = one_score(
+        SUPPORTED, "is how far the contexts support a response as a whole", "{are} not fully supported"
+    )
+    found_words: ClassVar[Words] = one_score(
+        TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
+        title="how much of the response was found in the contexts, read as a whole", banded=False,
+    )  # fmt: skip
+    bands: ClassVar[tuple[Band, ...]] = BANDS
 
     shortcuts: bool = True
     min_words: int = 3
@@ -75,10 +76,8 @@ class ResponseGroundedness(Metric):
     aggregate: str = "mean"
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"min_words": 1})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        # The zero-argument form of super() does not work in a dataclass with slots.
-        super(ResponseGroundedness, self).__post_init__()
         temperature = cast("object", self.temperature)
         if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
             self.refuse("temperature", temperature, "a number from 0 to 2")
@@ -103,11 +102,10 @@ class ResponseGroundedness(Metric):
             verdict = Verdict(
                 unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
             )
-            return (self.mean_score(record, (verdict,), detail={"shortcut": shortcut, **_band(1.0)}),)
+            return (self.mean_score(record, (verdict,), detail={"shortcut": shortcut}),)
         answers = yield from ask(*(self._question(record, unit, n) for n in self.wordings))
         verdicts = tuple(verdict for answer in answers for verdict in answer.verdicts)
-        score = self.mean_score(record, verdicts, detail=_panel(verdicts))
-        return (score if score.value is None else _with_band(score),)
+        return (self.mean_score(record, verdicts, detail=_panel(verdicts)),)
 
     def _question(self, record: Record, unit: Unit, wording: int) -> Rate:
         return Rate(
@@ -130,21 +128,6 @@ class ResponseGroundedness(Metric):
         if len(response.split()) < self.min_words:
             return ""
         return "contained" if _stands_in(response, " ".join(contexts)) else ""
-
-
-def band(value: float) -> Band:
-    """The band that a value from 0 to 1 falls in."""
-    return next(band for band in BANDS if value >= band.least)
-
-
-def _band(value: float) -> dict[str, Any]:
-    found = band(value)
-    return {"band": {"name": found.name, "en": found.en, "ru": found.ru}}
-
-
-def _with_band(score: Score) -> Score:
-    assert score.value is not None
-    return replace(score, detail={**score.detail, **_band(score.value)})
 
 
 def _folded(text: str) -> str:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, ScoreTable, Sentence, Words
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
@@ -24,12 +25,20 @@ COLUMNS: Final = (
     "adherence", "relevance", "utilization", "completeness", "average",
     "relevance_share", "utilization_share", "adherence_share",
 )  # fmt: skip
+TITLES: Final[Mapping[str, str]] = {
+    "relevance": "relevant sentences of the contexts, against a fixed number",
+    "relevance_share": "sentences of the contexts that are relevant",
+    "utilization": "used sentences, against the relevant ones",
+    "utilization_share": "sentences of the contexts that are used",
+    "completeness": "relevant sentences that are used",
+    "average": "mean of the four measures",
+}
 LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "sentences": lambda _text: 1,
     "characters": len,
     "tokens": words_in,
 }
-"""What a sentence counts in the shares: one, its characters, or its words."""
+"""The length of a sentence in the shares: one, its characters, or its words."""
 
 SENTENCES: Final = 100_000
 """Sentences of the contexts that are marked at most; of more nothing is said, so that memory stays bounded."""
@@ -67,16 +76,73 @@ class TraceMetric(Metric):
         "context_utilization": "in its column trace.utilization",
         **{name: f"in its column trace.{name}" for name in ("adherence", "utilization", "completeness")},
     }
+    heading: ClassVar[str] = "TRACe"
+    unit: ClassVar[str] = "sentence"
+    rank: ClassVar[int] = 50
+    words: ClassVar[Words] = Words(
+        labels={**SUPPORTED, "no": "not fully supported"},
+        titles={
+            **TITLES,
+            "adherence": "responses supported in every sentence",
+            "adherence_share": "sentences of a response that are supported",
+        },
+        sentences={
+            "adherence": Sentence(
+                "of the responses are supported in every sentence",
+                "{have} a sentence that is not fully supported",
+                "sentence",
+            )
+        },
+    )
+    found_words: ClassVar[Words] = Words(
+        labels=TO_CHECK,
+        titles={
+            **TITLES,
+            "adherence": "responses found in the contexts in every sentence",
+            "adherence_share": "sentences of a response found in the contexts",
+        },
+        sentences={
+            "adherence": Sentence(
+                "of the responses were found in their contexts in every sentence",
+                "{have} a sentence to check",
+                "sentence",
+            )
+        },
+    )
+    ranked_by: ClassVar[Mapping[str, str]] = {"adherence": "adherence_share"}
+    table: ClassVar[ScoreTable] = ScoreTable(
+        {
+            "relevance": ("relevance", "relevance_share"),
+            "utilization": ("utilization", "utilization_share"),
+            "completeness": ("completeness",),
+            "adherence": ("adherence", "adherence_share"),
+            "average": ("average",),
+        },
+        ("normalised", "share"),
+        "normalised: relevance by {normaliser} sentences, utilization by the relevant ones, adherence all or none; "
+        "share: {length}",
+        {
+            "length": {
+                "sentences": "of all sentences",
+                "characters": "of the characters of all sentences",
+                "tokens": "of the words of all sentences",
+            }
+        },
+    )
 
     normaliser: int = 20
     length: str = "sentences"
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"normaliser": 1})
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what cannot be meant."""
-        super(TraceMetric, self).__post_init__()  # no zero-argument form in a dataclass with slots
         if self.length not in tuple(LENGTHS):
             self.refuse("length", self.length, ", ".join(LENGTHS))
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are sentences
+        """Verdicts are of the response; the other columns are counts over the contexts."""
+        return column.startswith("adherence")
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Take apart, ask once, count."""

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.analysis.run import Run
-from ragstone.render.terminal.bill import calls_said, cost_said
-from ragstone.render.terminal.outcome import judges_of
+from ragstone.render.facts import calls_said, cost_said, judges_of
 from ragstone.render.text import between, flat, percent, plural
 from ragstone.stats.means import mean
 

@@ -12,11 +12,9 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import unit_text
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError, RagstoneError
-from ragstone.render.terminal.outcome import handle, shortfall
-from ragstone.render.terminal.screen import kind_of
+from ragstone.render.facts import handle, shortfall
 from ragstone.render.text import flat, shorten
-from ragstone.render.vocabulary import word
-from ragstone.render.wording import place, why
+from ragstone.render.wording import kind_of, place, why, word
 
 __tracebackhide__ = methodcaller("errisinstance", RagstoneError)
 """Hides this code from tracebacks of errors that it raises on purpose."""

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ragstone.analysis.check import CheckResult, Decision, Worst
-from ragstone.render.text import NBSP, clean, flat, percent
+from ragstone.analysis.check import CheckResult, Decision
+from ragstone.render.comparison import KINDS, outcome_said, record_said, threshold_said
+from ragstone.render.text import clean, flat
 
 LONGEST: Final = 300
-"""Characters of a text of a record or a judge that are shown."""
-KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
+"""Characters of a text of a record or a judge."""
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP: Final = re.compile(
     r"[^\w\s.,;:%()/'\"+=-]|_"  # what is no letter, digit or plain sign of a sentence
@@ -25,31 +25,6 @@ _MARKUP: Final = re.compile(
     r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes a line an item of a list
     re.IGNORECASE,
 )
-
-
-def titled(decision: Decision) -> str:
-    """``grounding: mean at least 0.8``."""
-    threshold = decision.threshold
-    return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
-
-
-def headline(gate: CheckResult) -> str:
-    """``1 of 3 thresholds failed``; errors are told apart from failures."""
-    total = len(gate.decisions)
-    failed = sum(decision.outcome == "failed" for decision in gate.decisions)
-    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
-    errors = sum(decision.outcome == "error" for decision in gate.decisions)
-    of = f"{total} threshold{'' if total == 1 else 's'}"
-    if gate.outcome == "passed":
-        return "the threshold is met" if total == 1 else f"all {of} are met"
-    parts = [f"{failed} of {of} failed"] if failed else []
-    parts += (
-        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
-        if undecided
-        else []
-    )
-    parts += [f"{errors} of {of} could not be decided"] if errors else []
-    return ", ".join(parts)
 
 
 # ---- JUnit
@@ -78,7 +53,7 @@ def junit(gate: CheckResult) -> bytes:
             "testcase",
             {
                 "classname": _xml(f"ragstone.{_short(decision.threshold.metric)}"),
-                "name": _xml(_short(titled(decision))),
+                "name": _xml(_short(threshold_said(decision))),
                 "time": "0",
             },
         )
@@ -100,19 +75,11 @@ def _told(decision: Decision) -> Iterator[str]:
     """The records behind a failed threshold, each with the units that lower it."""
     for worst in decision.worst:
         yield ""
-        yield f"{_short(worst.record)}  {told(worst)}"
+        yield f"{_short(worst.record)}  {_short(record_said(worst))}"
         for unit in worst.wanting:
             yield f"  - {_short(unit.text)}"
             if unit.reason:
                 yield f"    {_short(unit.reason)}"
-
-
-def told(worst: Worst) -> str:
-    """A record's value, or why there is none."""
-    if worst.value is None:
-        return _short(worst.reason)
-    before = f"{percent(worst.before)} to " if worst.before is not None else ""
-    return f"{before}{percent(worst.value)}".replace(NBSP, " ")
 
 
 def _short(text: str) -> str:
@@ -133,7 +100,7 @@ def markdown(gate: CheckResult) -> bytes:
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
     lines = [
-        f"## Ragstone: {headline(gate)}", "", f"{where}{against}", "",
+        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "",
         "| | metric | wanted | found |", "|---|---|---|---|",
     ]  # fmt: skip
     for decision in gate.decisions:
@@ -144,9 +111,9 @@ def markdown(gate: CheckResult) -> bytes:
         lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")
     for decision in gate.decisions:
         if decision.worst:
-            lines += ["", f"### {_plain(titled(decision))}", ""]
+            lines += ["", f"### {_plain(threshold_said(decision))}", ""]
             for worst in decision.worst:
-                lines.append(f"- {_plain(worst.record)}: {_plain(told(worst))}")
+                lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
                 for unit in worst.wanting:
                     reason = f" ({_plain(unit.reason)})" if unit.reason else ""
                     lines.append(f"  - {_plain(unit.text)}{reason}")

@@ -1,28 +1,30 @@
-"""The words of a comparison: its headline, what makes the runs hard to compare, what is left out.
+"""The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
 
-The terminal and the page say the same words.
+The terminal and the page say the same words; ``dash`` and ``ellipsis`` are the signs that they can show.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from ragstone.analysis.check import CheckResult, Decision, Worst
 from ragstone.analysis.compare import VERSION, Compared, Comparison, MetricSide, said
-from ragstone.render.terminal.columns import folded
-from ragstone.render.terminal.outcome import LEADS
-from ragstone.render.text import NBSP, between, flat, number, plural, shorten
+from ragstone.render.facts import DASH
+from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
+from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
+KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
+"""The words for a kind of threshold."""
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
-DASH: Final = "\u2013"
 GROUPS: Final = 20
 """Clusters below which no test is to be relied on (Cameron, Gelbach and Miller 2008 find trouble below about 20)."""
 
 
 def leading_of(found: Comparison) -> Compared | None:
     """The metric that the headline is about: by the rank of metrics the first that differs, else that changed."""
-    ranked = sorted(found.metrics, key=lambda one: LEADS.index(one.metric) if one.metric in LEADS else len(LEADS))
+    ranked = sorted(found.metrics, key=lambda one: lead_order(one.metric))
     records = [one for one in ranked if one.unit == "record" and one.paired is not None]
     shown = [one for one in records if one.finding in ("higher", "lower")]
     return next(iter([*shown, *(one for one in records if one.moved), *records]), None)
@@ -59,7 +61,7 @@ def notes(found: Comparison) -> list[str]:
     return told
 
 
-def in_the_way(found: Comparison) -> list[str]:
+def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
     """What makes the runs hard to compare: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
@@ -74,7 +76,7 @@ def in_the_way(found: Comparison) -> list[str]:
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [
-            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one)}"
+            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one, dash)}"
             for side, half in halves
             if half.unjudged
         ]
@@ -86,19 +88,19 @@ def in_the_way(found: Comparison) -> list[str]:
     return lines
 
 
-def _range(half: MetricSide, one: Compared) -> str:
+def _range(half: MetricSide, one: Compared, dash: str) -> str:
     if half.low is None or half.high is None:
         return ""
     pairs = one.paired.pairs if one.paired else 0
-    return f" (the mean could be {between(half.low, half.high, pairs, DASH)}{NBSP}%)"
+    return f" (the mean could be {between(half.low, half.high, pairs, dash)}{NBSP}%)"
 
 
-def left_out(found: Comparison) -> list[str]:
+def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
     """Records and values that only one run has: left out, and counted nowhere as 0."""
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
         if ids:
-            named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
+            named = ", ".join(shorten(flat(one), 40, ellipsis) for one in ids[:IDS])
             more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
             lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
@@ -128,3 +130,39 @@ def _lacking(one: Compared, found: Comparison) -> str:
                 f"{number(half.records - half.scored)} of {number(half.records)} without a value {where} ({why})"
             )
     return "; ".join(told)
+
+
+# ---- a run against thresholds
+
+
+def threshold_said(decision: Decision) -> str:
+    """``grounding: mean at least 0.8``."""
+    threshold = decision.threshold
+    return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
+
+
+def outcome_said(gate: CheckResult) -> str:
+    """``1 of 3 thresholds failed``; errors are told apart from failures."""
+    total = len(gate.decisions)
+    failed = sum(decision.outcome == "failed" for decision in gate.decisions)
+    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
+    errors = sum(decision.outcome == "error" for decision in gate.decisions)
+    of = f"{total} threshold{'' if total == 1 else 's'}"
+    if gate.outcome == "passed":
+        return "the threshold is met" if total == 1 else f"all {of} are met"
+    parts = [f"{failed} of {of} failed"] if failed else []
+    parts += (
+        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
+        if undecided
+        else []
+    )
+    parts += [f"{errors} of {of} could not be decided"] if errors else []
+    return ", ".join(parts)
+
+
+def record_said(worst: Worst) -> str:
+    """A record's value, or why there is none."""
+    if worst.value is None:
+        return flat(worst.reason)
+    before = f"{percent(worst.before)} to " if worst.before is not None else ""
+    return f"{before}{percent(worst.value)}".replace(NBSP, " ")

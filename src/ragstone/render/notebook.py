@@ -13,17 +13,12 @@ from typing import Any, Final
 from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 
 from ragstone.analysis.result import Result
-from ragstone.analysis.run import Run, part_said, unit_text
-from ragstone.analysis.verdicts import with_verdicts
-from ragstone.render.embedded import about_embedded
+from ragstone.analysis.run import Run, unit_text
+from ragstone.metrics import of_score
 from ragstone.render.excerpt import merged, pieces
-from ragstone.render.terminal.bill import cost_said
-from ragstone.render.terminal.columns import RECALL, columns_of
-from ragstone.render.terminal.outcome import judged_by, judges_of, lead, missing, ranked_by, shortfall
-from ragstone.render.terminal.screen import MARKS, ORDER, kind_of
+from ragstone.render.facts import Low, RunFacts, cost_said
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
-from ragstone.render.vocabulary import word
-from ragstone.render.wording import place, why
+from ragstone.render.wording import ORDER, about_embedded, in_response, kind_of, place, why, word
 
 MOST: Final = 20
 """Units, and passages, that the page of one record shows."""
@@ -43,29 +38,33 @@ _PAGE: Final = (
 )
 _TABLE: Final = "font:inherit;border-collapse:collapse;margin:.4em 0;color:inherit;background:transparent"
 _CELL: Final = "padding:.15em 1em .15em 0;vertical-align:top;background:transparent;border:0;"
+SIGNS: Final = {"no": "\u2717", "partly": "~", "unjudged": "?"}
 _QUIET: Final = "opacity:.72"
 _RULE: Final = "border-bottom:1px solid rgba(128,128,128,.4);"
 
 
 def run_page(run: Run) -> str:
     """A run: its metrics with interval and coverage, why scores are missing, the lowest records, judge and cost."""
-    summary = run.summary()
+    told = RunFacts.of(run)
+    summary = told.summary
     dot = " \u00b7 "
-    told = [part_said(run.spec.get("extent", {})), run.status if run.status != "done" else ""]
-    facts = dot.join([f"run {run.id}", plural(summary["records"], "record"), *filter(None, told)])
+    state = run.status if run.status != "done" else ""
+    facts = dot.join(filter(None, [f"run {run.id}", plural(summary["records"], "record"), told.part, state]))
     parts = [_title(run.name, facts), _metrics(summary["metrics"])]
     causes = [
-        (_right(f"{count:,}"), f"{status}: {_short(reason)}" if reason else status, _quiet(who))
-        for count, status, reason, who in missing(summary)[:WORST]
+        (
+            _right(f"{one.count:,}"),
+            ": ".join(filter(None, (one.status, _short(one.reason)))),
+            _quiet(", ".join(one.metrics)),
+        )
+        for one in told.missing[:WORST]
     ]
     if causes:
         parts.append(_section("Without a score, or not all judged", _table((), causes)))
-    lowest = ranked_by(lead(summary), summary)
-    worst = [_lowest(result, lowest) for result in run.worst(lowest, WORST)] if lowest else []
-    if shown := [row for row in worst if row]:
-        parts.append(_section(f"Lowest {lowest}", _table((), shown)))
-    ending = [f"judged by {', '.join(map(flat, judged_by(run.spec)))}"]
-    if "embedded" in judges_of(run.spec):
+    if shown := [_lowest(low) for low in told.lowest(WORST)]:
+        parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
+    ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
+    if told.embedded:
         ending.append(f"embedded {about_embedded(summary)}")
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
@@ -118,11 +117,8 @@ def _bar(mean: float | None) -> Markup:
     ).format(f"{100 * mean:.1f}")
 
 
-def _lowest(result: Result, metric: str) -> Sequence[Markup | str] | None:
-    score = with_verdicts(result, result.score(metric))
-    if score["value"] is None or score["value"] >= 1:
-        return None
-    return _right(percent(score["value"])), shorten(flat(result["id"]), 60), _quiet(shortfall(result, score))
+def _lowest(low: Low) -> Sequence[Markup | str]:
+    return _right(percent(low.score["value"])), shorten(flat(low.result["id"]), 60), _quiet(low.shortfall)
 
 
 # ---- a record
@@ -148,7 +144,7 @@ def _judged(result: Result) -> Iterator[tuple[int, int, str, str]]:
     """The stretches of the response, with the kind of verdict that each score gives them, and its word."""
     units = {unit["id"]: unit for unit in result["units"]}
     for score in result["scores"]:
-        if score["metric"].endswith("relevance") or columns_of(score["metric"]) is RECALL:
+        if of_score(score["metric"]).task() in ("relevance", "assign"):
             continue
         for verdict in score["verdicts"]:
             unit = units[verdict["unit"]]
@@ -160,11 +156,11 @@ def _stretch(text: str, kind: str, said: str) -> Markup:
     if kind not in _TINT:
         return Markup("{}").format(clean(text))
     style = f"background:{_TINT[kind]};border-bottom:{_LINE[kind]};color:inherit"
-    return Markup('<span style="{}" title="{}">{}<sup>{}</sup></span>').format(style, said, clean(text), MARKS[kind][0])
+    return Markup('<span style="{}" title="{}">{}<sup>{}</sup></span>').format(style, said, clean(text), SIGNS[kind])
 
 
 def _wanting(result: Result) -> Markup:
-    """What is not as it should be, each text once: what each score says of it, why, and the evidence."""
+    """The units that fall short, each text once, with the verdict of each score, its reason and its evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for score in result["scores"]:
@@ -182,7 +178,7 @@ def _wanting(result: Result) -> Markup:
 
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
-    """What each score says of a text; the text with the reasons and the first quotes, each once."""
+    """The verdict of each score on a text; the text with the reasons and the first quotes, each once."""
     whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
     quotes = dict.fromkeys(
         _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
@@ -193,9 +189,7 @@ def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]
 
 def _sign(metric: str, verdict: Mapping[str, Any]) -> Markup:
     kind = kind_of(verdict)
-    sign = Markup('<span style="border-bottom:{}">{} {}</span>').format(
-        _LINE[kind], MARKS[kind][0], word(metric, verdict)
-    )
+    sign = Markup('<span style="border-bottom:{}">{} {}</span>').format(_LINE[kind], SIGNS[kind], word(metric, verdict))
     return Markup('<div style="white-space:nowrap">{} {}</div>').format(sign, _quiet(metric, "span"))
 
 
@@ -219,7 +213,7 @@ def _scores(result: Result) -> Markup:
 def _contexts(result: Result) -> Markup:
     quoted: dict[str, list[tuple[int, int]]] = {}
     for score in result["scores"]:
-        for verdict in score["verdicts"] if columns_of(score["metric"]) is not RECALL else ():
+        for verdict in score["verdicts"] if not in_response(score["metric"]) else ():
             for quote in verdict["evidence"]:
                 if quote["start"] is not None:
                     quoted.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))

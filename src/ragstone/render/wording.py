@@ -1,13 +1,142 @@
-"""What is said in plain text of a verdict's reasons and quotes, and of the part of an input that a run read."""
+"""The words for verdicts, metrics and judges, in plain text: each comes from the metric, none is known here by name.
+
+The embedded judge compares words and numbers, so no screen says of its verdicts that anything is supported or is not:
+a metric has other words for them. They are chosen for a mean by its signature, for single verdicts by who gave each.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from ragstone.render.terminal.columns import ADHERENCE, RECALL, columns_of
+from ragstone.metrics import column_of, of_score
+from ragstone.metrics.words import Labels, Sentence, Words
+from ragstone.render.text import clean
+from ragstone.types import TRIVIAL
+
+ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
+"""Kinds of verdicts, worst first: of several on one sentence, the first shows."""
+_EMBEDDED: Final = "embedded"
+_ALONE: Final = re.compile(rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:\||$)")
+"""In a signature: the step that gives the verdicts, where no panel, no cascade and no label takes part in it."""
+_COMPARES: Final = "compares words and numbers; not a language model"
+_SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
+
+
+def kind_of(verdict: Mapping[str, Any]) -> str:
+    """The kind of a verdict of a result: ``yes``, ``partly``, ``no``, ``unjudged`` or ``trivial``."""
+    if verdict["label"] is None:
+        return "unjudged"
+    if verdict["label"] == TRIVIAL or verdict["value"] is None:
+        return "trivial"
+    if verdict["value"] >= 1:
+        return "yes"
+    return "no" if verdict["value"] <= 0 else "partly"
+
+
+# ---- a metric
+
+
+def by_embedded(signature: str) -> bool:
+    """Whether the embedded judge alone gave the verdicts of scores with this signature."""
+    return bool(_ALONE.search(signature))
+
+
+def words_of(score: str, signature: str) -> Words:
+    """The words for the mean and the value of a score, by the judge that its signature names."""
+    metric = of_score(score)
+    return metric.found_words if metric.found_words and by_embedded(signature) else metric.words
+
+
+def title_of(score: str, signature: str) -> str:
+    """The meaning of a value, in a few words; empty for a metric that is not installed."""
+    return words_of(score, signature).titles.get(column_of(score)) or of_score(score).title
+
+
+def sentence_of(score: str, signature: str) -> Sentence | None:
+    """The headline of a mean, if the metric has one for it."""
+    return words_of(score, signature).sentences.get(column_of(score))
+
+
+def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
+    """The words for verdicts of a score; of several judges' those of the one who can say less."""
+    metric = of_score(score)
+    embedded = metric.found_words and any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
+    return metric.found_words.labels if metric.found_words and embedded else metric.words.labels
+
+
+def word(score: str, verdict: Mapping[str, Any]) -> str:
+    """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
+    return labels_of(score, (verdict,))[kind_of(verdict)]
+
+
+def lead_order(score: str) -> tuple[int, ...]:
+    """The order in which scores may lead a run: those with a headline, of these metrics of one score first, by rank."""
+    metric, column = of_score(score), column_of(score)
+    leading = [*metric.words.sentences]
+    return (0, bool(column), metric.rank, leading.index(column)) if column in leading else (1,)
+
+
+def card_order(score: str) -> tuple[bool, int]:
+    """The order of scores on a page: by rank; of several columns the one that leads, the others after all metrics."""
+    metric, column = of_score(score), column_of(score)
+    return column != next(iter(metric.words.sentences), ""), metric.rank
+
+
+def in_response(score: str) -> bool:
+    """Whether the evidence of a score's verdicts is in the response, and not in the passages."""
+    return of_score(score).task() == "assign"
+
+
+def drawn_at(names: Iterable[str]) -> dict[str, str]:
+    """The score drawn at each place of a record, by place; of several the first by rank.
+
+    ``map``, ``bank``, ``passages``, ``sentences`` and ``claims`` of the response, ``off_topic`` claims. All others are
+    drawn with their scores.
+    """
+    kinds = {
+        ("trace", "sentence"): "map", ("assign", "nugget"): "bank", ("relevance", "passage"): "passages",
+        ("support", "sentence"): "sentences", ("support", "claim"): "claims", ("relevance", "claim"): "off_topic",
+    }  # fmt: skip
+    found: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: of_score(name).rank):
+        metric = of_score(name)
+        if name == metric.score_names()[0]:
+            found.setdefault(kinds.get((metric.task(), metric.unit), name), name)
+    return {place: name for place, name in found.items() if place != name}
+
+
+def folded(names: Iterable[str]) -> list[str]:
+    """Names of scores for a sentence: all columns of a metric as the metric, some of them behind its name."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        metric, dot, column = name.partition(".")
+        found.setdefault(metric, []).extend([column] if dot else [])
+    return [
+        metric if not columns or len(columns) == len(of_score(metric).columns) else f"{metric} ({', '.join(columns)})"
+        for metric, columns in found.items()
+    ]
+
+
+def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """By metric the words that a page needs, as plain JSON; ``labels`` are by judge, empty for every other judge."""
+    found = {}
+    for name in dict.fromkeys(name.partition(".")[0] for name in names):
+        metric = of_score(name)
+        found[name] = {
+            "heading": clean(metric.heading) or name.replace("_", " "),
+            "unit": metric.unit,
+            "task": metric.task(),
+            "rank": metric.rank,
+            "holder": f"{name}.{metric.columns[0]}" if metric.columns else name,
+            "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
+        }
+    return found
+
+
+# ---- a verdict
 
 
 def why(verdict: Mapping[str, Any]) -> str:
@@ -18,9 +147,9 @@ def why(verdict: Mapping[str, Any]) -> str:
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
     """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentence 1``."""
-    traced = (score["detail"] for score in result["scores"] if score["metric"] == ADHERENCE)
+    traced = (score["detail"] for score in result["scores"] if is_map(score))
     detail: Mapping[str, Any] = next(traced, {})
-    if not detail.get("response"):
+    if not detail:
         return reason
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
     numbers: Counter[str] = Counter()
@@ -33,10 +162,45 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
     return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
 
 
-def place(result: Mapping[str, Any], metric: str, quote: Mapping[str, Any]) -> str:
+def is_map(score: Mapping[str, Any]) -> bool:
+    """Whether a score holds a map of sentences: which rest on which."""
+    return of_score(score["metric"]).task() == "trace" and bool(score["detail"].get("response"))
+
+
+def place(result: Mapping[str, Any], score: str, quote: Mapping[str, Any]) -> str:
     """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
-    of_response = columns_of(metric) is RECALL
     if quote["start"] is None:
-        return f"quoted, and not found in the {'response' if of_response else 'contexts'}"
+        return f"quoted, and not found in the {'response' if in_response(score) else 'contexts'}"
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
-    return "response" if of_response else f"passage {ranks.get(quote['passage'], quote['passage'])}"
+    return "response" if in_response(score) else f"passage {ranks.get(quote['passage'], quote['passage'])}"
+
+
+# ---- a run
+
+
+def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
+    """The reliability of the embedded judge, with its name if there are others; empty without it."""
+    if _EMBEDDED not in judges:
+        return ""
+    return about_embedded(summary) if list(judges) == [_EMBEDDED] else f"{_EMBEDDED} {about_embedded(summary)}"
+
+
+def about_embedded(summary: Mapping[str, Any]) -> str:
+    """The reliability of the embedded judge, as a clause without a subject.
+
+    Its figures are measured on claims, by the model of this version: a run in which another model judged, or that held
+    no claims against contexts, does not show them.
+    """
+    signatures = (entry["signature"] for entry in summary.get("metrics", {}).values())
+    models = {model for signature in signatures for model in _SUPPORT.findall(signature)}
+    if not models:
+        return _COMPARES
+    from ragstone.judges.embedded.measured import measured  # noqa: PLC0415 - loads the judge, which seldom judged
+
+    known = measured()
+    if models != {known.model}:
+        return _COMPARES
+    return (
+        f"{_COMPARES}. On {known.sets} human-labelled data sets it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (shared-word count: {100 * known.floor:.0f})"
+    )

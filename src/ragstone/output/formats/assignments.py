@@ -10,6 +10,7 @@ import orjson
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import Run
 from ragstone.errors import InputError
+from ragstone.metrics import of_score
 from ragstone.output.export import LINES, ExportFormat, write_lines
 from ragstone.questions import SUPPORT_3
 
@@ -27,7 +28,7 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     unjudged is ``failed``, with the reason as ``failure``. The value of a panel that lies between two labels stands
     beside the nearer one.
     """
-    score = next((s for s in result.get("scores", ()) if s["metric"].startswith("nugget_recall.")), None)
+    score = next((s for s in result.get("scores", ()) if of_score(s["metric"]).task() == "assign"), None)
     if score is None:
         return None
     units = {unit["id"]: unit for unit in result["units"]}

@@ -16,8 +16,7 @@ from ragstone.analysis.run import Run
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.html.overview import Readings, overview_of
-from ragstone.render.html.rows import Fields, Row, block_of, row_of
-from ragstone.render.html.texts import text_of
+from ragstone.render.html.rows import Fields, Row, block_of, row_of, text_of
 
 LARGEST: Final = 50_000_000
 """Bytes of a report."""
@@ -33,7 +32,7 @@ _MARGIN: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What one pass over a run's results tells: its rows, the fields to group by, how replies were read."""
+    """The result of one pass over a run's results: rows, fields to group by, how replies were read."""
 
     rows: Sequence[Row]
     fields: Sequence[str]

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import reply_from_json
-from ragstone.render.vocabulary import by_signature
+from ragstone.render.wording import words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -43,12 +43,12 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
 
 
 def keys_of(result: Mapping[str, Any]) -> list[bytes]:
-    """What finds the calls of a result in the store."""
+    """The keys of a result's calls in the store."""
     return [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
 
 
 def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]:
-    """What was sent and what came back, call by call as in the result; None where the store no longer has it.
+    """The request and the reply of each call, in the order of the result; None if the store has it no longer.
 
     Requests hold no key: it goes into a header when they are sent, and is never stored.
     """
@@ -65,7 +65,7 @@ def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]
 
 
 def _score(score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    left_out = _TOLD_BY_UNITS if by_signature(score["signature"]).graded else (*_TOLD_BY_UNITS, "band")
+    left_out = _TOLD_BY_UNITS if words_of(score["metric"], score["signature"]).banded else (*_TOLD_BY_UNITS, "band")
     detail = {key: value for key, value in score["detail"].items() if key not in left_out}
     return {
         **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},

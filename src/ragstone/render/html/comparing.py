@@ -1,4 +1,4 @@
-"""Two runs held against each other as one page: what differs, and the records behind it side by side.
+"""Two compared runs as one page: the differences, and the records behind them side by side.
 
 Promises: every figure is one of the comparison, none is made here; of the results only those of the records that moved
 are read again; a verdict is said to have changed only where both runs gave one on the same words.
@@ -17,16 +17,14 @@ from ragstone.analysis.compare import Comparison, Moved, Side
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
-from ragstone.analysis.verdicts import ADHERENCE, with_verdicts
+from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
-from ragstone.render.terminal.outcome import judges_of
-from ragstone.render.terminal.screen import kind_of
 from ragstone.render.text import flat
-from ragstone.render.vocabulary import word
-from ragstone.render.wording import in_words, place, why
+from ragstone.render.wording import in_words, is_map, kind_of, measures, place, why, word
 from ragstone.stats.means import mean
 from ragstone.stats.points import signed
 
@@ -35,7 +33,7 @@ MOST_GROUPS: Final = 40
 MOST_UNITS: Final = 20
 """Units whose verdicts changed that are listed of a record; those that weigh most come first."""
 RESPONSE: Final = "response"
-"""What a quote of the response names as its passage."""
+"""The passage that a quote of the response names."""
 
 Result = Mapping[str, Any]
 _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
@@ -80,6 +78,7 @@ def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest
         "left_out": left_out(found),
         "notes": notes(found),
         "metrics": _metrics(found),
+        "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
         "by": found.by,
         "groups": _groups(found.by, leading.metric, first, second) if found.by and leading is not None else [],
@@ -102,7 +101,7 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
 
 
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
-    """As in the JSON of the comparison, without what the page says elsewhere; differences also as they are written.
+    """The metrics of the comparison's JSON without what the page shows elsewhere; differences also as text.
 
     They are written here, so that a half is rounded as in the sentences beside it.
     """
@@ -157,7 +156,7 @@ class _Judged:
 
     @property
     def key(self) -> str:
-        """By what it is found in the other run: its words; the response as a whole is itself, whatever its words."""
+        """The key that finds it in the other run: its words, or nothing for the response as a whole."""
         return "" if self.whole else " ".join(self.text.split())
 
 
@@ -196,7 +195,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    supports = _supports(result) if metric.startswith(ADHERENCE) else {}
+    supports = _supports(result, with_verdicts(result, score))
     for verdict in with_verdicts(result, score)["verdicts"]:
         unit = units[verdict["unit"]]
         quotes = verdict["evidence"] or supports.get(verdict["unit"], [])
@@ -215,20 +214,22 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
         )
 
 
-def _supports(result: Result) -> dict[str, list[dict[str, Any]]]:
+def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The sentences of the contexts that each traced sentence of the response rests on, as quotes."""
-    score = next(score for score in result["scores"] if score["metric"] == ADHERENCE)
+    holder = next((one for one in result["scores"] if one["metric"] == score.get("verdicts_in")), score)
+    if not score["verdicts"] or not is_map(holder):
+        return {}
     texts = {context["id"]: context["text"] for context in result["contexts"]}
-    sentences = {row["key"]: row for row in score["detail"].get("contexts", ())}
+    sentences = {row["key"]: row for row in holder["detail"]["contexts"]}
     found = {}
-    for verdict, row in zip(score["verdicts"], score["detail"].get("response", ()), strict=False):
+    for verdict, row in zip(score["verdicts"], holder["detail"]["response"], strict=False):
         rests_on = [sentences[key] for key in row["support"] if key in sentences]
         found[verdict["unit"]] = [{**one, "text": texts[one["passage"]][one["start"] : one["end"]]} for one in rests_on]
     return found
 
 
 def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Where a unit stands in the response: where its evidence is, for nuggets, or where it was taken from."""
+    """The place of a unit in the response: of its evidence (for nuggets), else of its source."""
     held = [(q["start"], q["end"]) for q in verdict["evidence"] if q["passage"] == RESPONSE and q["start"] is not None]
     if held or unit["level"] in ("response", "passage") or unit.get("start") is None:
         return held
@@ -265,7 +266,7 @@ def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
 
 
 def _weight(row: tuple[_Judged | None, _Judged | None]) -> float:
-    """How far the verdicts on one unit are apart; of a unit that one run has alone, what it takes from the score."""
+    """The distance of the verdicts on a unit; for a unit that only one run has, its loss of score."""
     one, other = (None if unit is None else unit.verdict["value"] for unit in row)
     if None not in row:
         return 0.5 if one is None or other is None else abs(other - one)

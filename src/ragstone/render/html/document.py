@@ -34,14 +34,14 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
 }
-"""Where each kind of page can be read without its script; a run and its store are named behind it."""
+"""The other place to read each kind of page without its script, followed by the run and its store."""
 
 LIVE: Final = "connect-src 'self'; "
-"""What a served page may do besides: ask its own server for data."""
+"""The further right of a served page: to ask its own server for data."""
 
 
 LEVEL: Final = 6
-"""Of compression; 9 takes twice the time for a hundredth of the size."""
+"""The compression level; 9 takes twice the time to save a hundredth of the size."""
 
 
 class Block:
@@ -89,7 +89,7 @@ def page(
 
 
 def _named(first: Mapping[str, Any]) -> list[str]:
-    """What a command says to find a page's run."""
+    """The arguments that find a page's run."""
     return [str(first[name]) for name in ("run", "store") if first.get(name)]
 
 

@@ -24,8 +24,7 @@ from ragstone.render.html.build import ROWS, surveyed
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import page, to_json
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import block_of, row_of
-from ragstone.render.html.texts import text_of
+from ragstone.render.html.rows import block_of, row_of, text_of
 
 HOST: Final = "127.0.0.1"
 SURVEYED: Final = 5_000
@@ -78,7 +77,7 @@ class Live(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """The address for a browser."""
         return f"http://{HOST}:{self.server_address[1]}/"
 
     @property

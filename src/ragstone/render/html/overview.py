@@ -6,23 +6,16 @@ Promises: plain JSON; every number that stands on records says on which, as a fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.run import Run, part_said, unit_text
-from ragstone.render.embedded import embedded_among
+from ragstone.analysis.run import Run
+from ragstone.render.facts import Low, RunFacts, answered_now, cost_said
 from ragstone.render.html.rows import STATUSES, Row
 from ragstone.render.html.sentence import sentence, worst_group
-from ragstone.render.terminal.bill import answered_now, cost_said
-from ragstone.render.terminal.cascades import answered, saved, sureness
-from ragstone.render.terminal.columns import ADHERENCE, LEADING
-from ragstone.render.terminal.estimate import held_said
-from ragstone.render.terminal.outcome import judged_by, judges_of, lead, quotes_said, ranked_by
-from ragstone.render.terminal.screen import Look
-from ragstone.render.text import duration, number, percent, plural
-from ragstone.render.vocabulary import by_signature, words_as_json
-from ragstone.render.wording import in_words
+from ragstone.render.text import number, percent, plural
+from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.store.database import ScoreRow
 
 BINS: Final = 20
@@ -32,16 +25,10 @@ CARDS: Final = 6
 WORST: Final = 10
 """Records that are printed."""
 
-FIRST: Final = (
-    "grounding", "groundedness", "answer_relevance", "context_relevance", ADHERENCE, *LEADING[:1],
-    "response_groundedness", "nugget_groundedness", "nugget_relevance", "claim_relevance",
-)  # fmt: skip
-"""The order in which metrics get a card."""
-
 
 @dataclass(slots=True)
 class Readings:
-    """How many replies of language models there are, and how many could not be read whole, as results come by."""
+    """Counts of a language model's replies and of those that could not be read whole."""
 
     replies: int = 0
     unread: int = 0
@@ -72,9 +59,10 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
 
     ``readings`` is None where not all replies were looked at.
     """
-    summary = run.summary()
-    leading = lead(summary)
+    told = RunFacts.of(run)
+    summary, leading = told.summary, told.lead
     scores = _by_metric(run)
+    names = sorted(summary["metrics"], key=lambda name: (not summary["metrics"][name]["scored"], card_order(name)))
     whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
     group = worst_group(rows, fields, leading, mean) if whole and mean is not None else None
@@ -88,30 +76,21 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
         "records": summary["records"],
         "set_aside": summary["set_aside"],
         "input": run.spec.get("input", run.name),
-        "judge": ", ".join(judges_of(run.spec)),
+        "judge": ", ".join(told.judges),
         "lead": leading,
-        "ranked": ranked_by(leading, summary),
-        "sentence": [part.as_json() for part in sentence(summary, leading, scores.get(leading, ()), group)],
-        "metrics": [
-            _metric(name, summary["metrics"][name], scores.get(name, ())) for name in _ordered(summary["metrics"])
-        ],
-        "facts": [fact.as_json() for fact in _facts(run, summary, readings)],
-        "missing": _missing(summary),
+        "ranked": told.ranked,
+        "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
+        "metrics": [_metric(name, summary["metrics"][name], scores.get(name, ())) for name in names],
+        "measures": measures([*names, *summary.get("left_out", {})]),
+        "facts": [fact.as_json() for fact in _facts(told, readings)],
+        "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),
         "left_out": summary.get("left_out", {}),
-        "notes": list(summary.get("notes", ())),
+        "notes": told.notes,
         "fields": list(fields),
         "statuses": list(STATUSES),
-        "words": words_as_json(),
-        "worst": _worst(run, ranked_by(leading, summary)) if leading else [],
+        "worst": [_worst(low) for low in told.lowest(WORST)],
     }
-
-
-def _ordered(entries: Mapping[str, Any]) -> list[str]:
-    """The metrics as they get cards: the known order, then that of the run; those without any value come last."""
-    known = [name for name in FIRST if name in entries]
-    every = [*known, *(name for name in entries if name not in known)]
-    return sorted(every, key=lambda name: not entries[name]["scored"])
 
 
 def _by_metric(run: Run) -> dict[str, list[ScoreRow]]:
@@ -126,43 +105,29 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
     for row in scores:
         if row.value is not None:
             bins[min(BINS - 1, int(row.value * BINS))] += 1
-    kept = (
-        "mean",
-        "interval",
-        "median",
-        "scored",
-        "total",
-        "low",
-        "high",
-        "statuses",
-        "units",
-        "outcomes",
-        "signature",
-    )
+    kept = ("mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
+            "outcomes", "signature")  # fmt: skip
     return {
         "name": name,
-        "title": by_signature(entry["signature"]).title(name),
+        "title": title_of(name, entry["signature"]),
         **{key: entry.get(key) for key in kept},
-        "interval_method": entry["interval_method"],
         "bins": bins,
         **({"repeats": entry["repeats"]} if "repeats" in entry else {}),
     }
 
 
-def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> list[Fact]:
-    """Who judged, what it cost beside what was estimated, what the cache gave, how long it took, what was unread."""
-    judges = judged_by(run.spec)
-    first = next((place for place, who in enumerate(judges) if "embedded" in who), None)
-    note = embedded_among(judges_of(run.spec), summary)
-    facts = [Fact("Judge", who, note if place == first else "") for place, who in enumerate(judges)]
-    if part := part_said(run.spec.get("extent", {})):
-        facts.append(Fact("Input", part))
-    bill = summary.get("bill")
+def _facts(told: RunFacts, readings: Readings | None) -> list[Fact]:
+    """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
+    bill = told.summary.get("bill")
+    first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
+    facts = [Fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]
+    if told.part:
+        facts.append(Fact("Input", told.part))
     if bill:
-        cost, _, told = cost_said(bill).partition("; ")
-        facts.append(Fact("Cost", cost, told))
-        if summary.get("estimate"):
-            facts.append(Fact("Estimated", held_said(summary["estimate"], Look())))
+        cost, _, counted = cost_said(bill).partition("; ")
+        facts.append(Fact("Cost", cost, counted))
+        if told.estimated:
+            facts.append(Fact("Estimated", told.estimated))
         replies = answered_now(bill) + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
@@ -171,57 +136,30 @@ def _facts(run: Run, summary: Mapping[str, Any], readings: Readings | None) -> l
             )
         if bill["failed"]:
             facts.append(Fact("Failed", plural(bill["failed"], "call")))
-    for step, found in summary.get("cascade", {}).items():
-        facts.append(Fact("Cascade", f"{step}: {answered(found)}", sureness(found)))
-        facts.append(Fact("Saved", saved(found)))
-    if "seconds" in summary:
-        facts.append(Fact("Time", duration(summary["seconds"])))
+    for answered, sureness, saved in told.cascades:
+        facts += [Fact("Cascade", answered, sureness), Fact("Saved", saved)]
+    if told.time:
+        facts.append(Fact("Time", told.time))
     if readings is not None and readings.replies:
         unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
         facts.append(
             Fact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
         )
-    if told := quotes_said(run, summary):
-        facts.append(Fact("Quotes", told))
+    if told.quotes:
+        facts.append(Fact("Quotes", told.quotes))
     return facts
 
 
-def _missing(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What has no value or stands on less than all, by cause; without reasons where the run did not end."""
-    told = summary.get("missing")
-    if told is None:
-        told = [
-            {"metric": name, "status": status, "reason": "", "count": count}
-            for name, entry in summary["metrics"].items()
-            for status, count in entry["statuses"].items()
-            if status != "scored"
-        ]
-    return list(told)
-
-
-def _worst(run: Run, metric: str) -> list[dict[str, Any]]:
-    """The lowest records with the unit that fared worst in each, for paper."""
-    found = []
-    for result in run.worst(metric, WORST):
-        scores = {score["metric"]: score for score in result["scores"]}
-        score = scores[metric]
-        if score["value"] >= 1:
-            continue
-        holder = scores.get(score.get("verdicts_in") or metric, score)
-        wanting = [v for v in holder["verdicts"] if v["value"] is not None and v["value"] < 1]
-        worst = min(wanting, key=lambda v: (v["value"], v["probability"] or 0.0), default=None)
-        units = {unit["id"]: unit for unit in result["units"]}
-        found.append(
-            {
-                "position": result["position"],
-                "id": result["id"],
-                "question": _cut(result["question"]),
-                "value": score["value"],
-                "unit": _cut(unit_text(result, units[worst["unit"]])) if worst else "",
-                "reason": _cut(in_words(result, worst["reason"] or "")) if worst else "",
-            }
-        )
-    return found
+def _worst(low: Low) -> dict[str, Any]:
+    """A record with the unit that fares worst in it, for paper."""
+    return {
+        "position": low.result["position"],
+        "id": low.result["id"],
+        "question": _cut(low.result["question"]),
+        "value": low.score["value"],
+        "unit": _cut(low.text),
+        "reason": _cut(in_words(low.result, low.worst["reason"] or "")) if low.worst else "",
+    }
 
 
 def _cut(text: str | None, most: int = 240) -> str:

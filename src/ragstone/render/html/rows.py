@@ -1,4 +1,4 @@
-"""What the page knows of every record at once: a line of the table, its scores, and what it can be grouped by.
+"""The rows of a page's table: each record with its scores and the fields to group by.
 
 Promises: a record takes a few hundred bytes whatever its texts are; values are rounded to four places; a field is
 offered for groups only where it makes some, and no more than can be drawn.
@@ -58,7 +58,7 @@ def row_of(result: Mapping[str, Any]) -> Row:
 
 
 def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """What a record can be grouped by: short values of ``meta``, and of the objects in it, by name."""
+    """The fields to group a record by: short values of ``meta`` and of the objects in it, by name."""
     for name, value in meta.items():
         if isinstance(value, Mapping):
             yield from ((f"{name}.{inner}", text) for inner, one in value.items() if (text := _group(one)) is not None)
@@ -126,3 +126,13 @@ def block_of(rows: Sequence[Row], metrics: Sequence[str], fields: Sequence[str])
 def _beginning(text: str | None, most: int = BEGINNING) -> str:
     found = " ".join((text or "")[: 4 * most].split())
     return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """The texts that a search sees, whole and each once, a line each."""
+    response = result.get("response") or ""
+    told = [
+        *(result.get(name) for name in ("id", "question", "response", "reference", "set_aside")),
+        *(unit["text"] for unit in result.get("units", ()) if unit["text"] and unit["text"] not in response),
+    ]
+    return "\n".join(dict.fromkeys(text for text in told if text))

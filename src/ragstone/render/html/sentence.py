@@ -7,14 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ragstone.render.facts import Headline
 from ragstone.render.html.rows import Row
-from ragstone.render.terminal.cascades import doubts
-from ragstone.render.text import between, number, percent, plural
-from ragstone.render.vocabulary import Mean, by_signature
+from ragstone.render.text import number, percent, plural
 from ragstone.stats.means import mean, mean_interval, spread
-from ragstone.store.database import ScoreRow
 
-DASH: Final = "\u2013"
 FEWEST: Final = 5
 """Records that a group has at least to be named the worst."""
 NORMAL: Final = 1.959964
@@ -44,7 +41,7 @@ class Group:
 
 
 def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: float) -> Group | None:
-    """Of the fields' lowest groups the lowest that stands out: its 95 % interval lies below the mean of the whole.
+    """The lowest group of any field whose 95 % interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
     would give it. None where no field has such a group.
@@ -62,7 +59,7 @@ def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: 
 
 
 def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[float]] | None:
-    """Of a field's groups that are large enough the one with the lowest mean, with its values; of one, none."""
+    """The lowest of a field's large enough groups, with its values; None if there are fewer than two."""
     found: dict[str, list[float]] = {}
     for row in rows:
         value = _value(row, metric)
@@ -80,42 +77,36 @@ def _value(row: Row, metric: str) -> float | None:
     return row.scores[metric][0] if metric in row.scores else None
 
 
-def sentence(summary: Mapping[str, Any], name: str, scores: Iterable[ScoreRow], group: Group | None) -> list[Part]:
+def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: Group | None) -> list[Part]:
     """On how many records it stands, what its mean says, how many fall short, and a group that stands out.
 
     Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
-    ``name`` is the metric that the run is told by, empty where nothing could be scored.
     """
-    records = plural(summary["records"], "record")
-    if not summary["records"]:
+    if not records:
         return [Part("The run has no records.")]
-    if not name:
-        return [Part(f"Nothing could be scored in {records}.")]
-    metric = summary["metrics"][name]
-    interval = ""
-    if metric["interval"]:
-        low, high = metric["interval"]
-        interval = f" ({between(low, high, metric['scored'], DASH)})"
-    stands_on = records if metric["scored"] == summary["records"] else f"{number(metric['scored'])} of {records}"
-    vocabulary = by_signature(metric["signature"])
-    said = vocabulary.means.get(name) or Mean(f"is the mean of {name}, {vocabulary.title(name)}", "{are} below 100 %")
-    lower = sum(row.value is not None and row.value < 1 for row in scores)
+    every = plural(records, "record")
+    if head is None:
+        return [Part(f"Nothing could be scored in {every}.")]
+    stands_on = every if head.scored == records else f"{number(head.scored)} of {every}"
+    value = f"{head.value} ({head.interval})" if head.interval else head.value
     parts = [
         Part("On "),
         Part(stands_on, {"sort": "position"}),
         Part(", "),
-        Part(f"{percent(metric['mean'], metric['scored'])}{interval}", {"sort": name}),
-        Part(f" {said.of}; "),
+        Part(value, {"sort": head.metric}),
+        Part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'}; "),
     ]
-    short = said.falling_short(lower, metric["signature"])
-    if lower:
-        parts += [Part(plural(lower, "response"), {"below": name, "sort": name}), Part(f" {short}")]
+    if head.lower:
+        parts += [
+            Part(plural(head.lower, "response"), {"below": head.metric, "sort": head.metric}),
+            Part(f" {head.short}"),
+        ]
     else:
-        parts.append(Part(f"no response {short}"))
+        parts.append(Part(f"no response {head.short}"))
     if group is not None:
         parts += [
             Part(f"; worst {group.field}: "),
-            Part(group.value, {"field": group.field, "value": group.value, "sort": name}),
+            Part(group.value, {"field": group.field, "value": group.value, "sort": head.metric}),
             Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
         ]
-    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts(summary.get("cascade", {}), metric))]
+    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts)]

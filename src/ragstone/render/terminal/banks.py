@@ -10,15 +10,15 @@ from typing import Any, Final
 from rich.console import RenderableType
 
 from ragstone.analysis.run import Run
-from ragstone.render.terminal.bill import bill_rows
+from ragstone.metrics.words import Labels
+from ragstone.render.facts import RunFacts
 from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run
-from ragstone.render.terminal.outcome import Place, facts_block, judge_rows, lead, missing_block, title_line
-from ragstone.render.terminal.outcome import next_command as worst_record
-from ragstone.render.terminal.repeats import repeats_block
+from ragstone.render.terminal.methods import repeats_block
+from ragstone.render.terminal.outcome import Place, bill_rows, facts_block, judge_rows, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import grid
 from ragstone.render.text import flat, number, percent, plural
-from ragstone.render.vocabulary import Words, by_signature
+from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """Assignments, and the kind of verdict that each is."""
@@ -38,7 +38,7 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
         parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
         parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
         said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
-    rows = [*judge_rows(judges, judges, {}, look), *bill_rows(told["bill"], look)]
+    rows = [*judge_rows(judges, judges, embedded_among(judges, {}), look), *bill_rows(told["bill"], look)]
     if told["file"]:
         rows.append(("File", told["file"]))
     if told["topics"]:
@@ -82,26 +82,29 @@ class Assigned:
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
     """How many nuggets were assigned and how, the recall, where the results are, what to do next."""
-    summary = run.summary()
+    told = RunFacts.of(run)
+    summary = told.summary
     count = sum(assigned.grades.values())
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
     if assigned.unjudged:
         said += f", {number(assigned.unjudged)} unjudged"
+    first = RECALL.score_names()[0]
     columns = {name: entry for name, entry in summary["metrics"].items() if columns_of(name) is RECALL}
     return page(
-        title_line(run, summary, look),
+        title_line(told, look),
         prose(f"{said}.", look),
-        _grades(assigned, by_signature(columns[RECALL.first]["signature"]).of(RECALL.first), look) if count else None,
+        _grades(assigned, words_of(first, columns[first]["signature"]).labels, look) if count else None,
         columns_of_run(RECALL, columns, look) if count else None,
         repeats_block(columns, look) if count else None,
-        missing_block(summary, look),
-        facts_block(run, summary, place, _next(run, summary, assigned, place), look),
+        missing_block(told, look),
+        facts_block(told, place, _next(told, assigned, place), look),
     )
 
 
-def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place) -> list[str]:
+def _next(told: RunFacts, assigned: Assigned, place: Place) -> list[str]:
+    run = told.run
     if not any(assigned.grades.values()):
-        return [worst_record(run, lead(summary), place)]
+        return [told.next_command(place.options)]
     if assigned.file:
         scored = ["ragstone", "nuggets", "score", assigned.file]
     else:
@@ -109,7 +112,7 @@ def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place
     return [shlex.join(scored), shlex.join(["ragstone", "show", str(run.id), *place.options])]
 
 
-def _grades(assigned: Assigned, words: Words, look: Look) -> RenderableType:
+def _grades(assigned: Assigned, words: Labels, look: Look) -> RenderableType:
     count = sum(assigned.grades.values())
     rows = [
         (look.mark(kind), number(assigned.grades[grade]), percent(assigned.grades[grade] / count, count), words[kind])

@@ -4,40 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.run import unit_text
+from ragstone.metrics import of_score
 from ragstone.render.excerpt import merged
-from ragstone.render.terminal.cascades import answered, rate
-from ragstone.render.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
+from ragstone.render.facts import answered, comparable, rate, repeats_said
+from ragstone.render.terminal.columns import columns_of, columns_of_record
 from ragstone.render.terminal.evidence import QUOTES, Grounds
-from ragstone.render.terminal.methods import comparable, methods_block
-from ragstone.render.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
-from ragstone.render.terminal.repeats import metrics_repeated, repeats_line
-from ragstone.render.terminal.screen import ORDER, Look, Page, facts, heading, indented, kind_of, page, section
+from ragstone.render.terminal.methods import methods_block
+from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nuggets
+from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, section
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.vocabulary import by_signature, word
-
-SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
-"""The metrics whose verdicts are shown with the response, the nuggets or the passages."""
-LIMITS: Final[Mapping[str, str]] = {
-    BANK: "left out by keep and max_nuggets",
-    **dict.fromkeys(GRADED, "left out by max_nuggets"),
-}
-"""The words for units that a metric's limit left out, if it is not ``max_claims``."""
+from ragstone.render.wording import ORDER, drawn_at, kind_of, word, words_of
 
 
 @dataclass(slots=True)
 class Marked:
-    """A stretch of the response with its verdicts: its own, those of its claims, and its trace."""
+    """A stretch of the response with its verdicts: its own, those of its claims, and its trace.
+
+    ``names`` are the scores of its verdicts, by where they are drawn.
+    """
 
     start: int
     end: int
+    names: Mapping[str, str]
     own: Mapping[str, Any] | None = None
     claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     traced: list[TracedSentence] = field(default_factory=list)
@@ -52,9 +48,9 @@ class Marked:
 
     def signs(self) -> Iterable[tuple[str, str]]:
         """The kind of every verdict, with its word."""
-        verdicts = [("groundedness", self.own)] if self.own is not None else []
-        verdicts += [("grounding", verdict) for _, verdict in self.claims]
-        verdicts += [(ADHERENCE, resting.verdict) for resting in self.traced]
+        verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
+        verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
+        verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
         return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
 
 
@@ -94,6 +90,7 @@ class _Drawing:
         self.grounds = Grounds(look, full, {context["id"]: context["rank"] for context in result["contexts"]}, judges)
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
         self.map = SentenceMap.of(result, self.grounds)
+        self.names = drawn_at(self.by_metric)
 
     # ---- texts
 
@@ -129,22 +126,22 @@ class _Drawing:
     def _marked(self) -> list[Marked]:
         """The sentences in their order: those that were judged, and those that claims were taken from."""
         found: dict[tuple[int, int], Marked] = {}
-        for metric in ("groundedness", "grounding"):
-            for verdict in self._verdicts(metric):
-                unit = self.units[verdict["unit"]]
-                if unit["start"] is None:
-                    continue
+        for verdict in self._verdicts("sentences"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
+                found.setdefault(
+                    (unit["start"], unit["end"]), Marked(unit["start"], unit["end"], self.names)
+                ).own = verdict
+        for verdict in self._verdicts("claims"):
+            unit = self.units[verdict["unit"]]
+            if unit["start"] is not None:
                 place = (unit["start"], unit["end"])
-                part = found.setdefault(place, Marked(*place))
-                if metric == "groundedness":
-                    part.own = verdict
-                else:
-                    part.claims.append((unit, verdict))
+                found.setdefault(place, Marked(*place, self.names)).claims.append((unit, verdict))
         for resting in self.map.response if self.map else ():
             place = (resting.start, resting.end)
             if place not in found:  # divided in another way: it goes with the last that it has a part in
                 place = max((other for other in found if _overlap(other, place)), default=place)
-            found.setdefault(place, Marked(*place)).traced.append(resting)
+            found.setdefault(place, Marked(*place, self.names)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
@@ -164,7 +161,7 @@ class _Drawing:
             told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
             if told and kind == part.kind:
                 continue
-            words = f"as a claim: {word('grounding', verdict)}"
+            words = f"as a claim: {word(self.names['claims'], verdict)}"
             text_ = self.grounds.aside(words) if same else Text(self.grounds.shown(claim))
             below = () if told else self.grounds.because(verdict)
             yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
@@ -186,9 +183,9 @@ class _Drawing:
 
     def _asked(self) -> str:
         asked = {
-            "sentences by groundedness": self._verdicts("groundedness"),
-            "sentences by trace": self.map,
-            "claims by grounding": self._verdicts("grounding"),
+            f"sentences by {self.names.get('sentences')}": self._verdicts("sentences"),
+            f"sentences by {self.names.get('map', '').partition('.')[0]}": self.map,
+            f"claims by {self.names.get('claims')}": self._verdicts("claims"),
         }
         return ", ".join(words for words, found in asked.items() if found)
 
@@ -196,7 +193,7 @@ class _Drawing:
 
     def off_topic(self) -> RenderableType | None:
         """The claims that do not help to answer the question."""
-        verdicts = self._verdicts("claim_relevance")
+        verdicts = self._verdicts("off_topic")
         shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
         if not shown:
             return None
@@ -204,7 +201,7 @@ class _Drawing:
         for verdict in shown:
             claim = self.grounds.piece(unit_text(self.result, self.units[verdict["unit"]]))
             rows.append((self.look.mark(kind_of(verdict)), Group(claim, *self.grounds.because(verdict))))
-        signs = {(kind_of(v), word("claim_relevance", v)) for v in shown}
+        signs = {(kind_of(v), word(self.names["off_topic"], v)) for v in shown}
         legend = [indented(self.grounds.legend(signs))] if len(signs) > 1 else []
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}"
         return section("Beside the question", marked(rows), *legend, note=count)
@@ -213,7 +210,7 @@ class _Drawing:
 
     def scores(self) -> RenderableType:
         """Every metric with its value or its status, and the reasons for it."""
-        holders = {columns.first: columns for columns in EVERY.values()}
+        holders = {metric.score_names()[0]: metric for name in self.by_metric if (metric := columns_of(name))}
         scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
         names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
         widest = max(map(len, names.values()), default=0)
@@ -246,13 +243,13 @@ class _Drawing:
             f"{detail[name]} {words}"
             for name, words in (
                 ("duplicates", "written twice"),
-                ("left_out", LIMITS.get(score["metric"], "left out by max_claims")),
+                ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
             )
             if detail.get(name)
         ]
         if detail.get("shortcut"):
             facts.append(f"shortcut: {detail['shortcut']}, no call was made")
-        if detail.get("band") and by_signature(score["signature"]).graded:
+        if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(detail["band"]["en"]))
         if detail.get("agreement") is not None:
             facts.append(f"judges agree on {percent(detail['agreement'])}")
@@ -264,17 +261,27 @@ class _Drawing:
         """The score's own reason, then the verdicts that are shown nowhere else."""
         if score["reason"] and not (in_columns and score["value"] is None):
             yield self.grounds.aside(self.grounds.shown(score["reason"]))
-        if score["metric"] in SHOWN_ELSEWHERE:
+        if score["metric"] in self.names.values() or score["metric"] in GRADED:
             return
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
-                yield from self.grounds.because(verdict)
+                yield from self._alone(score["metric"], verdict)
+
+    def _alone(self, metric: str, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
+        """A verdict that is drawn with its score: a part of the response has its sign and its word."""
+        unit = self.units[verdict["unit"]]
+        if unit["level"] == "response":
+            yield from self.grounds.because(verdict)
+        elif self.full or kind_of(verdict) in ("no", "partly", "unjudged"):
+            text = Text(f"{word(metric, verdict)}: {self.grounds.shown(unit_text(self.result, unit))}")
+            yield marked([(self.look.mark(kind_of(verdict)), Group(text, *self.grounds.because(verdict)))], margin=1)
 
     def repeats(self) -> RenderableType | None:
         """The spread of scores that were asked for several times."""
         rows = [
-            (flat(score["metric"]), repeats_line(score["repeats"], self.look))
-            for score in metrics_repeated(self.result)
+            (flat(score["metric"]), repeats_said(score["repeats"]).replace("\u00b7", self.look.dot))
+            for score in self.result["scores"]
+            if score.get("repeats")
         ]
         return section("Asked again", indented(grid(rows, "<~"))) if rows else None
 
@@ -285,7 +292,7 @@ class _Drawing:
         contexts = self.result["contexts"]
         if not contexts:
             return self.text("Contexts", None)
-        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")}
+        grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("passages")}
         quoted = self._quoted()
         rows = []
         for context in contexts:
@@ -304,7 +311,7 @@ class _Drawing:
             parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
         if grade is not None:
             value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
-            parts.append(f"{word('context_relevance', grade)}{value}")
+            parts.append(f"{word(self.names['passages'], grade)}{value}")
         if self.map and context["text"].strip():
             parts.append(self.map.counts(context["id"]))
         return [self.grounds.aside(f" {self.look.dot} ".join(parts))] if parts else []
@@ -323,8 +330,8 @@ class _Drawing:
     def _quoted(self) -> dict[str, list[tuple[int, int]]]:
         """By passage the stretches that are evidence of any verdict of support, merged."""
         found: dict[str, list[tuple[int, int]]] = {}
-        for name in ("grounding", "groundedness", "response_groundedness", "nugget_groundedness"):
-            for verdict in self._verdicts(name):
+        for score in self.result["scores"]:
+            for verdict in score["verdicts"] if "support" in of_score(score["metric"]).task() else ():
                 for quote in verdict["evidence"]:
                     if quote["start"] is not None:
                         found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
@@ -362,8 +369,8 @@ class _Drawing:
 
     # ---- small things
 
-    def _verdicts(self, metric: str) -> Sequence[Mapping[str, Any]]:
-        score = self.by_metric.get(metric)
+    def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
+        score = self.by_metric.get(self.names.get(place, ""))
         return score["verdicts"] if score else ()
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
-from ragstone.render.ci import headline, titled, told
-from ragstone.render.terminal.outcome import handle
+from ragstone.render.comparison import outcome_said, record_said, threshold_said
+from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import grid, record_lines
 from ragstone.render.text import flat, plural
@@ -25,7 +25,7 @@ STYLES: Final[Mapping[str, str]] = {
 
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
-    said = headline(gate)
+    said = outcome_said(gate)
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
@@ -54,10 +54,11 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     for decision in gate.decisions:
         said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.said, *decision.notes)]
         outcome = Text(decision.outcome, style=STYLES[decision.outcome])
-        rows.append((outcome, Group(Text(titled(decision)), *said)))
+        rows.append((outcome, Group(Text(threshold_said(decision)), *said)))
     return grid(rows, "<~", first=wide)
 
 
 def _worst(decision: Decision, look: Look) -> RenderableType:
-    blocks = [record_lines(worst.record, told(worst), worst.wanting, look, look.width - 4) for worst in decision.worst]
-    return section(f"Behind {titled(decision)}", indented(Group(*blocks)))
+    room = look.width - 4
+    blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
+    return section(f"Behind {threshold_said(decision)}", indented(Group(*blocks)))

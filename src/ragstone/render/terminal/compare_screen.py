@@ -14,11 +14,13 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import wanting
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
-from ragstone.render.terminal.columns import columns_of, folded
-from ragstone.render.terminal.outcome import Place, handle
+from ragstone.render.facts import handle
+from ragstone.render.terminal.columns import columns_of
+from ragstone.render.terminal.outcome import Place
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
 from ragstone.render.text import flat, middle, number, percent, plural
+from ragstone.render.wording import folded
 from ragstone.stats.paired_tests import least_moved
 from ragstone.stats.points import signed
 
@@ -44,8 +46,8 @@ def compare_page(found: Comparison, first: AnyRun, second: AnyRun, look: Look, p
         prose(headline(found, leading), look),
         _table(found, look),
         _in_words(found, look),
-        _lines("Before you rely on this", in_the_way(found), look),
-        _lines("Left out", left_out(found), look),
+        _lines("Before you rely on this", in_the_way(found, look.dash), look),
+        _lines("Left out", left_out(found, look.ellipsis), look),
         _moved(leading, (first, second), look) if leading is not None else None,
         _following(leading, second, place or Place(), look),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -12,7 +12,7 @@ from rich.table import Table
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
-from ragstone.render.terminal.cascades import called
+from ragstone.render.facts import called
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, heading, page, prose, to_paste
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
@@ -138,18 +138,3 @@ def next_budget(estimate: Estimate) -> float | None:
     enough = 1.1 * money.high + estimate.worst.dollars
     step = 10.0 ** (math.floor(math.log10(enough)) - 1)
     return round(math.ceil(enough / step) * step, 12)
-
-
-def held_said(held: Mapping[str, Any], look: Look) -> str:
-    """The estimate of a run that was made, beside its bill."""
-    money, error = held["dollars"], held["error"]
-    if money is not None and money["expected"]:
-        found, off = Range(**money), error["dollars"]
-        said = f"{dollars(found.expected)} ({_ends(found, dollars, look)})"
-    else:
-        found, off = Range(**held["calls"]), error["calls"]
-        said = f"{plural(round(found.expected), 'call')} ({_ends(found, lambda value: number(round(value)), look)})"
-    if off is None:
-        return said
-    share = f"{abs(off) * 100:.0f}{NBSP}%" if abs(off) >= 0.005 else ""
-    return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.render.excerpt import pieces, squeezed
-from ragstone.render.terminal.cascades import called
+from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look
 from ragstone.render.text import clean, flat, middle, shorten
 

@@ -28,7 +28,7 @@ SHORTEST: Final = 16
 """Columns of a run's name below which measures are left out in its favour."""
 MOST_PAIRS: Final = 12
 """Lines of the comparison with another leaderboard."""
-SHOWN: Final[Mapping[str, str]] = {name: row for row, pair in RECALL.rows.items() for name in pair}
+SHOWN: Final[Mapping[str, str]] = {name: row for row, pair in RECALL.table.rows.items() for name in pair}
 """The measures in the order of their columns, each with the title over its pair."""
 SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all", "strict_vital")
 """Measures in the order in which a narrow terminal goes without them."""
@@ -112,7 +112,7 @@ def _measures(told: Board) -> dict[str, Column]:
             style = "head" if name == told.measure else ""
             wide = CELL if at and name != stays else max(CELL, len(row))  # where it stands alone, its row is over it
             columns[name] = Column(
-                Text(RECALL.titles[RECALL.rows[row].index(name)], style=style),
+                Text(RECALL.table.titles[RECALL.table.rows[row].index(name)], style=style),
                 [points(standing.means.get(name), FINE).rjust(wide) for standing in told.standings],
                 right=True,
                 drop=0 if name == stays else SAY_LEAST.index(name) + 1,
@@ -157,7 +157,7 @@ def _below(
     told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column], look: Look
 ) -> list[RenderableType]:
     """What the numbers count, which are not shown, and what they leave out."""
-    said = [RECALL.legend]
+    said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
         said.append("no importance is known: vital has no value, and weighted is the same as all")
     if dropped := [name for name in measures if name not in shown]:

@@ -15,8 +15,8 @@ from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey, offered
+from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.outcome import judged_by, lead
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
@@ -61,7 +61,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         number(summary["records"]),
         middle(flat(judge), 20, look.ellipsis),
         run.status,
-        f"{mean:>5} {name.removeprefix(RECALL.score(''))}",
+        f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
     )
 
 

@@ -12,14 +12,15 @@ from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.metrics.methods import PAIRS
+from ragstone.render.facts import RunFacts, comparable, handle
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.methods import comparable, methods_block
+from ragstone.render.terminal.methods import methods_block
 from ragstone.render.terminal.nuggets import Fact, facts_of, importance, nugget_table
-from ragstone.render.terminal.outcome import Place, facts_block, handle, missing_block, title_line
-from ragstone.render.terminal.screen import Look, Page, indented, kind_of, page, prose, section
+from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
+from ragstone.render.terminal.screen import Look, Page, indented, page, prose, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
 from ragstone.render.text import flat, percent, plural
-from ragstone.render.vocabulary import word
+from ragstone.render.wording import kind_of, word
 from ragstone.stats.points import signed
 
 WIDEST: Final = 5
@@ -67,17 +68,18 @@ def widest_apart(run: Run, count: int = WIDEST) -> list[Gap]:
 
 def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole screen of a comparison."""
-    summary = run.summary()
+    told = RunFacts.of(run)
+    summary = told.summary
     place = place or Place()
     gaps = widest_apart(run)
     which = handle(gaps[0].record, gaps[0].position) if gaps else "#1"
     alone = run.find("#1") if len(run) == 1 else None
     return page(
-        title_line(run, summary, look),
+        title_line(told, look),
         methods_block(summary["methods"], look) if comparable(summary) else prose("Nothing could be compared.", look),
         _single(alone, look) if alone is not None else _widest(run, gaps, look),
-        missing_block(summary, look),
-        facts_block(run, summary, place, [shlex.join(["ragstone", "show", str(run.id), which, *place.options])], look),
+        missing_block(told, look),
+        facts_block(told, place, [shlex.join(["ragstone", "show", str(run.id), which, *place.options])], look),
     )
 
 

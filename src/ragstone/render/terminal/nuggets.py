@@ -14,13 +14,13 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.questions import GRADE_0_3
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.screen import indented, kind_of, section
+from ragstone.render.terminal.screen import indented, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import percent
-from ragstone.render.vocabulary import word
+from ragstone.render.wording import kind_of, word
 
-RELEVANT: Final = PAIRS["relevance"][1]
-GRADED: Final[Mapping[str, str]] = {PAIRS["groundedness"][1]: "grounded", RELEVANT: "relevant"}
+GROUNDED, RELEVANT = (nuggetized for _, nuggetized in PAIRS.values())
+GRADED: Final[Mapping[str, str]] = {GROUNDED: "grounded", RELEVANT: "relevant"}
 """The metrics that grade the nuggets of a response, and the titles of their grades."""
 
 BANK: Final = NuggetRecall.score_names()[0]

@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Final, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -24,7 +24,6 @@ from rich.text import Text
 from rich.theme import Theme
 
 from ragstone.render.text import NBSP, clean, flat, middle, paragraph
-from ragstone.types import TRIVIAL
 
 WIDEST: Final = 100
 """Columns that are used of a wide terminal: lines of text are read, not searched."""
@@ -138,21 +137,6 @@ MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
     "none": (" ", " ", ""),
 }
 """Kind of verdict: its sign, the sign in ASCII, its style."""
-
-ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
-"""Worst first: of several verdicts on one sentence, the first shows."""
-
-
-def kind_of(verdict: Mapping[str, Any]) -> str:
-    """Which of the marks a verdict of a result gets."""
-    if verdict["label"] is None:
-        return "unjudged"
-    if verdict["label"] == TRIVIAL or verdict["value"] is None:
-        return "trivial"
-    if verdict["value"] >= 1:
-        return "yes"
-    return "no" if verdict["value"] <= 0 else "partly"
-
 
 # ---- putting things on a page
 

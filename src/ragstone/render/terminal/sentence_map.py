@@ -15,12 +15,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ragstone.questions import Special
-from ragstone.render.terminal.columns import ADHERENCE
 from ragstone.render.terminal.evidence import Grounds, legend
-from ragstone.render.terminal.screen import Look, kind_of, prose, section
+from ragstone.render.terminal.screen import Look, prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
-from ragstone.render.vocabulary import word
+from ragstone.render.wording import is_map, kind_of, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported without a sentence",
@@ -98,6 +97,7 @@ class SentenceMap:
         self.grounds = grounds
         self.detail: Mapping[str, Any] = score["detail"]
         self.texts: dict[str, str] = {context["id"]: context["text"] for context in result["contexts"]}
+        self.metric: str = score["metric"]
         self.places = [
             ContextSentence(row["key"], row["passage"], row["start"], row["end"], row["relevant"], row["utilized"])
             for row in self.detail["contexts"]
@@ -115,8 +115,8 @@ class SentenceMap:
     @classmethod
     def of(cls, result: Mapping[str, Any], grounds: Grounds) -> SentenceMap | None:
         """The map of a result; None where nothing was traced."""
-        score = next((score for score in result["scores"] if score["metric"] == ADHERENCE), None)
-        return cls(result, score, grounds) if score is not None and score["detail"] else None
+        score = next((score for score in result["scores"] if is_map(score)), None)
+        return cls(result, score, grounds) if score is not None else None
 
     def text(self, place: ContextSentence) -> str:
         """The words of a sentence of the contexts."""
@@ -140,7 +140,7 @@ class SentenceMap:
             self._failures.add(failure)
             blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
         elif named and not blocks:
-            blocks.append(grounds.aside(f"{first}{word(ADHERENCE, verdict)}"))
+            blocks.append(grounds.aside(f"{first}{word(self.metric, verdict)}"))
         if verdict["reason"] and (grounds.full or resting.kind != "yes"):
             blocks.append(grounds.aside(grounds.shown(verdict["reason"])))
         return list(blocks)

@@ -1,6 +1,6 @@
 // One record: question and response on the left, passages on the right, everything else in tabs below.
 
-/** @typedef {{name: string, title: string, size?: number, layer?: string, body: () => Child | Child[]}} Tab */
+/** @typedef {{name: string, title: string, size?: number, layer?: string, metrics?: string[], body: () => Child | Child[]}} Tab */
 
 /** @param {any} found what the source has of the record, or null @param {string} trouble why it could not be had */
 function caseView(found, trouble) {
@@ -34,7 +34,7 @@ function caseView(found, trouble) {
     record.layers[0];
   filled(box, null, [
     caseHead(found, order, at),
-    scoreLine(record),
+    scoreLine(record, tabs),
     el(
       'div',
       { class: 'columns' },
@@ -137,19 +137,13 @@ function notHere() {
   );
 }
 
-/** The values of a record, each leading to what it stands on. @param {Case} record */
-function scoreLine(record) {
-  const tabs = {
-    claims: ['grounding', 'claim_relevance'],
-    sentences: ['groundedness'],
-    nuggets: ['nugget_groundedness', 'nugget_relevance'],
-  };
+/** The values of a record, each leading to what it stands on. @param {Case} record @param {Tab[]} tabs */
+function scoreLine(record, tabs) {
   const tabFor = (/** @type {string} */ metric) =>
-    Object.entries(tabs).find(([, metrics]) => metrics.includes(metric))?.[0] ||
-    (metric.startsWith('trace.') ? 'trace' : metric.startsWith('nugget_recall') ? 'bank' : 'scores');
+    tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === TRACE || metric === RECALL)
+    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === measureOf(metric).holder)
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl',
@@ -192,42 +186,15 @@ function layerChoice(record, layer) {
 
 /** @param {Case} record @param {Lights} lights @returns {Tab[]} */
 function tabsOf(record, lights) {
-  const trace = record.scores.get(TRACE);
   const panels = panelMetrics(record).length;
   /** @type {(Tab | false | null | undefined | '')[]} */
   const tabs = [
-    (record.has('grounding') || record.has('claim_relevance')) && {
-      name: 'claims',
-      title: 'Claims',
-      size: Math.max(record.of('grounding').length, record.of('claim_relevance').length),
-      layer: record.has('grounding') ? 'grounding' : 'claim_relevance',
-      body: () => unitTable(record, ['grounding', 'claim_relevance'], lights, 'Claim'),
-    },
-    record.has('groundedness') && {
-      name: 'sentences',
-      title: 'Sentences',
-      size: record.of('groundedness').length,
-      layer: 'groundedness',
-      body: () => unitTable(record, ['groundedness'], lights, 'Sentence'),
-    },
-    (record.has('nugget_groundedness') || record.has('nugget_relevance')) && {
-      name: 'nuggets',
-      title: 'Nuggets',
-      size: Math.max(record.of('nugget_groundedness').length, record.of('nugget_relevance').length),
-      layer: record.has('nugget_groundedness') ? 'nugget_groundedness' : 'nugget_relevance',
-      body: () => unitTable(record, ['nugget_groundedness', 'nugget_relevance'], lights, 'Nugget of the response'),
-    },
-    record.has(RECALL) && {
-      name: 'bank',
-      title: 'Nugget bank',
-      size: record.of(RECALL).length,
-      layer: RECALL,
-      body: () => unitTable(record, [RECALL], lights, 'Nugget of the bank'),
-    },
-    trace?.detail?.response && {
-      name: 'trace',
-      title: 'TRACe map',
-      layer: TRACE,
+    ...unitTabs(record, lights),
+    record.map && {
+      name: measureOf(record.map.metric).task,
+      title: `${named(record.map.metric.split('.')[0])} map`,
+      layer: record.map.metric,
+      metrics: [record.map.metric],
       body: () => traceView(record, lights),
     },
     Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
@@ -240,6 +207,33 @@ function tabsOf(record, lights) {
     { name: 'calls', title: 'Raw calls', size: record.document.calls.length, body: () => callsView(record) },
   ];
   return /** @type {Tab[]} */ (tabs.filter(Boolean));
+}
+
+/** A tab for each kind of unit that was judged, those of a bank last. @param {Case} record @param {Lights} lights */
+function unitTabs(record, lights) {
+  const layers = record.layers.filter((one) => one.metric !== record.map?.metric);
+  const names = [...new Set(layers.map((one) => one.of))].sort((a, b) => Number(isBank(a)) - Number(isBank(b)));
+  return names.map((name) => {
+    const metrics = layers.filter((one) => one.of === name).map((one) => one.metric);
+    return {
+      name: isBank(name) ? 'bank' : name,
+      title: isBank(name) ? 'Nugget bank' : capital(name),
+      size: Math.max(...metrics.map((metric) => record.of(metric).length)),
+      layer: metrics[0],
+      metrics,
+      body: () => unitTable(record, metrics, lights, capital(name.slice(0, -1))),
+    };
+  });
+}
+
+/** @param {string} name of the units of a layer */
+function isBank(name) {
+  return name.startsWith('bank ');
+}
+
+/** @param {string} words */
+function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** @param {Tab[]} tabs @param {Tab} chosen */

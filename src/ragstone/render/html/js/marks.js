@@ -6,34 +6,21 @@
  * @property {any} unit @property {any} verdict @property {Kind} kind @property {string} word @property {Quote[]} quotes
  * @property {{start: number, end: number}[]} spans where it stands in the response
  * @property {string[]} special what a traced sentence rests on that is no sentence of the contexts
- * @typedef {{metric: string, entries: Entry[], of: string}} Layer
+ * @typedef {{metric: string, entries: Entry[], of: string, task: string, unit: string}} Layer
  */
 
 const RESPONSE = 'response';
-const RECALL = 'nugget_recall.all';
-const TRACE = 'trace.adherence';
 
-/** What can be underlined in a response, in the order in which it is offered. */
-const LAYERS = [
-  'grounding',
-  'groundedness',
-  TRACE,
-  'nugget_groundedness',
-  RECALL,
-  'claim_relevance',
-  'nugget_relevance',
-];
+/** Units that are whole texts: they are not underlined. */
+const WHOLE = ['response', 'passage'];
 
-/** @type {Record<string, string>} */
-const UNITS = {
-  grounding: 'claims',
-  claim_relevance: 'claims',
-  groundedness: 'sentences',
-  nugget_groundedness: 'nuggets',
-  nugget_relevance: 'nuggets',
-  [RECALL]: 'bank nuggets',
-  [TRACE]: 'sentences',
-};
+/** The task of verdicts on a bank, whose units are found in the response. */
+const BANK = 'assign';
+
+/** Whether a score holds a map of sentences: which of them rest on which. @param {any} score */
+function mapped(score) {
+  return measureOf(score.metric).task === 'trace' && Boolean(score.detail?.response);
+}
 
 class Case {
   /** @param {any} document */
@@ -44,27 +31,29 @@ class Case {
     this.contexts = new Map(document.contexts.map((/** @type {any} */ context) => [context.id, context]));
     /** @type {Map<string, Entry[]>} */
     this.entries = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, this.entriesOf(score)]));
-    /** @type {Layer[]} */
-    this.layers = LAYERS.filter((metric) => this.has(metric)).map((metric) => ({
-      metric,
-      entries: this.of(metric),
-      of: UNITS[metric],
-    }));
+    /** @type {Layer[]} what can be underlined in the response, in the order in which it is offered */
+    this.layers = document.scores
+      .map((/** @type {any} */ { metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
+      .filter((/** @type {any} */ one) => one.entries.length && !WHOLE.includes(one.unit))
+      .sort((/** @type {any} */ a, /** @type {any} */ b) => a.rank - b.rank)
+      .map((/** @type {any} */ one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
+    /** The score with the map of sentences, if any. */
+    this.map = document.scores.find((/** @type {any} */ score) => mapped(score));
     /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by their keys */
     this.sentences = new Map(this.traced());
   }
 
   /** What a reader calls each traced sentence, what it lights, and its own words. @returns {[string, any][]} */
   traced() {
-    const detail = this.scores.get(TRACE)?.detail;
-    if (!detail?.response) return [];
+    if (!this.map) return [];
+    const { detail } = this.map;
     const numbers = new Map();
     const theirs = detail.contexts.map((/** @type {any} */ row) => {
       numbers.set(row.passage, (numbers.get(row.passage) || 0) + 1);
       const words = `${this.called(row.passage)}, sentence ${numbers.get(row.passage)}`;
       return [row.key, { words, unit: row.key, text: this.wordsOf(row) }];
     });
-    const own = this.of(TRACE).map(({ unit }, place) => [
+    const own = this.of(this.map.metric).map(({ unit }, place) => [
       detail.response[place].key,
       { words: `sentence ${place + 1} of the response`, unit: unit.id, text: this.textOf(unit) },
     ]);
@@ -76,6 +65,12 @@ class Case {
     return this.entries.get(metric) || [];
   }
 
+  /** The verdicts on whole passages, of the first metric that has any. @returns {Entry[]} */
+  gradesOfPassages() {
+    const ranked = [...this.entries].sort(([a], [b]) => measureOf(a).rank - measureOf(b).rank);
+    return ranked.find(([metric, entries]) => entries.length && measureOf(metric).unit === 'passage')?.[1] || [];
+  }
+
   /** Whether there are verdicts of a metric. @param {string} metric */
   has(metric) {
     return this.of(metric).length > 0;
@@ -83,7 +78,7 @@ class Case {
 
   /** @param {any} score @returns {Entry[]} */
   entriesOf(score) {
-    const rows = score.metric === TRACE ? score.detail?.response || [] : [];
+    const rows = mapped(score) ? score.detail.response : [];
     return score.verdicts.map((/** @type {any} */ verdict, /** @type {number} */ place) => {
       const unit = this.units.get(verdict.unit) || { id: verdict.unit, level: '', text: '' };
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];

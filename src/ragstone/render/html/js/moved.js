@@ -192,7 +192,7 @@ function changesTable(one, metric) {
   if (!one.changed.length) {
     const why = rest.length
       ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
-      : metric.startsWith('trace')
+      : measureOf(metric).task === 'trace'
         ? 'This score is counted over the sentences of the contexts.'
         : 'There are no verdicts behind this score.';
     return el('p', { class: 'note' }, `${why} `, showCommand(one));
@@ -264,7 +264,7 @@ function sideCell(side, place, one, metric) {
 
 /** Where units were taken from. @param {string} metric */
 function sourceOf(metric) {
-  return metric.startsWith('nugget_recall') ? 'bank' : 'response';
+  return measureOf(metric).task === BANK ? 'bank' : 'response';
 }
 
 /** Where the rest of a record stands. @param {any} one */

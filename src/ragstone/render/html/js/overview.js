@@ -115,7 +115,7 @@ function card(metric, toRecords) {
     'article',
     { class: 'card' },
     el('h2', null, named(metric.name)),
-    el('p', { class: 'meaning' }, meaning(metric)),
+    el('p', { class: 'meaning' }, metric.title),
     el(
       'p',
       { class: 'mean' },
@@ -133,22 +133,6 @@ function card(metric, toRecords) {
   );
 }
 
-/** @type {Record<string, string>} */
-const COLUMNS = {
-  'trace.relevance': 'relevant sentences of the contexts, against a fixed number',
-  'trace.relevance_share': 'sentences of the contexts that are relevant',
-  'trace.utilization': 'used sentences, against the relevant ones',
-  'trace.utilization_share': 'sentences of the contexts that are used',
-  'trace.completeness': 'relevant sentences that are used',
-  'trace.average': 'mean of the four measures',
-  'nugget_recall.strict_vital': 'vital nuggets that are in the response in full',
-  'nugget_recall.vital': 'vital nuggets that are in the response, in part counting half',
-  'nugget_recall.strict_all': 'nuggets that are in the response in full',
-  'nugget_recall.all': 'nuggets that are in the response, in part counting half',
-  'nugget_recall.weighted_strict': 'nuggets in the response in full, okay ones counting half',
-  'nugget_recall.weighted': 'nuggets in the response, okay ones and parts counting half',
-};
-
 /** What is said of so many records. @type {Record<string, string>} */
 const WITHOUT = {
   partial: 'judged in part',
@@ -158,11 +142,6 @@ const WITHOUT = {
   disabled: 'switched off',
   set_aside: 'that could not be read',
 };
-
-/** @param {any} metric */
-function meaning(metric) {
-  return COLUMNS[metric.name] || metric.title;
-}
 
 /**
  * How many records have a value, what the others lack, what the mean could be.
@@ -256,7 +235,7 @@ function everyMetric(toRecords) {
             ),
       ),
       el('td', { class: 'number' }, `${count(metric.scored)} of ${count(metric.total)}`),
-      el('td', { class: 'written' }, meaning(metric)),
+      el('td', { class: 'written' }, metric.title),
     ),
   );
   return el(
@@ -282,21 +261,12 @@ function everyMetric(toRecords) {
 
 /** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
 function missingBlock(toRecords) {
-  /** @type {Map<string, any>} */
-  const groups = new Map();
-  for (const cause of first.missing) {
-    const key = `${cause.status}\n${cause.reason}\n${cause.count}`;
-    if (!groups.has(key)) groups.set(key, { ...cause, metrics: [] });
-    groups.get(key).metrics.push(spoken(cause.metric));
-  }
-  const causes = [...groups.values()].sort((a, b) => b.count - a.count);
-  if (first.set_aside)
-    causes.unshift({ status: 'set_aside', reason: '', count: first.set_aside, metrics: ['all metrics'] });
+  const causes = first.missing;
   const left = Object.entries(first.left_out);
   if (!causes.length && !left.length && !first.notes.length) return null;
   const rows = causes
     .slice(0, 12)
-    .map((cause) =>
+    .map((/** @type {any} */ cause) =>
       el(
         'li',
         null,
@@ -309,15 +279,8 @@ function missingBlock(toRecords) {
           'span',
           null,
           el('b', null, STATUS[cause.status] || cause.status),
-          cause.reason ? ': ' : '',
-          foreign(cause.reason),
-          el(
-            'span',
-            { class: 'note' },
-            cause.metrics.length > 4 && cause.metrics.length === first.metrics.length
-              ? 'all metrics'
-              : cause.metrics.join(', '),
-          ),
+          cause.reason && cause.status !== 'set_aside' ? [': ', foreign(cause.reason)] : null,
+          el('span', { class: 'note' }, cause.metrics.map(spoken).join(', ')),
         ),
       ),
     );

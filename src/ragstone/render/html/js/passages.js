@@ -52,8 +52,8 @@ function legend(layer) {
 function passagesView(record, layer, lights) {
   const contexts = record.document.contexts;
   if (!contexts.length) return el('p', { class: 'empty' }, 'This record has no contexts.');
-  const relevance = new Map(record.of('context_relevance').map((entry) => [entry.unit.parent, entry]));
-  const traced = layer?.metric === TRACE ? statesOf(record) : new Map();
+  const relevance = new Map(record.gradesOfPassages().map((entry) => [entry.unit.parent, entry]));
+  const traced = layer && layer.metric === record.map?.metric ? statesOf(record) : new Map();
   return contexts.map((/** @type {any} */ context) => {
     const spans = (layer?.entries || []).flatMap((entry) =>
       entry.quotes

@@ -26,7 +26,7 @@ function stateOf(row) {
 /** The sentences of each passage. @param {Case} record @returns {Map<string, any[]>} */
 function statesOf(record) {
   const found = new Map();
-  for (const row of record.scores.get(TRACE)?.detail?.contexts || [])
+  for (const row of record.map?.detail.contexts || [])
     found.set(row.passage, [...(found.get(row.passage) || []), row]);
   return found;
 }
@@ -64,9 +64,9 @@ function square(state) {
 
 /** @param {Case} record @param {Lights} lights */
 function traceView(record, lights) {
-  const score = record.scores.get(TRACE);
+  const score = record.map;
   const detail = score.detail;
-  const entries = record.of(TRACE);
+  const entries = record.of(score.metric);
   const lines = draw('svg', { class: 'ties', 'aria-hidden': 'true' });
   const reading = el('p', { class: 'reading', 'aria-live': 'polite' }, restingWords());
   /** @type {Map<string, Element>} */
@@ -168,7 +168,7 @@ function traceView(record, lights) {
           `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named and that the record does not have.`,
         )
       : null,
-    unitTable(record, [TRACE], lights, 'Sentence'),
+    unitTable(record, [score.metric], lights, 'Sentence'),
   );
 }
 
@@ -185,7 +185,7 @@ function restingWords() {
 
 /** @param {Case} record */
 function traceScores(record) {
-  const found = record.document.scores.filter((/** @type {any} */ score) => score.metric.startsWith('trace.'));
+  const found = record.document.scores.filter((/** @type {any} */ score) => measureOf(score.metric).task === 'trace');
   return el(
     'dl',
     { class: 'inline-scores' },

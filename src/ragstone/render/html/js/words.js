@@ -40,15 +40,24 @@ function kindOf(verdict) {
 
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
-  const words = first.words[verdict.judge] || first.words[''];
-  const table = metric.startsWith('nugget_recall')
-    ? 'held'
-    : metric.startsWith('trace')
-      ? 'traced'
-      : metric.endsWith('relevance')
-        ? 'relevance'
-        : 'support';
-  return words[table][kindOf(verdict)];
+  const { labels } = measureOf(metric);
+  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+}
+
+/** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
+function metricOf(score) {
+  return score.split(/\.| \(/)[0];
+}
+
+/**
+ * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
+ * them. @param {string} score
+ */
+function measureOf(score) {
+  const name = metricOf(score);
+  return Object.hasOwn(first.measures, name)
+    ? first.measures[name]
+    : { heading: name.replaceAll('_', ' '), labels: {} };
 }
 
 /**
@@ -65,16 +74,16 @@ function tally(verdicts) {
 
 /** A metric's name as a heading. @param {string} metric */
 function named(metric) {
-  const [name, column] = metric.split('.');
-  const words = name === 'trace' ? 'TRACe' : name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+  const { heading } = measureOf(metric);
+  const column = metric.split('.')[1];
+  const words = heading.charAt(0).toUpperCase() + heading.slice(1);
   return column ? `${words}: ${column.replaceAll('_', ' ')}` : words;
 }
 
 /** A metric's name inside a sentence or a narrow column. @param {string} metric */
 function spoken(metric) {
-  const [name, column] = metric.split('.');
-  const words = name === 'trace' ? 'TRACe' : name.replaceAll('_', ' ');
-  return column ? `${words} ${column.replaceAll('_', ' ')}` : words;
+  const column = metric.slice(metricOf(metric).length);
+  return measureOf(metric).heading + column.replace('.', ' ').replaceAll('_', ' ');
 }
 
 /**

@@ -10,6 +10,7 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.judges.base import Judge
+from ragstone.metrics.words import SUPPORTED, TO_CHECK
 from ragstone.questions import Question, Rate, Write
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
@@ -17,7 +18,7 @@ from ragstone.render.html.overview import overview_of
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
-from ragstone.render.vocabulary import FOUND, SUPPORTED, by_signature, by_verdicts
+from ragstone.render.wording import by_embedded, labels_of
 from ragstone.testing import ScriptedJudge
 
 METRICS = ("grounding", "groundedness", "response_groundedness")
@@ -73,6 +74,6 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
 ])  # fmt: skip
 def test_the_judges_of_the_verdicts_decide(step: str, alone: bool) -> None:
     """Not those of other steps; in a cascade each verdict has the words of its own judge."""
-    assert by_signature(f"m|threshold:0.8|{step}|v:0.1.0") is (FOUND if alone else SUPPORTED)
-    assert by_verdicts([{"judge": "m@x"}, {"judge": "embedded"}]) is FOUND
-    assert by_verdicts([{"judge": "m@x"}, {"judge": "embedded+m@x"}]) is SUPPORTED
+    assert by_embedded(f"m|threshold:0.8|{step}|v:0.1.0") is alone
+    assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded"}]) is TO_CHECK
+    assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded+m@x"}]) is SUPPORTED

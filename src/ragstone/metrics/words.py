@@ -1,0 +1,87 @@
+"""The words of a metric: for its verdicts, for the sentence about its mean, for its columns and its bands.
+
+Screens and pages ask the metric for them and know none by name, so a metric of another package is shown like these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ragstone.types import NOTHING
+
+Labels = Mapping[str, str]
+"""The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""
+
+_VERBS: Final = ({"have": "have", "are": "are", "lack": "lack"}, {"have": "has", "are": "is", "lack": "lacks"})
+"""The verbs for several responses, and for one or none."""
+
+
+def labels(yes: str, partly: str, no: str, below: str) -> Labels:
+    """The words for the verdicts of a metric."""
+    kinds = {"yes": yes, "partly": partly, "no": no, "below": below}
+    return {**kinds, "unjudged": "unjudged", "trivial": "states nothing"}
+
+
+SUPPORTED: Final = labels("supported", "partly supported", "not supported", "not fully supported")
+RELEVANT: Final = labels("relevant", "partly relevant", "not relevant", "not fully relevant")
+TO_CHECK: Final = labels("found", "partly found", "to check", "to check")
+"""For the embedded judge, which compares words: it finds, and supports nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.
+
+    ``short`` may hold ``{have}``, ``{are}``, ``{lack}`` and ``{fully}``. ``unit`` names what was judged; empty for a
+    response as a whole.
+    """
+
+    of: str
+    short: str
+    unit: str = ""
+
+    def falling_short(self, count: int, signature: str) -> str:
+        """The clause about so many responses below 1."""
+        fully = "fully " if "|scoring_mode:" in signature else ""
+        return self.short.format(**_VERBS[count < 2], fully=fully)
+
+
+class Words(NamedTuple):
+    """The words for the results of one kind of judge.
+
+    ``titles`` (what a value means) and ``sentences`` are by column, the empty name is the only score. A metric with a
+    sentence may lead a run; of several columns the first that has a value. ``banded``: bands are shown.
+    """
+
+    labels: Labels
+    titles: Mapping[str, str] = NOTHING
+    sentences: Mapping[str, Sentence] = NOTHING
+    banded: bool = True
+
+
+def one_score(labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True) -> Words:
+    """The words of a metric with one score."""
+    return Words(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
+
+
+class Band(NamedTuple):
+    """A word for a stretch of values, ``least`` and above, explained in English and Russian."""
+
+    least: float
+    name: str
+    en: str
+    ru: str = ""
+
+
+class ScoreTable(NamedTuple):
+    """The layout of a metric's scores: rows of one column or two, the titles above, and a legend.
+
+    ``legend`` may name parameters of the metric, as ``{length}``; ``values`` has the words for their values.
+    """
+
+    rows: Mapping[str, tuple[str, ...]]
+    titles: tuple[str, str]
+    legend: str
+    values: Mapping[str, Mapping[str, str]] = NOTHING

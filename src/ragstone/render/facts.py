@@ -1,0 +1,484 @@
+"""The facts of a run as plain text, computed once; screens, pages, notebooks and plug-ins print them.
+
+``RunFacts.of`` reads a finished run in one pass. Text has the signs of a full terminal, such as dashes; whoever draws
+for a poorer one replaces them. Nothing here knows rich, HTML or a metric by name.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ragstone import metrics
+from ragstone.analysis.cascades import partial, silent
+from ragstone.analysis.run import Run, part_said, unit_text
+from ragstone.analysis.verdicts import with_verdicts
+from ragstone.metrics.words import Sentence
+from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
+from ragstone.render.wording import (
+    embedded_among,
+    folded,
+    in_response,
+    kind_of,
+    labels_of,
+    lead_order,
+    sentence_of,
+    title_of,
+)
+from ragstone.stats.points import points
+
+DASH: Final = "\u2013"
+_PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
+"""Names of judges that send nothing, where the id alone says little."""
+LEAST_RATE: Final = 0.0001
+"""The lowest rate that is written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The mean that a run is told by: its value, its 95 % interval, the units judged, how many responses are below 1.
+
+    ``sentence`` is the metric's own, None where it has none; ``short`` is its clause about so many responses.
+    """
+
+    metric: str
+    title: str
+    value: str
+    interval: str
+    units: str
+    scored: int
+    lower: int
+    sentence: Sentence | None
+    short: str
+
+    @classmethod
+    def of(cls, metric: str, entry: Mapping[str, Any], lower: int) -> Headline:
+        """The headline of a metric of the summary, with so many responses below 1."""
+        signature, scored = entry["signature"], entry["scored"]
+        low, high = entry["interval"] or (0.0, 0.0)
+        sentence = sentence_of(metric, signature)
+        judged = entry["units"]["asked"] - entry["units"]["unjudged"]
+        return cls(
+            metric,
+            title_of(metric, signature) or metric,
+            percent(entry["mean"], scored),
+            between(low, high, scored, DASH) if entry["interval"] else "",
+            plural(judged, sentence.unit) if sentence and sentence.unit and judged else "",
+            scored,
+            lower,
+            sentence,
+            sentence.falling_short(lower, signature) if sentence else f"{'are' if lower > 1 else 'is'} below 100 %",
+        )
+
+    def __str__(self) -> str:
+        """One sentence or two; the number is the mean of the table, and means are over responses."""
+        value = f"{self.value} ({self.interval})" if self.interval else self.value
+        if self.sentence is None:
+            return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
+        counted = f"{self.units} in " if self.units else ""
+        which = f"{number(self.lower)} of {plural(self.scored, 'response')}" if self.lower else "No response"
+        return f"{value} {self.sentence.of}: {counted}{plural(self.scored, 'response')}. {which} {self.short}."
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why scores have no value or stand on less than all: how many, their status, the reason, the metrics."""
+
+    count: int
+    status: str
+    reason: str
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Low:
+    """A record with one of the lowest values: its score with verdicts, and the unit that fares worst, if any."""
+
+    result: Mapping[str, Any]
+    score: Mapping[str, Any]
+    shortfall: str
+    worst: Mapping[str, Any] | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """All that is said of a run before its records.
+
+    ``lead`` is the metric that it is told by, ``ranked`` the one by which its lowest records are found; both are empty
+    where nothing has a value. ``cascades`` are by step who answered, where each judge is sure, and what was saved.
+    """
+
+    run: Run
+    summary: Mapping[str, Any]
+    lead: str
+    ranked: str
+    headline: Headline | None
+    doubts: Sequence[str]
+    part: str
+    judges: Sequence[str]
+    judged_by: Sequence[str]
+    embedded: str
+    missing: Sequence[Cause]
+    notes: Sequence[str]
+    cascades: Sequence[tuple[str, str, str]]
+    quotes: str
+    estimated: str
+    time: str
+    left_out: Sequence[tuple[str, str]]
+
+    @classmethod
+    def of(cls, run: Run) -> RunFacts:
+        """Read the run's summary once."""
+        summary = run.summary()
+        leading = lead(summary)
+        entry = summary["metrics"].get(leading)
+        cascades = summary.get("cascade", {})
+        judges = judges_of(run.spec)
+        reasons: dict[str, list[str]] = {}
+        for name, why in summary.get("left_out", {}).items():
+            reasons.setdefault(flat(why), []).append(name)
+        return cls(
+            run=run,
+            summary=summary,
+            lead=leading,
+            ranked=_ranked_by(leading, summary),
+            headline=Headline.of(leading, entry, _below(run, leading)) if entry else None,
+            doubts=doubts(cascades, entry) if entry else (),
+            part=part_said(run.spec.get("extent", {})),
+            judges=judges,
+            judged_by=judged_by(run.spec),
+            embedded=embedded_among(judges, summary),
+            missing=_missing(summary),
+            notes=[flat(note) for note in summary.get("notes", ())],
+            cascades=[(f"{step}: {answered(told)}", sureness(told), saved(told)) for step, told in cascades.items()],
+            quotes=_quotes_said(run, summary),
+            estimated=estimated(summary["estimate"]) if summary.get("estimate") else "",
+            time=duration(summary["seconds"]) if "seconds" in summary else "",
+            left_out=[(", ".join(names), why) for why, names in reasons.items()],
+        )
+
+    @property
+    def said(self) -> str:
+        """The run in a few sentences."""
+        mean = str(self.headline or f"Nothing could be scored in {plural(self.summary['records'], 'record')}.")
+        return " ".join([mean, *self.doubts])
+
+    def lowest(self, count: int) -> Iterator[Low]:
+        """The records that fare worst by the metric that they are ranked by, as far as their value is below 1."""
+        for result in self.run.worst(self.ranked, count) if self.ranked else ():
+            score = with_verdicts(result, result.score(self.ranked))
+            if score["value"] is None or score["value"] >= 1:
+                continue
+            units = {unit["id"]: unit for unit in result["units"]}
+            worst = min(_wanting(score), key=lambda v: _badness(v, units[v["unit"]]), default=None)
+            text = unit_text(result, units[worst["unit"]]) if worst else ""
+            yield Low(result, score, shortfall(result, score), worst, text)
+
+    def next_command(self, options: Sequence[str]) -> str:
+        """The command that shows the record with the lowest value; ``options`` find the store."""
+        rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
+        position = rows[0].position if rows else 1
+        found = self.run.store.result(self.run.id, position=position)
+        if found is None:
+            return shlex.join(["ragstone", "runs", *options])
+        return shlex.join(["ragstone", "show", str(self.run.id), handle(found.record, position), *options])
+
+
+def _below(run: Run, metric: str) -> int:
+    return sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, metric))
+
+
+def lead(summary: Mapping[str, Any]) -> str:
+    """The metric that a run is told by: the first with a headline that has a mean, else any that has."""
+    scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
+    return min(scored, key=lead_order, default="")
+
+
+def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
+    """The metric by which the lowest records are found: a finer column where the leading one is all or none."""
+    name, _, column = leading.partition(".")
+    finer = f"{name}.{metrics.of_score(leading).ranked_by.get(column, column)}" if column else leading
+    return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading
+
+
+def _missing(summary: Mapping[str, Any]) -> list[Cause]:
+    """The causes, the most frequent first."""
+    groups: dict[tuple[int, str, str], list[str]] = {}
+    causes = summary.get("missing")
+    if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
+        causes = [
+            {"metric": name, "status": status, "reason": "", "count": count}
+            for name, metric in summary["metrics"].items()
+            for status, count in metric["statuses"].items()
+            if status != "scored"
+        ]
+    for cause in causes:
+        key = (cause["count"], cause["status"], flat(cause["reason"]))
+        groups.setdefault(key, []).append(cause["metric"])
+    if summary["set_aside"]:
+        groups[summary["set_aside"], "set_aside", "could not be read"] = ["all metrics"]
+    everything = len(summary["metrics"])
+    return [
+        Cause(*key, ("all metrics",) if len(names) == everything and everything > 1 else tuple(folded(names)))
+        for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
+    ]
+
+
+# ---- a record
+
+
+def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
+    """``1 of 2 claims to check``, of a score with its verdicts; empty where these say no such thing."""
+    wanting = _wanting(score)
+    name = score["metric"]
+    levels = {unit["id"]: unit["level"] for unit in result["units"]}
+    level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
+    finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
+    if finer and not wanting:
+        return "not supported, as a whole"
+    if level in ("", "response"):
+        return ""
+    counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
+    sentence = sentence_of(name, score["signature"])
+    unit = sentence.unit if sentence and sentence.unit else metrics.of_score(name).unit
+    lacking = labels_of(name, wanting)["no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"]
+    return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
+
+
+def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
+
+
+def _badness(verdict: Mapping[str, Any], unit: Mapping[str, Any]) -> tuple[float, bool, float]:
+    """A key that sorts the worst verdict first; a vital nugget goes before another that is as bad."""
+    return verdict["value"], unit.get("importance") != "vital", verdict["probability"] or 0.0
+
+
+def handle(record: str, position: int) -> str:
+    """Name a record on a command line: by its id if that is easily typed, else by its place."""
+    return record if _PLAIN_ID.fullmatch(record) else f"#{position}"
+
+
+# ---- who judged
+
+
+def judges_of(spec: Mapping[str, Any]) -> list[str]:
+    """The names of all judges of a run, each once."""
+    routes = [spec["default"], *spec["steps"].values()]
+    return list(dict.fromkeys(name for route in routes for name in route["judges"]))
+
+
+def judged_by(spec: Mapping[str, Any]) -> list[str]:
+    """The judges by name; a step that has its own is named, and so is how a panel is put together."""
+    steps = spec["steps"]
+    parts = [f"{step}: {_route(route)}" for step, route in steps.items()]
+    known = metrics.catalogue()
+    chosen = [known.get(name) for name in spec.get("chosen", ())]
+    asked = {task for metric in chosen if metric for task in metric.asks} if all(chosen) else set(steps)
+    if asked - set(steps) or not steps:
+        parts.insert(0, _route(spec["default"]))
+    return parts
+
+
+def _route(route: Mapping[str, Any]) -> str:
+    names = route["judges"]
+    if route.get("cascade"):
+        return " > ".join(names)
+    return str(names[0]) if len(names) == 1 else f"{', '.join(names)} (panel, {route['aggregate']})"
+
+
+def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
+    """The share of a language model's quotes that were found; empty if none was asked or named a quote."""
+    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human"}:
+        return ""
+    quotes = run.quotes()
+    if not quotes["named"]:
+        return ""
+    of_response = [in_response(name) for name in summary["metrics"]]
+    where = "the responses" if all(of_response) else "passages and responses" if any(of_response) else "the passages"
+    named = quotes["named"]
+    said = f"{number(named)} named, {percent(quotes['verified'], named)} found in {where}"
+    return f"{said}, {number(quotes['near'])} of them nearly" if quotes["near"] else said
+
+
+# ---- what it cost
+
+
+def answered_now(bill: Mapping[str, Any]) -> int:
+    """The number of calls answered in the run; bills of older versions count all of them as sent."""
+    return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
+
+
+def calls_said(bill: Mapping[str, Any]) -> str:
+    """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
+    here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
+    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
+    unusable = bill.get("unusable", {})
+    if count := unusable.get("calls"):
+        cost = f" ({dollars(unusable['dollars'])})" if unusable["dollars"] else ""
+        parts.append(f"{number(count)} unusable{cost}")
+    parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
+    if bill.get("unseen"):  # a bill of an older version has no count of them
+        parts.append(f"{number(bill['unseen'])} not in the store")
+    return ", ".join(parts)
+
+
+def retries_said(bill: Mapping[str, Any]) -> str:
+    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and how long they waited."""
+    causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
+    said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
+    waited = bill.get("waited_seconds")  # a bill of an older version has none
+    return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
+
+
+def bill_notes(bill: Mapping[str, Any]) -> list[str]:
+    """The first three notes of backends on their replies."""
+    notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
+    more = len(bill["notes"]) - 3
+    return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
+
+
+def cost_said(bill: Mapping[str, Any]) -> str:
+    """``$0.0012; 1.2k tokens in, 300 out``: what calls cost, or why nothing."""
+    paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
+    if not paid["calls"] and not lost:
+        if bill.get("unseen"):
+            return "nothing: offline"
+        if bill["sent"]:
+            return "nothing: no call was answered"
+        return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
+    parts = [dollars(paid["dollars"])] if paid["calls"] else []
+    if paid["input_tokens"] or paid["output_tokens"]:
+        cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
+        parts.append(
+            f"{tokens(paid['input_tokens'])} tokens in"
+            + (f" ({tokens(cached)} cached)" if cached else "")
+            + f", {tokens(paid['output_tokens'])} out"
+            + (f" ({tokens(thought)} reasoning)" if thought else "")
+        )
+    if paid["unmetered_calls"] and paid["dollars"] != 0:
+        parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
+    if lost:
+        also = " too" if parts else ""
+        parts.append(f"{plural(lost, 'attempt')} without a whole reply may have been charged{also}")
+    return "; ".join(parts)
+
+
+def estimated(held: Mapping[str, Any]) -> str:
+    """The estimate that was made of a run, beside its bill."""
+    money, off = held["dollars"], held["error"]["dollars"]
+    if money is not None and money["expected"]:
+        said = f"{dollars(money['expected'])} ({dollars(money['low'])}{NBSP}{DASH}{NBSP}{dollars(money['high'])})"
+    else:
+        calls, off = {end: round(count) for end, count in held["calls"].items()}, held["error"]["calls"]
+        ends = f"{number(calls['low'])}{NBSP}{DASH}{NBSP}{number(calls['high'])}"
+        said = f"{plural(calls['expected'], 'call')} ({ends})"
+    if off is None:
+        return said
+    share = f"{abs(off) * 100:.0f}{NBSP}%" if abs(off) >= 0.005 else ""
+    return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"
+
+
+# ---- cascades: who answered what, where the first was sure, and what that saved
+
+
+def answered(found: Mapping[str, Any]) -> str:
+    """The number of units that each judge of a step decided, in a run or in one record."""
+    counts = found["answered"]
+    whole = sum(counts.values()) + found["unjudged"]
+    (first, own), *others = counts.items()
+    share = f" ({percent(own / whole, whole)})" if whole else ""
+    parts = [f"{called(first)} answered {number(own)} of {plural(whole, 'unit')}{share}"]
+    parts += [f"{called(judge)} {number(count)}" for judge, count in others]
+    return ", ".join(parts) + (f", {number(found['unjudged'])} unjudged" if found["unjudged"] else "")
+
+
+def sureness(found: Mapping[str, Any]) -> str:
+    """The error rate that was wanted, and where each judge but the last is sure for it."""
+    parts = []
+    for judge, band in zip(found["judges"], found["bands"], strict=False):
+        yes = "never" if band["above"] is None else f"from {band['above']:g} on"
+        no = "never" if band["below"] is None else f"up to {band['below']:g}"
+        nothing = band["above"] is None and band["below"] is None
+        where = "of nothing" if nothing else f"of a yes {yes}, of a no {no}"
+        parts.append(f"{called(judge)} is sure {where}")
+    return f"wanted error {rate(found['error'])} where it is sure: {'; '.join(parts)}"
+
+
+def saved(found: Mapping[str, Any]) -> str:
+    """The calls and the money that asking the last judge everything would have taken besides."""
+    last, calls, money = called(found["judges"][-1]), found["calls"], found["dollars"]
+    if not calls["saved"] and found["answered"][found["judges"][-1]] + found["unjudged"] == found["units"]:
+        return f"nothing: {last} was asked everything"
+    said = f"{number(calls['saved'])} of {plural(calls['alone'], 'call')}"
+    if money["saved"] is None:
+        return f"{said} that {last} alone would have taken; how much money is not known"
+    if not money["alone"]:
+        return f"{said} that {last} alone would have taken; they cost nothing"
+    how = "by what its calls cost" if found["by"] == "calls" else "by the estimate"
+    share = f"{dollars(max(0.0, money['saved']))} of {dollars(money['alone'])}"
+    return f"{said} and {share} that {last} alone would have taken, {how}"
+
+
+def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> list[str]:
+    """Reasons to doubt a mean: a cascade's last judge answered nothing, or too little.
+
+    Too little means that the ``metric``'s range in the summary is visible at its precision.
+    """
+    said = [
+        f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
+        for step, last in silent(told).items()
+    ]
+    left = partial(told)
+    if left and differs(metric):
+        said += [
+            f"But {called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} unjudged that were left "
+            "to it: the mean leans to the easy part."
+            for step, (last, lost, whole) in left.items()
+        ]
+    return said
+
+
+def differs(metric: Mapping[str, Any]) -> bool:
+    """Whether the least and the highest that a mean may be look different where they are printed."""
+    if metric["low"] is None or metric["mean"] is None:
+        return False
+    return bool(points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
+
+
+def called(judge: str) -> str:
+    """A judge's id without its address."""
+    return flat(judge).partition("@")[0]
+
+
+def rate(error: float) -> str:
+    """A rate as a percentage with no more digits than it has; nothing is sure at one that is lower than any fitted."""
+    if error < LEAST_RATE:
+        return f"under {rate(LEAST_RATE)}"
+    return f"{100 * error:g}{NBSP}%"
+
+
+# ---- two methods, and everything asked again
+
+
+def comparable(told: Mapping[str, Any]) -> bool:
+    """Whether a result or a summary has anything by both methods."""
+    return any(found["difference"] is not None for found in told.get("methods", {}).values())
+
+
+def repeats_said(repeats: Mapping[str, Any]) -> str:
+    """One record's score asked several times: its values in the order they came, the spread, the flips."""
+    values = " \u00b7 ".join(percent(value) for value in repeats["values"])
+    parts = [f"asked {len(repeats['values'])} times: {values}"]
+    if repeats["spread"] is not None:
+        parts.append(f"spread {100 * repeats['spread']:.1f} points")
+    if repeats["units"]:
+        parts.append(f"{number(repeats['flips'])} of {plural(repeats['units'], 'unit')} flipped")
+    if repeats["unmatched"]:
+        parts.append(f"{plural(repeats['unmatched'], 'unit')} not judged every time")
+    return ", ".join(parts)

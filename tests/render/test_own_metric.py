@@ -1,0 +1,131 @@
+"""A metric of another package, in one file, is shown in full: by its own labels, sentence, unit and band."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from own_metric import RECORDS, installed
+from ragstone import Run, check, compare, evaluate, metrics
+from ragstone.api import export_run
+from ragstone.errors import ConfigError
+from ragstone.render.ci import junit, markdown
+from ragstone.render.html.overview import overview_of
+from ragstone.render.terminal.case import case
+from ragstone.render.terminal.compare_screen import compare_page
+from ragstone.render.terminal.lists import metric_list
+from ragstone.render.terminal.outcome import outcome
+from ragstone.render.terminal.screen import Look, Page, screen
+
+NAME = "figure_support"
+
+
+def drawn(page: Page) -> str:
+    stream = io.StringIO()
+    screen(stream).print(page)
+    return " ".join(stream.getvalue().split())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Two records by that metric, of which the second has figures that no context has."""
+    folder = tmp_path_factory.mktemp("own")
+    with installed(folder / "site"):
+        found = evaluate(RECORDS, [NAME, "groundedness"], store=folder / "s.db", name="figures")
+        yield found
+        found.store.close()
+
+
+def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
+    """It leads the run by its rank; the record has its words, its units and its band."""
+    whole = drawn(outcome(run, Look(100)))
+    assert "of a response's figures are stated in its contexts: 4 figures in 2 responses." in whole
+    assert "1 of 2 responses has a figure not stated." in whole
+    assert f"Lowest {NAME}" in whole
+    assert "2 of 3 figures not stated" in whole
+    record = drawn(case(run["bad"], 2, run.id, Look(100)))
+    assert "doubtful: check the figures against the contexts" in record
+    assert "not stated: It weighs 9 kilos" in record
+    assert "share of the response's figures that the contexts state" in drawn(metric_list(Look(100)))
+
+
+def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
+    """Those that ``auto`` left out are named in a note, by their headings."""
+    run = evaluate(RECORDS, store=tmp_path / "s.db")
+    measures = overview_of(run, [], [], None)["measures"]
+    run.store.close()
+    assert measures["trace"]["heading"] == "TRACe"
+
+
+def test_a_notebook_says_it_too(run: Run) -> None:
+    """The page of the run and that of a record."""
+    assert "2 of 3 figures not stated" in run._repr_html_()
+    shown = run["bad"]._repr_html_()
+    assert "not stated" in shown
+    assert NAME in shown
+
+
+def test_files_hold_it(run: Run, tmp_path: Path) -> None:
+    """The export of scores and verdicts, JUnit and Markdown."""
+    for rows, wanted in (("scores", f"bad,{NAME},0.333333333"), ("verdicts", "It weighs 9 kilos")):
+        export_run(run, "csv", rows, tmp_path / f"{rows}.csv")
+        assert wanted in (tmp_path / f"{rows}.csv").read_text("utf-8")
+    gate = check(run, min={NAME: 0.9})
+    (failed,) = ET.fromstring(junit(gate)).iter("testcase")
+    assert failed.get("classname") == f"ragstone.{NAME}"
+    assert "It weighs 9 kilos" in (failed.findtext("failure") or "")
+    assert "mean at least 0.9" in markdown(gate).decode()
+
+
+def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
+    """It leads the comparison too."""
+    mended = [RECORDS[0], {**RECORDS[1], "response": "It holds 2 litres."}]
+    second = evaluate(mended, [NAME], store=tmp_path / "s.db", name="mended")
+    found = compare(run, second)
+    shown = drawn(compare_page(found, run, second, Look(100)))
+    second.store.close()
+    assert f"2 records with {NAME} in both" in shown
+    assert f"Moved most by {NAME}" in shown
+    assert "33 % to 100 %" in shown
+
+
+def test_a_run_outlives_the_package(run: Run) -> None:
+    """Where the metric is not installed any more its numbers are shown with words that any metric has."""
+    metrics.catalogue.cache_clear()
+    known = dict(metrics.catalogue())
+    del known[NAME]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "catalogue", lambda: known)
+        assert f"Lowest {NAME}" not in drawn(outcome(run, Look(100)))  # groundedness leads
+        assert "not supported" in drawn(case(run["bad"], 2, run.id, Look(100)))
+        assert NAME in run["bad"]._repr_html_()
+
+
+@pytest.mark.parametrize(("points", "said"), [
+    ("x = nowhere_at_all:Metric", "x = nowhere_at_all:Metric of figure-support cannot be loaded (No module named"),
+    ("x = figure_support:Span", "x = figure_support:Span of figure-support is no metric; expected a subclass of"),
+    ("x = ragstone.metrics.base:Metric", "is no whole metric; it lacks name, title, needs, asks, suites"),
+    (f"a = {NAME}:FigureSupport\nb = ragstone.metrics.trace:TraceMetric", ""),
+])  # fmt: skip
+def test_an_entry_point_that_offers_no_metric_is_one_line(points: str, said: str, tmp_path: Path) -> None:
+    """Which entry point of which package, what is wrong with it, and what to do; the same class twice is no clash."""
+    with installed(tmp_path, points):
+        if not said:
+            assert NAME in metrics.catalogue()
+            return
+        with pytest.raises(ConfigError) as caught:
+            metrics.catalogue()
+    assert said in str(caught.value)
+
+
+def test_a_name_is_given_once(tmp_path: Path) -> None:
+    """A metric that is called as another one is refused, with the package that brings it."""
+    with installed(tmp_path):
+        source = tmp_path / "figure_support.py"
+        source.write_text(source.read_text("utf-8").replace('name = "figure_support"', 'name = "grounding"'), "utf-8")
+        with pytest.raises(ConfigError, match="of figure-support: there is already a metric 'grounding'"):
+            metrics.catalogue()
