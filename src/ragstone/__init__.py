@@ -13,7 +13,8 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("Options", "Progress", "aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
@@ -36,7 +37,6 @@ __all__ = [
     "Gate",
     "InputError",
     "JudgeError",
-    "Options",
     "ParseError",
     "Passage",
     "Progress",
@@ -46,6 +46,7 @@ __all__ = [
     "RecordError",
     "Result",
     "Run",
+    "RunOptions",
     "Scale",
     "Score",
     "Span",

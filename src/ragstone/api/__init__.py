@@ -1,4 +1,4 @@
-"""What the command line and users call: one function a command.
+"""The functions that the command line and users call: one per command.
 
 ``evaluate`` is ``aevaluate`` in an event loop of its own, so that it works in a script, in a notebook and
 inside a running loop alike, and patches nothing. Each name is loaded when it is first used: a command needs few.
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         forecast_methods,
         score_nuggets,
     )
-    from ragstone.api.options import Options, Progress
     from ragstone.api.pages import serving, write_report
-    from ragstone.api.running import aevaluate, evaluate, run, validate, weigh
+    from ragstone.api.running import aevaluate, evaluate, run, validate
     from ragstone.api.stored import export_run, open_run, open_store, write_config
+    from ragstone.options import Progress, RunOptions
 
 _HOMES: Final = {
     "asking": ("Checked", "check_judge", "known_judges"),
@@ -39,21 +39,22 @@ _HOMES: Final = {
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
         "forecast_banks", "forecast_methods", "score_nuggets",
     ),
-    "options": ("Options", "Progress"),
     "pages": ("serving", "write_report"),
-    "running": ("aevaluate", "evaluate", "run", "validate", "weigh"),
+    "running": ("aevaluate", "evaluate", "run", "validate"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
 }  # fmt: skip
-_HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
+_HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(
+    ("Progress", "RunOptions"), "ragstone.options"
+)
 
 __all__ = [
     "CacheInfo",
     "Checked",
     "Created",
-    "Options",
     "Progress",
     "Prune",
     "Pruning",
+    "RunOptions",
     "Scored",
     "aevaluate",
     "assign_nuggets",
@@ -78,7 +79,6 @@ __all__ = [
     "score_nuggets",
     "serving",
     "validate",
-    "weigh",
     "write_config",
     "write_report",
 ]
@@ -88,6 +88,6 @@ def __getattr__(name: str) -> Any:
     """Load a name when it is first asked for."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -5,30 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.api.estimating import judge_price
-from ragstone.config import Flags, resolve
+from ragstone.config import file_settings, resolve
 from ragstone.errors import ConfigError
 from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
 from ragstone.judges.known import KnownJudge
 from ragstone.judges.spec import PRESETS, Spec
+from ragstone.options import RunOptions
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
-from ragstone.settings import FILE
 from ragstone.types import Passage, Span, Unit
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     """The judges that are known by name, then those of the configuration's ``[judges.NAME]`` tables."""
-    resolve(Flags(config=config))  # says what is wrong with the file, if anything
-    path = Path(config or os.environ.get("RAGSTONE_CONFIG") or FILE)
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {}) if path.exists() else {}
-    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in tables]
+    tables = file_settings(RunOptions(config=config))[0].get("judges", {})
+    own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
@@ -73,7 +70,7 @@ def check_judge(name: str, config: Path | str | None = None) -> Checked:
 
     Nothing is stored, and a judge that costs money is paid for this one call.
     """
-    spec = resolve(Flags(config=config, judges=[name]))
+    spec = resolve(RunOptions(config=config, judge=name))
     *others, last = spec.default.judges  # of a cascade the one that may cost something
     if others:
         raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")

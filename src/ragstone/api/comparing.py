@@ -14,9 +14,10 @@ from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import ABOUT, SavedRun, Weighed, saved
 from ragstone.api.stored import open_run
+from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
+from ragstone.options import RunOptions
 from ragstone.output.target import refuse_inputs, whole
-from ragstone.settings import read
 from ragstone.types import NOTHING
 
 
@@ -79,14 +80,14 @@ def check(
     InputError where there is no threshold at all, for a metric that the run does not have, and for a baseline that was
     judged otherwise.
     """
-    table = read(config)[0].check
+    table = file_settings(RunOptions(config=config))[0].get("check", {})
     limits: dict[Kind, Mapping[str, float]] = {
-        "min": {**table.min, **min},
-        "min_coverage": {**table.min_coverage, **min_coverage},
-        "max_drop": {**table.max_drop, **max_drop},
+        "min": {**table.get("min", {}), **min},
+        "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
+        "max_drop": {**table.get("max_drop", {}), **max_drop},
     }
     wanted = thresholds(limits)
-    policy = undecided or table.undecided
+    policy = undecided or table.get("undecided", "pass")
     if policy not in get_args(Undecided):
         raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
@@ -98,7 +99,7 @@ def check(
             raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
         with weighed(run, store) as one:
             return decide(one, wanted, undecided=policy)
-    before = baseline if baseline is not None else table.baseline
+    before = baseline if baseline is not None else table.get("baseline")
     if before is None:
         raise ConfigError("a drop is measured from another run; name it with --baseline")
     with weighed(run, store) as one, weighed(before, store) as other:

@@ -1,13 +1,13 @@
-"""What a run owes to an earlier one: results that are taken over, and a refresh that goes on where it was broken off.
+"""The work of a run, record by record, without what an earlier run has done: reused results, a resumed refresh.
 
-A result is taken over only for the same record in the same place, scored in the same way; anything else is weighed
+A result is reused only for the same record in the same place, scored in the same way. Anything else is evaluated
 again, which the store makes free where nothing failed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +15,15 @@ import orjson
 
 from ragstone.analysis.run import find_run
 from ragstone.api.plan import Plan
-from ragstone.engine import Weighed, input_of, to_json
+from ragstone.engine import Job, Weighed, input_of, to_json
 from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
+from ragstone.options import RunOptions
+from ragstone.records import SetAside
 from ragstone.render.wording import part_said
 from ragstone.store.database import RunRow, ScoreRow, Store
-from ragstone.types import Record, Repeats, Score
+from ragstone.types import NOTHING, Record, Repeats, Score
 
 
 class Earlier:
@@ -112,7 +114,7 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
     for name, signature in now.items():
         if before[name] != signature:
             return f"{name} was {before[name]} and is {signature}"
-    if (extent := spec.get("extent", {})) != plan.extent:
+    if (extent := spec.get("extent", {})) != plan.source.extent:
         return f"it read {'a part: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1
     return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
@@ -145,20 +147,40 @@ def _share(row: ScoreRow) -> dict[str, Any]:
     }
 
 
-def _steadied(plan: Plan, notes: list[str]) -> Plan:
-    """Where nobody would answer otherwise when asked again, everything is asked once."""
-    times = plan.spec.engine.repeat
-    if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
-        return plan
-    names = " and ".join(judge.name for judge in plan.routes.judges())
-    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
+def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlier | None]:
+    """The plan with what only this store and these judges say, and the run whose results it reuses, if any."""
+    name = options.name or plan.source.name
+    spec, notes = plan.spec, [*plan.notes]
+    engine = spec.engine
+    if engine.repeat > 1 and all(is_steady(judge.backend) for judge in plan.routes.judges()):
+        names = " and ".join(judge.name for judge in plan.routes.judges())
+        notes.append(f"asked once, not {engine.repeat} times: replies of {names} are always the same")
+        engine = replace(engine, repeat=1)
+    if engine.cache == "refresh":
+        engine = replace(engine, since=refresh_since(store, name, time.time()))
+    plan = replace(plan, spec=replace(spec, engine=engine))
+    earlier = earlier_run(store, plan, name, options.only_failed)
+    if earlier is not None:
+        notes.append(earlier.told())
+    return replace(plan, notes=tuple(notes)), earlier
 
 
-def settled(plan: Plan, store: Store, name: str, notes: list[str]) -> Plan:
-    """The plan with what only this store and these judges say: how often to ask, and from when on replies count."""
-    plan = _steadied(plan, notes)
-    if plan.spec.engine.cache != "refresh":
-        return plan
-    since = refresh_since(store, name, time.time())
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
+def jobs_of(plan: Plan, earlier: Earlier | None = None) -> Iterator[Job]:
+    """What is done with each record; a result of an ``earlier`` run may stand for it."""
+    for job in _all_jobs(plan):
+        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
+        yield job if done is None else replace(job, done=done)
+
+
+def _all_jobs(plan: Plan) -> Iterator[Job]:
+    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    for position, record in enumerate(plan.source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
+        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
+        else:
+            yield Job(position, record.id, record, base)

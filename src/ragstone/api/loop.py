@@ -1,4 +1,4 @@
-"""An event loop of one's own, what Ctrl-C does to the work in it, and how often memory is looked through meanwhile.
+"""Run a coroutine in an event loop of its own, with orderly interrupts and rare garbage collections.
 
 The first interrupt lets the work end in order, the second stops it at once and still in order; neither breaks into
 the middle of a write. Until the work waits for the first time, which is while it reads its input, an interrupt breaks
@@ -115,3 +115,32 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
             gc.collect()
         for number in theirs:
             signal.signal(number, signal.default_int_handler)
+
+
+def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
+    """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
+    if not _in_a_loop():
+        return run_here(coroutine)
+    outcome: list[R] = []
+    trouble: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread as it is
+            trouble.append(error)
+
+    thread = threading.Thread(target=work, name="ragstone-evaluate")
+    thread.start()
+    thread.join()
+    if trouble:
+        raise trouble[0]
+    return outcome[0]
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,8 +1,8 @@
 """The command line: parse, call one function of ``api``, print.
 
-``app`` and ``nugget_commands`` declare the commands, ``options`` what several of them share; ``ending`` turns errors
-into lines and exit codes, ``output`` prints, ``drawing`` shows what goes on; the other modules are what the commands
-do. Only typer is loaded before a command is known; each command loads the rest itself.
+``app`` and ``nuggets`` have the commands, ``options`` what several of them share, ``evaluating`` runs and estimates.
+``ending`` turns errors into lines and exit codes, ``output`` prints, ``drawing`` shows progress. Only typer and the
+options are loaded before a command is known; each command loads the rest itself.
 """
 
 from __future__ import annotations

@@ -1,0 +1,175 @@
+"""Run or estimate on the command line: draw the progress, show the result, exit with its code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ragstone import api
+from ragstone.analysis.cascades import silent
+from ragstone.analysis.run import Run
+from ragstone.cli.drawing import Drawn
+from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.output import show, show_json
+from ragstone.config import resolve
+from ragstone.errors import OutputError, RagstoneError, StoreError
+from ragstone.options import Progress, RunOptions
+from ragstone.render.terminal.bill import answered_now, bill_rows
+from ragstone.render.terminal.methods import comparable
+from ragstone.render.terminal.outcome import Place, lead, outcome
+from ragstone.render.terminal.screen import Look, Page, facts, indented
+from ragstone.render.text import flat
+
+if TYPE_CHECKING:
+    from ragstone.forecast.summary import Estimate
+
+Draw = Callable[[Run, Look, Place], Page]
+
+
+def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
+    """Evaluate and show the result; exit with 3 if nothing could be scored or no call was answered."""
+    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        if as_json:
+            show_json(finished.summary())
+        else:
+            show(lambda look: outcome(finished, look, place_of(finished, options)))
+        leave(finished)
+
+
+def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
+    """Evaluate with both triads and show them side by side; exit with 3 also if nothing can be compared."""
+    from ragstone.render.terminal.comparison import comparison, widest_apart
+
+    finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        if as_json:
+            show_json({**finished.summary(), "widest": [gap.as_json() for gap in widest_apart(finished)]})
+        else:
+            show(lambda look: comparison(finished, look, place_of(finished, options)))
+        leave(finished)
+        if not comparable(finished.summary()):
+            raise typer.Exit(UNJUDGED)
+
+
+def evaluated(
+    work: Callable[[RunOptions], Run],
+    source: str,
+    options: RunOptions,
+    page: Draw | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+    kept: Callable[[], str] = str,
+) -> Run:
+    """Do the work and draw its progress; a run that ends early shows on ``page`` what is done, or its bill alone.
+
+    An interrupt says what is kept (``kept`` where lines are), and exits with 130.
+    """
+    drawn = Drawn(flat(source), quiet, forgets=options.no_cache)
+    try:
+        with drawn.going_on():
+            return work(replace(options, on_start=drawn.start))
+    except KeyboardInterrupt:
+        with undisturbed():
+            drawn.say_interrupted(kept())
+            if not kept():
+                _show_partial(drawn.progress, options, page, as_json=as_json)
+        raise typer.Exit(INTERRUPTED) from None
+    except RagstoneError as error:
+        # The message comes after it: a run that was paid for is not lost for its report.
+        if not isinstance(error, StoreError):
+            failed = error.path if isinstance(error, OutputError) else ""
+            _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
+        raise
+
+
+def _show_partial(
+    progress: Progress | None, options: RunOptions, page: Draw | None, *, as_json: bool, failed: str = ""
+) -> None:
+    """The results of a run that ended early, as of a whole run, or its bill if no record is done.
+
+    Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
+    """
+    if progress is None or not progress.tally.anything:
+        return
+    done = api.open_run(progress.run, resolve(RunOptions(store=options.store, config=options.config)).store)
+    with closing(done.store):
+        row = done.store.run(progress.run)
+        if row is None or row.summary is None:
+            return
+        if as_json:
+            show_json(done.summary())
+        elif page and len(done):
+            show(lambda look: page(done, look, replace(place_of(done, options), failed=failed)))
+        else:
+            show_bill(progress)
+
+
+def show_bill(progress: Progress | None) -> None:
+    """The calls and the cost, on standard error, of work that ended before there was a result to show."""
+    if progress is not None and progress.tally.anything:
+        bill = progress.tally.as_json()
+        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
+
+
+def place_of(finished: Run, options: RunOptions) -> Place:
+    """Where the results are, and the options that find them again."""
+    elsewhere = options.store or (options.config and finished.store.path)
+    found = ("--store", str(elsewhere)) if elsewhere else ()
+    return Place(str(options.out or ""), options.cases, found, report=options.report)
+
+
+def leave(finished: Run) -> None:
+    """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked one.
+
+    So also if the last judge of a cascade answered nothing of what was left to it.
+    """
+    summary = finished.summary()
+    if unseen := summary["bill"].get("unseen"):
+        say_unseen(unseen)
+        raise typer.Exit(UNJUDGED)
+    if not lead(summary) or _unanswered(summary["bill"]) or silent(summary.get("cascade", {})):
+        raise typer.Exit(UNJUDGED)
+
+
+def _unanswered(bill: Mapping[str, Any]) -> bool:
+    """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
+    return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
+
+
+# ---- estimates
+
+BUDGET = ("max_cost", "max_calls", "max_tokens")
+
+
+def estimate(
+    command: str,
+    files: Sequence[str],
+    forecast: Callable[[RunOptions], Estimate],
+    options: RunOptions,
+    *,
+    as_json: bool,
+    own: Sequence[str] = (),
+    without: Sequence[str] = (),
+) -> None:
+    """Show what a command would take, and the command to type: with ``own`` words and ``without`` these options."""
+    from ragstone.render.terminal.estimate import estimate_page, next_budget
+
+    found = forecast(options)
+    if as_json:
+        show_json(found.as_json())
+        return
+    # The budget stands before all else, so that half a command has it.
+    limits = RunOptions(**{name: getattr(options, name) for name in BUDGET})
+    if not limits.words():
+        limits = RunOptions(max_cost=next_budget(found))
+    words = options.words(without=(*BUDGET, *without))
+    typed = shlex.join(["ragstone", *command.split(), *limits.words(), *files, *words, *own])
+    show(lambda look: estimate_page(found, typed, look))
