@@ -68,9 +68,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "engine.tries": "The most tries of one call.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{
-        one.option.setting: f"{(one.option.note or one.option.help).rstrip('.')}."
+        one.setting: f"{(one.note or one.help).rstrip('.')}."
         for one in options_of(RunOptions)
-        if one.option.setting
+        if one.setting
     },
 }  # fmt: skip
 """What each setting means; of an option of a run, the option says it."""

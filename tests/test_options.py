@@ -94,7 +94,7 @@ def test_a_bad_value_is_refused_wherever_it_stands(how: str, message: str, monke
 def test_only_an_option_that_can_be_absent_has_a_setting_or_a_variable() -> None:
     """Else what is not given could not be told from what is."""
     for one in options_of(RunOptions):
-        assert one.unset is None or not (one.option.setting or one.option.variable), one.name
+        assert one.unset is None or not (one.setting or one.variable), one.name
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class RunSpec:
     judges: Mapping[str, Spec] = field(default_factory=lambda: NOTHING, hash=False)
     default: Step = Step((DEFAULT_JUDGE,))
     steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
-    cascade_error: float = option_named("cascade_error").option.default
+    cascade_error: float = option_named("cascade_error").default
     fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = Path(STORE)
@@ -167,7 +167,7 @@ class RunSpec:
 
 def file_settings(options: RunOptions) -> tuple[Tables, str]:
     """The settings of the configuration file, and its name for messages; none where there is no file."""
-    named = options.config or os.environ.get(option_named("config").option.variable)
+    named = options.config or os.environ.get(option_named("config").variable)
     if not named and not Path(FILE).exists():
         return {}, FILE
     from ragstone import settings  # noqa: PLC0415 - pydantic is only for a file that is there
@@ -179,14 +179,14 @@ def completed(given: RunOptions, file: Tables) -> RunOptions:
     """The options with what the environment, the file and the defaults add; ConfigError for an unusable value."""
     found: dict[str, Any] = {}
     for one in options_of(type(given)):
-        value, option = getattr(given, one.name), one.option
-        table, dot, key = option.setting.partition(".")
+        value = getattr(given, one.name)
+        table, dot, key = one.setting.partition(".")
         there = file.get(table, {}).get(key) if dot else file.get(table)
         if isinstance(there, Mapping):
             value = {**there, **(value or {})}
-        if value is None and (text := os.environ.get(option.variable)):
+        if value is None and (text := os.environ.get(one.variable)):
             value = one.read(text)
-        value = next((it for it in (value, there, option.default) if it is not None), None)
+        value = next((it for it in (value, there, one.default) if it is not None), None)
         one.check(value)
         found[one.name] = value
     return replace(given, **found)
@@ -366,7 +366,7 @@ def _cache(options: RunOptions) -> Cache:
     modes: dict[str, Cache] = {"refresh": "refresh", "no_cache": "off", "offline": "offline"}
     said = [name for name in modes if getattr(options, name)]
     if len(said) > 1:
-        flags = " and ".join(option_named(name).option.flags[0] for name in said)
+        flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")
     return modes[said[0]] if said else "use"
 

@@ -13,7 +13,7 @@ import math
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -21,7 +21,6 @@ from typing import (
     Any,
     Final,
     Literal,
-    NamedTuple,
     Self,
     get_args,
     get_origin,
@@ -50,14 +49,16 @@ EVERY: Final = "run estimate compare-methods create assign"
 RUNS: Final = "run compare-methods"
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
     """One option as people write it: how, where, and which values it takes.
 
     ``flags`` is empty for an option of Python alone. ``commands`` have the option. ``setting`` is its key in
     ragstone.toml, ``variable`` its name in the environment, ``default`` its value where neither they nor the caller
     give one. ``example`` is a value for the commented file, ``note`` its comment where that says more than ``help``.
     Numbers are from ``least`` to ``most``, or ``between`` them. ``parse`` reads the words of the command line. The
-    flag of a ``bare`` option may stand alone.
+    flag of a ``bare`` option may stand alone. The rest comes from the field: ``kind`` is the type as text has it,
+    ``many`` whether it is written repeatedly, ``unset`` the value that a caller leaves.
     """
 
     flags: tuple[str, ...] = ()
@@ -74,53 +75,34 @@ class Option(NamedTuple):
     between: bool = False
     parse: Callable[[Any], Any] | None = None
     bare: bool = False
-
-
-def option(*flags: str, help: str = "", unless: Any = None, **more: Any) -> Any:  # noqa: A002 - what typer calls it
-    """A field of ``RunOptions``, with the value ``unless`` where the caller gives none; ``more`` as in ``Option``."""
-    return field(default=unless, metadata={"option": Option(flags, help, **more)})
-
-
-class Declared(NamedTuple):
-    """An option with its name, its type as text has it (``many``: it is written repeatedly), and what it is unset."""
-
-    name: str
-    kind: Any
-    many: bool
-    unset: Any
-    option: Option
+    name: str = ""
+    kind: Any = str
+    many: bool = False
+    unset: Any = None
 
     @property
     def values(self) -> tuple[str, ...]:
         """The values of an option that takes a few words only."""
-        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+        return _values(self.kind)
 
     @property
-    def metavar(self) -> str | None:
-        """What stands for the value in help texts."""
-        return self.option.metavar or "|".join(self.values) or None
-
-    @property
-    def help(self) -> str:
+    def told(self) -> str:
         """The help text, with the default where there is one."""
-        return (
-            self.option.help if self.option.default is None else f"{self.option.help} [default: {self.option.default}]"
-        )
+        return self.help if self.default is None else f"{self.help} [default: {self.default}]"
 
     @property
     def label(self) -> str:
         """The name for messages, with the flag where that is called otherwise."""
-        flags = self.option.flags
-        alike = not flags or flags[0].startswith(f"--{self.name.replace('_', '-')}")
-        return self.name if alike else f"{self.name} ({flags[0]})"
+        alike = not self.flags or self.flags[0].startswith(f"--{self.name.replace('_', '-')}")
+        return self.name if alike else f"{self.name} ({self.flags[0]})"
 
     @property
     def expected(self) -> str:
         """The values that a message asks for."""
         if self.values:
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
-        low, high = ("above", "and below") if self.option.between else ("from", "to")
-        limits = [(low, self.option.least), (high, self.option.most)]
+        low, high = ("above", "and below") if self.between else ("from", "to")
+        limits = [(low, self.least), (high, self.most)]
         bounds = [f"{word} {limit:g}" for word, limit in limits if math.isfinite(limit)]
         return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
 
@@ -132,36 +114,40 @@ class Declared(NamedTuple):
             fine = value in self.values
         else:
             number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
-            fine = number and math.isfinite(value) and self._within(value)  # type: ignore[arg-type]
+            fine = number and self._within(value)  # type: ignore[arg-type]
         if not fine:
             shown = f"'{value}'" if isinstance(value, str) else repr(value)
             raise ConfigError(f"{where or self.label} {shown}; expected {self.expected}")
 
     def _within(self, number: float) -> bool:
-        least, most = self.option.least, self.option.most
-        return least < number < most if self.option.between else least <= number <= most
+        inside = self.least < number < self.most if self.between else self.least <= number <= self.most
+        return inside and math.isfinite(number)
 
     def read(self, text: str) -> Any:
         """The value of a text of the environment."""
-        variable = self.option.variable
         if self.kind in (int, float):
             try:
                 value = self.kind(text)
             except ValueError:
-                raise ConfigError(f"{variable} '{text}'; expected {self.expected}") from None
+                raise ConfigError(f"{self.variable} '{text}'; expected {self.expected}") from None
         else:
             value = text.lower() in ("1", "true", "yes", "on") if self.kind is bool else text
-        self.check(value, variable)
+        self.check(value, self.variable)
         return value
 
     def words(self, value: Any) -> list[str]:
         """The words of the command line that give this value."""
-        flag = min(self.option.flags, key=len)
+        flag = min(self.flags, key=len)
         if isinstance(value, bool) and self.kind is bool:
             return [flag.split("/")[0 if value else 1]] if "/" in flag or value else []
-        if self.option.bare:
+        if self.bare:
             return [flag if value is True else f"{flag}={value}"]
         return [word for text in _texts(value) for word in (flag, text)]
+
+
+def option(*flags: str, unless: Any = None, **more: Any) -> Any:
+    """A field of ``RunOptions``, with the value ``unless`` where the caller gives none; ``more`` as in ``Option``."""
+    return field(default=unless, metadata={"option": Option(flags=flags, unset=unless, **more)})
 
 
 def _texts(value: Any) -> list[str]:
@@ -394,26 +380,32 @@ def _near(name: str, known: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(name, known, 1)
 
 
-def options_of(cls: type[RunOptions]) -> tuple[Declared, ...]:
+def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
     """The options of a class that a person can write, in order."""
     found: Any = cls  # a class is hashable, which mypy does not believe of this one
     return _options_of(found)
 
 
 @functools.cache
-def _options_of(cls: Any) -> tuple[Declared, ...]:
+def _options_of(cls: Any) -> tuple[Option, ...]:
     # In a text a judge is its name; the other two are for the checker alone.
     hints = get_type_hints(cls, localns={"Judge": str, "Tally": Any, "Survey": Any})
-    return tuple(
-        Declared(one.name, *_kind(hints[one.name]), one.default, one.metadata["option"])
-        for one in fields(cls)
-        if "option" in one.metadata
-    )
+    found = []
+    for one in fields(cls):
+        if (made := one.metadata.get("option")) is not None:
+            kind, many = _kind(hints[one.name])
+            metavar = made.metavar or "|".join(_values(kind)) or None
+            found.append(replace(made, name=one.name, kind=kind, many=many, metavar=metavar))
+    return tuple(found)
 
 
-def option_named(name: str) -> Declared:
+def option_named(name: str) -> Option:
     """The option of ``RunOptions`` that has this name."""
     return next(one for one in options_of(RunOptions) if one.name == name)
+
+
+def _values(kind: Any) -> tuple[str, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _kind(hint: Any) -> tuple[Any, bool]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ragstone.errors import ConfigError
-from ragstone.options import DEADLINE, FILE, TRIES, Declared, RunOptions, options_of
+from ragstone.options import DEADLINE, FILE, TRIES, Option, RunOptions, options_of
 
 _HARMLESS: Final = frozenset(
     "model concurrency rpm tpm timeout temperature max_tokens context seed price prompts".split()  # noqa: SIM905
@@ -109,7 +109,7 @@ def file_table(options: Any = RunOptions) -> type[Table]:
     """The whole file, with the settings that are options."""
     made: dict[str, dict[str, Any]] = {"run": {}, "panel": {}, "cascade": {}}
     for one in options_of(options):
-        table, dot, key = one.option.setting.partition(".")
+        table, dot, key = one.setting.partition(".")
         if dot:
             made[table][key] = _field(one)
     return create_model(
@@ -132,16 +132,15 @@ def _filled(kind: Any, empty: Any = None) -> Any:
     return kind, Field(default_factory=empty or kind)
 
 
-def _field(one: Declared) -> Any:
+def _field(one: Option) -> Any:
     """The type and the default of a setting that is an option."""
-    option = one.option
     kind: Any = {float: float | int, Path: str}.get(one.kind, one.kind)
-    least, most = ("gt", "lt") if option.between else ("ge", "le")
-    bounds = ((least, option.least), (most, option.most))
+    least, most = ("gt", "lt") if one.between else ("ge", "le")
+    bounds = ((least, one.least), (most, one.most))
     limits: dict[str, Any] = {name: limit for name, limit in bounds if math.isfinite(limit)}
     if one.many:
         kind = list[str] | str
-    default = option.default
+    default = one.default
     return kind if default is not None else kind | None, Field(default=default, **limits)
 
 
@@ -211,10 +210,10 @@ def commented() -> str:
     """The commented file that ``ragstone init`` writes."""
     lines = []
     for one in options_of(RunOptions):
-        table, _, key = one.option.setting.partition(".")
+        table, _, key = one.setting.partition(".")
         if table == "run":
-            value = one.option.default if one.option.default is not None else one.option.example
-            said = textwrap.wrap(one.option.note or one.option.help, 112, initial_indent="# ", subsequent_indent="# ")
+            value = one.default if one.default is not None else one.example
+            said = textwrap.wrap(one.note or one.help, 112, initial_indent="# ", subsequent_indent="# ")
             lines += ["", *said, f"#{key} = {json.dumps(value)}"]
     text = resources.files("ragstone").joinpath(FILE).read_text(encoding="utf-8")
     return text.replace("[run]\n", "\n".join(["[run]", *lines[1:], ""]), 1)

@@ -139,9 +139,9 @@ def test_every_setting_stands_in_the_file_with_its_default() -> None:
     assert set(full) == set(file.model_fields)
     assert set(full["judges"]["mine"]) == set(settings.JudgeTable.model_fields)
     for one in options_of(RunOptions):
-        table, dot, key = one.option.setting.partition(".")
-        if dot and one.option.default is not None:
-            assert full[table][key] == one.option.default, one.name
+        table, dot, key = one.setting.partition(".")
+        if dot and one.default is not None:
+            assert full[table][key] == one.default, one.name
     for name in ("concurrency", "timeout", "temperature", "max_tokens"):
         assert full["judges"]["mine"][name] == settings.JudgeTable.model_fields[name].default
     assert set(full["metrics"]) == set(catalogue())

@@ -32,7 +32,7 @@ def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R
         own = inspect.signature(work)
         source = next(iter(own.parameters.values()))
         function.__signature__ = own.replace(parameters=[source, *inspect.signature(made).parameters.values()])
-        told = [f"    {one.name}: {one.option.help}" for one in options_of(made)]
+        told = [f"    {one.name}: {one.help}" for one in options_of(made)]
         function.__doc__ = "\n".join([inspect.cleandoc(work.__doc__ or ""), "", "Options:", *told])
         return function  # type: ignore[no-any-return]
 

@@ -348,9 +348,7 @@ def _absent(plan: Plan) -> list[str]:
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
     """Options of prompts where no judge is asked with any."""
-    named = [
-        option_named(name).option.flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)
-    ]
+    named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
     return [

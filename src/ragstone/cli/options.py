@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 from typer.core import TyperCommand
 
-from ragstone.options import Declared, RunOptions, option_named, options_of
+from ragstone.options import Option, RunOptions, option_named, options_of
 
 HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -21,10 +22,9 @@ def examples(*commands: str) -> str:
     return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
 
 
-def _declaration(one: Declared, told: str = "") -> Any:
-    option = one.option
-    least = option.least if one.kind in (int, float) and not option.between and option.least > -float("inf") else None
-    return typer.Option(*option.flags, metavar=one.metavar, min=least, help=told or one.help, show_default=False)
+def _declaration(one: Option, told: str = "") -> Any:
+    least = None if one.between or math.isinf(one.least) else one.least
+    return typer.Option(*one.flags, metavar=one.metavar, min=least, help=told or one.told, show_default=False)
 
 
 File: TypeAlias = Annotated[
@@ -47,7 +47,7 @@ class BareOptions(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, with an empty value for each option that stands alone."""
-        bare = {flag for one in options_of(RunOptions) if one.option.bare for flag in one.option.flags}
+        bare = {flag for one in options_of(RunOptions) if one.bare for flag in one.flags}
         given = []
         for argument, after in zip(args, (*args[1:], ""), strict=False):
             alone = argument in bare and not (after.isdecimal() or after == "last")
@@ -59,12 +59,12 @@ def with_options(
     command: str, made: type[RunOptions] = RunOptions, **told: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace a function's parameter ``options`` by the options that a command has; ``told`` are other help texts."""
-    chosen = [one for one in options_of(made) if command in one.option.commands.split()]
+    chosen = [one for one in options_of(made) if command in one.commands.split()]
 
     def decorate(work: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(work)
         def called(**given: Any) -> None:
-            typed = {one.name: (one.option.parse, given.pop(one.name)) for one in chosen}
+            typed = {one.name: (one.parse, given.pop(one.name)) for one in chosen}
             values = {
                 name: value if parse is None else parse(value)
                 for name, (parse, value) in typed.items()
@@ -86,7 +86,7 @@ def with_options(
     return decorate
 
 
-def _parameter(one: Declared, told: str) -> inspect.Parameter:
+def _parameter(one: Option, told: str) -> inspect.Parameter:
     kind = list[str] if one.many else one.kind
     switch = one.kind is bool and one.unset is not None
     return inspect.Parameter(
