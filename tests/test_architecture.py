@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 import ragstone
 
 ROOT = Path(ragstone.__file__).parent
@@ -318,15 +316,6 @@ import ragstone
 print(seen, asked, threading.active_count())
 """
     assert in_a_fresh_python(code).strip() == "[] [] 1"
-
-
-def test_public_names_are_sorted_and_there() -> None:
-    """``__all__`` is sorted, complete, and every name in it can be had."""
-    assert ragstone.__all__ == sorted(ragstone.__all__)
-    for name in ragstone.__all__:
-        assert getattr(ragstone, name) is not None
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        getattr(ragstone, "nothing")  # noqa: B009 - a name that a type checker would refuse
 
 
 def test_importing_any_room_works_alone() -> None:

@@ -1,8 +1,7 @@
 """Ragstone evaluates the answers of RAG systems against their evidence.
 
-``evaluate`` judges records and returns a ``Run``; ``open_run`` opens one that was made before. Every name is
-loaded when it is first used, so that importing the package costs next to nothing; ``__init__.pyi`` tells type
-checkers the same.
+``evaluate`` judges records and returns a ``Run``; ``open_run`` opens an earlier one. Each name is loaded when it is
+first used, so that importing the package costs next to nothing; ``__init__.pyi`` has the same names for type checkers.
 """
 
 from __future__ import annotations
@@ -28,41 +27,7 @@ _HOMES: Final = {
 }  # fmt: skip
 _HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "BackendError",
-    "BudgetReached",
-    "Comparison",
-    "ConfigError",
-    "Estimate",
-    "Gate",
-    "InputError",
-    "JudgeError",
-    "ParseError",
-    "Passage",
-    "Progress",
-    "Quote",
-    "RagstoneError",
-    "Record",
-    "RecordError",
-    "Result",
-    "Run",
-    "RunOptions",
-    "Scale",
-    "Score",
-    "Span",
-    "StoreError",
-    "TemplateError",
-    "Unit",
-    "Verdict",
-    "__version__",
-    "aevaluate",
-    "check",
-    "compare",
-    "estimate",
-    "evaluate",
-    "open_run",
-    "validate",
-]
+__all__ = sorted(["__version__", *_HOME])  # noqa: PLE0605 - type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:

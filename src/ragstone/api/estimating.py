@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.earlier import jobs_of, settled
+from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.plan import Plan, planned
 from ragstone.engine import Job

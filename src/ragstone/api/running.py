@@ -17,7 +17,7 @@ from ragstone.analysis.causes import Causes
 from ragstone.analysis.quotes import Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
-from ragstone.api.earlier import Earlier, jobs_of, settled
+from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, opened, planned
@@ -52,12 +52,12 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 @takes(RunOptions)
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
-    return await _weigh(source, options)
+    return await _evaluated(source, options)
 
 
 def run(source: Any, options: RunOptions) -> Run:
     """Evaluate records, with the options as one value."""
-    return wait_for(_weigh(source, options))
+    return wait_for(_evaluated(source, options))
 
 
 @takes(RunOptions)
@@ -94,7 +94,7 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _weigh(source: Any, options: RunOptions) -> Run:
+async def _evaluated(source: Any, options: RunOptions) -> Run:
     with planned(source, options) as plan:
         store = Store(plan.spec.store)
         try:
@@ -234,7 +234,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
-    """The estimate that the bill is compared with: where one is wanted, or nobody said and it is made quickly."""
+    """The estimate that the bill is compared with: where one is wanted, or none is refused and it is quick."""
     if plan.spec.engine.cache == "offline":  # nothing is sent
         return None
     prices = plan.prices

@@ -210,8 +210,7 @@ def compare_methods(
     from ragstone.cli import evaluating
 
     if dry_run:
-        forecast = partial(api.forecast_methods, file)
-        evaluating.estimate("compare-methods", [file], forecast, options, as_json=as_json)
+        evaluating.estimate("compare-methods", [file], partial(api.forecast_methods, file), options, as_json=as_json)
     else:
         evaluating.compare_methods(file, options, quiet=quiet, as_json=as_json)
 

@@ -25,6 +25,7 @@ from ragstone.render.terminal.methods import comparable
 from ragstone.render.terminal.outcome import Place, lead, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
 from ragstone.render.text import flat
+from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
     from ragstone.forecast.summary import Estimate
@@ -36,10 +37,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     """Evaluate and show the result; exit with 3 if nothing could be scored or no call was answered."""
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        if as_json:
-            show_json(finished.summary())
-        else:
-            show(lambda look: outcome(finished, look, place_of(finished, options)))
+        _show(finished, options, outcome, as_json=as_json)
         leave(finished)
 
 
@@ -49,13 +47,26 @@ def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: boo
 
     finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        if as_json:
-            show_json({**finished.summary(), "widest": [gap.as_json() for gap in widest_apart(finished)]})
-        else:
-            show(lambda look: comparison(finished, look, place_of(finished, options)))
+        widest = {"widest": [gap.as_json() for gap in widest_apart(finished)]} if as_json else {}
+        _show(finished, options, comparison, as_json=as_json, more=widest)
         leave(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)
+
+
+def _show(
+    finished: Run,
+    options: RunOptions,
+    page: Draw,
+    *,
+    as_json: bool,
+    failed: str = "",
+    more: Mapping[str, Any] = NOTHING,
+) -> None:
+    if as_json:
+        show_json({**finished.summary(), **more})
+    else:
+        show(lambda look: page(finished, look, replace(place_of(finished, options), failed=failed)))
 
 
 def evaluated(
@@ -104,10 +115,8 @@ def _show_partial(
         row = done.store.run(progress.run)
         if row is None or row.summary is None:
             return
-        if as_json:
-            show_json(done.summary())
-        elif page and len(done):
-            show(lambda look: page(done, look, replace(place_of(done, options), failed=failed)))
+        if as_json or (page and len(done)):
+            _show(done, options, page or outcome, as_json=as_json, failed=failed)
         else:
             show_bill(progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -324,16 +324,7 @@ def _scored(scored: Scored, standings: list[Standing], measure: str, written: li
     return {
         "sorted_by": measure,
         "on_missing": scored.on_missing,
-        "runs": [
-            {
-                "run": standing.run,
-                "means": dict(standing.means),
-                "topics": dict(standing.topics),
-                "missing": standing.missing,
-                "unjudged": unjudged[standing.run],
-            }
-            for standing in standings
-        ],
+        "runs": [{**asdict(standing), "unjudged": unjudged[standing.run]} for standing in standings],
         "missing": scored.board.missing(),
         "against": [
             {"measure": one.measure, "other": one.other, "runs": one.runs, "tau": one.tau} for one in scored.against

@@ -29,7 +29,7 @@ from ragstone.types import NOTHING, Record, Repeats, Score
 class Earlier:
     """The results of an earlier run that can stand for those of another.
 
-    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are weighed again.
+    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are evaluated again.
     """
 
     def __init__(self, store: Store, run: int, *, banked: bool) -> None:
@@ -46,7 +46,7 @@ class Earlier:
         return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
-        """The record's result if it can be taken over as it is."""
+        """The record's result if it can be reused as it is."""
         if position in self.failed:
             return None
         if record.nuggets is not None and not self._banked:
@@ -77,7 +77,7 @@ class Earlier:
 
 
 def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) -> Earlier | None:
-    """The run that ``only_failed`` names, or None where nothing is to be taken over.
+    """The run that ``only_failed`` names, or None if no result is to be reused.
 
     True is the last of this name. ConfigError where there is none, or it was not made as this one would be.
     """
@@ -91,7 +91,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         row = named[-1]
         by_number = {one.id: one for one in named}
         while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
-            row = before  # it was taking over itself when it ended; what was asked anew is in the store
+            row = before  # it was taking over itself when it ended; its new replies are in the store
         number, spec = row.id, row.spec
         alike = next((one for one in reversed(named) if not _changed(one.spec, plan)), None)
     else:
