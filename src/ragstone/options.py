@@ -6,12 +6,9 @@ made from its fields. A new option is one field here, and the code that reads it
 
 from __future__ import annotations
 
-import difflib
 import functools
-import json
 import math
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
@@ -28,7 +25,6 @@ from typing import (
 )
 
 from ragstone.errors import ConfigError
-from ragstone.store.rows import MOST_REPEATS
 
 if TYPE_CHECKING:
     from ragstone.engine import Tally
@@ -49,7 +45,7 @@ EVERY: Final = "run estimate compare-methods create assign"
 RUNS: Final = "run compare-methods"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Option:
     """One option as people write it: how, where, and which values it takes.
 
@@ -165,11 +161,15 @@ def _texts(value: Any) -> list[str]:
 
 def _literal(value: Any) -> str:
     """A value that ``--set`` reads back as it is."""
+    import json  # noqa: PLC0415 - for a command to type next alone
+
     return value if isinstance(value, str) and _value(value) == value else json.dumps(value)
 
 
 def _value(text: str) -> Any:
     """What stands behind an equals sign: TOML where it is, else text."""
+    import tomllib  # noqa: PLC0415 - help has no values
+
     try:
         return text if "\n" in text else tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -199,7 +199,7 @@ def mapped(pairs: Sequence[str]) -> dict[str, str]:
     return found
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Progress:
     """A run in progress, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
 
@@ -329,7 +329,7 @@ class RunOptions:
     )
     repeat: int | None = option(
         "--repeat", metavar="K", help="Ask everything K times and print the spread.",
-        commands=EVERY.replace("create ", ""), least=1, most=MOST_REPEATS,
+        commands=EVERY.replace("create ", ""), least=1, most=100,
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
@@ -362,7 +362,10 @@ class RunOptions:
         known = [one.name for one in fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
-            near = ["judge"] if unknown[0] in ("model", "llm", "judges") else _near(unknown[0], known)
+            import difflib  # noqa: PLC0415 - for a mistake alone
+
+            near = difflib.get_close_matches(unknown[0], known, 1)
+            near = ["judge"] if unknown[0] in ("model", "llm") else near
             meant = f"did you mean {near[0]}=? " if near else ""
             raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")
         named = dict(zip(known[:2], positional, strict=False)) if len(positional) <= 2 else None
@@ -374,10 +377,6 @@ class RunOptions:
         """The options that were given, as words of a command line."""
         found = ((one, getattr(self, one.name)) for one in options_of(type(self)) if one.name not in without)
         return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
-
-
-def _near(name: str, known: Sequence[str]) -> list[str]:
-    return difflib.get_close_matches(name, known, 1)
 
 
 def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
