@@ -31,7 +31,6 @@ CAUGHT = {
     "engine/run.py": 3,
     "engine/calls.py": 2,
     "engine/writer.py": 1,
-    "api/loop.py": 1,  # an error of the thread that evaluate works in, handed to the caller as it is
     "__main__.py": 1,  # the edge: Python's own code for a crash, 1, means a failed check here
 }
 """How many handlers of any exception a module may have that do not raise it again."""

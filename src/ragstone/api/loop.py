@@ -13,6 +13,7 @@ import gc
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -121,21 +122,8 @@ def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
     """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
     if not _in_a_loop():
         return run_here(coroutine)
-    outcome: list[R] = []
-    trouble: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread as it is
-            trouble.append(error)
-
-    thread = threading.Thread(target=work, name="ragstone-evaluate")
-    thread.start()
-    thread.join()
-    if trouble:
-        raise trouble[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1, "ragstone-evaluate") as thread:
+        return thread.submit(run_here, coroutine).result()
 
 
 def _in_a_loop() -> bool:
