@@ -15,8 +15,7 @@ from ragstone.api.keywords import takes
 from ragstone.cli.options import File, with_options
 from ragstone.config import completed, file_settings
 from ragstone.errors import ConfigError
-from ragstone.options import RunOptions, assignments, option, option_named, options_of
-from ragstone.store.rows import MOST_REPEATS
+from ragstone.options import RunOptions, assignments, option, options_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,10 +89,6 @@ def test_a_bad_value_is_refused_wherever_it_stands(how: str, message: str, monke
     with pytest.raises(ConfigError) as caught:
         patience_of("a", patience=0 if how == "python" else None)
     assert str(caught.value) == message
-
-
-def test_a_run_repeats_as_often_as_the_store_can_keep() -> None:
-    assert option_named("repeat").most == MOST_REPEATS
 
 
 def test_only_an_option_that_can_be_absent_has_a_setting_or_a_variable() -> None:

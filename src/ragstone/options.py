@@ -13,16 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Literal,
-    Self,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
 
 from ragstone.errors import ConfigError
 
@@ -40,9 +31,13 @@ DEADLINE: Final = 300.0
 """Seconds from a call's first try to the end of its last."""
 TRIES: Final = 6
 """Tries of one call."""
-EVERY: Final = "run estimate compare-methods create assign"
-"""The commands that evaluate, or estimate what that would take."""
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
 RUNS: Final = "run compare-methods"
+SCORING: Final = f"{RUNS} estimate assign"
+SENDING: Final = f"{RUNS} create assign"
+EVERY: Final = f"{SCORING} create"
+"""Commands: those that write a run's folder, score responses, send calls; and all that evaluate or estimate."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -163,7 +158,7 @@ def _literal(value: Any) -> str:
     """A value that ``--set`` reads back as it is."""
     import json  # noqa: PLC0415 - for a command to type next alone
 
-    return value if isinstance(value, str) and _value(value) == value else json.dumps(value)
+    return value if isinstance(value, str) and _value(value) == value else json.dumps(value, default=str)
 
 
 def _value(text: str) -> Any:
@@ -250,7 +245,7 @@ class RunOptions:
     )
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
-        commands=EVERY.replace("create ", ""), setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
+        commands=SCORING, setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
         note="Accepted error rate of each judge of a cascade but the last, on either side of its threshold.",
     )
     prompts: Sequence[str] | None = option(
@@ -258,14 +253,14 @@ class RunOptions:
     )
     format: str | None = option(
         "--format", metavar="FORMAT", help="Format of the labels in replies: json, keyed, yaml, adaptive …",
-        commands=EVERY.replace("create ", ""),
+        commands=SCORING,
     )
     structured: Literal["auto", "schema", "off"] | None = option(
         "--structured", help="Send a JSON schema with each request [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
-        commands=EVERY.replace("create ", ""), parse=assignments,
+        commands=SCORING, parse=assignments,
     )
     fields: Mapping[str, str] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
@@ -307,11 +302,11 @@ class RunOptions:
     )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
-        commands=EVERY.replace("estimate ", ""), least=0,
+        commands=SENDING, least=0,
     )
     tpm: int | None = option(
         "--tpm", metavar="N", help="Max tokens per minute (in + out) per endpoint and key; 0: no limit.",
-        commands=EVERY.replace("estimate ", ""), least=0,
+        commands=SENDING, least=0,
     )
     out: Path | str | None = option(
         "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
@@ -329,7 +324,7 @@ class RunOptions:
     )
     repeat: int | None = option(
         "--repeat", metavar="K", help="Ask everything K times and print the spread.",
-        commands=EVERY.replace("create ", ""), least=1, most=100,
+        commands=SCORING, least=1, most=MOST_REPEATS,
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
@@ -341,7 +336,7 @@ class RunOptions:
     no_cache: bool = option("--no-cache", help="Bypass the cache; results are still saved.", unless=False)
     offline: bool = option(
         "--offline", help="Send nothing; use stored replies only. Exits 3 if one is missing.",
-        commands=EVERY.replace("estimate ", ""), unless=False,
+        commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
         "--store", metavar="PATH", help="Path of the store",
@@ -409,8 +404,8 @@ def _values(kind: Any) -> tuple[str, ...]:
 
 def _kind(hint: Any) -> tuple[Any, bool]:
     """The type of a value as a person writes it, and whether several may be written."""
-    parts = [part for part in get_args(hint) if part is not NoneType] if get_origin(hint) is not Literal else [hint]
-    parts = parts or [hint]
+    inner = () if get_origin(hint) is Literal else get_args(hint)
+    parts = [part for part in inner if part is not NoneType] or [hint]
     if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):
         return str, True
     words = [part for part in parts if get_origin(part) is Literal]

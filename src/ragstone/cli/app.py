@@ -113,8 +113,10 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     else:
         following = ""
         if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
-            fixed = replace(options, on_error=options.on_error or ("skip" if found.set_aside and not skips else None))
-            following = shlex.join(["ragstone", "run", file, *fixed.words()])
+            needed = options.on_error == "skip" or (found.set_aside and not skips)
+            following = shlex.join(
+                ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
+            )
         named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
         show(lambda look: survey_page(found, able, named, following, look))
     if found.set_aside and (not found.records or not skips):
