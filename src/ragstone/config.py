@@ -46,7 +46,7 @@ class Step:
 
     @classmethod
     def of(cls, names: Sequence[str], where: str, *, cascade: bool = False) -> Step:
-        """The step of these judges; ConfigError for none, and for one named twice."""
+        """Make the step of these judges; ConfigError for none, and for one named twice."""
         if not names or not all(names):
             raise ConfigError(f"{where} names no judge" + (" on one side of '>'" if cascade else ""))
         if len(set(names)) < len(names):
@@ -55,7 +55,7 @@ class Step:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Step:
-        """The step of a name, a panel ``[A,B]`` or a cascade ``A>B``."""
+        """Parse a name, a panel ``[A,B]`` or a cascade ``A>B``."""
         text = text.strip()
         if ">" in text:
             if any(mark in text for mark in "[],"):
@@ -72,14 +72,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Who judges: the judges of every step without its own (None: not given), and those of single steps."""
+    """The judges of every step without its own (None: not given), and those of single steps."""
 
     default: Step | None = None
     steps: Mapping[Task, Step] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, given: Sequence[str], where: str = "") -> Judging:
-        """What ``NAME`` and ``STEP=NAME`` say, each with a panel or a cascade in the place of the name."""
+        """Parse ``NAME`` and ``STEP=NAME``; a panel or a cascade may stand for the name."""
         default: Step | None = None
         steps: dict[Task, Step] = {}
         for text in given:
@@ -95,8 +95,8 @@ class Judging:
 
     @classmethod
     def given(cls, judge: object) -> Judging:
-        """What a caller gives, objects among it; an object that no name mentions judges every step without its own."""
-        named = cls.parse([one for one in several(judge) if isinstance(one, str)])
+        """Parse what a caller gives; an object that no name mentions judges every step without its own."""
+        named = cls.parse([one for one in as_list(judge) if isinstance(one, str)])
         steps = (named.default, *named.steps.values())
         mentioned = {name for step in steps if step for name in step.judges}
         loose = [name for name in objects(judge) if name not in mentioned]
@@ -116,7 +116,7 @@ def _task(name: str, where: str) -> Task:
     return name
 
 
-def several(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """One value, or several, as a list."""
     if value is None:
         return []
@@ -125,7 +125,7 @@ def several(value: Any) -> list[Any]:
 
 def objects(judge: object) -> dict[str, Judge]:
     """The judges that a caller gives as objects, by name."""
-    return {one.name: one for one in several(judge) if not isinstance(one, str)}
+    return {one.name: one for one in as_list(judge) if not isinstance(one, str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class RunSpec:
 
 
 def file_settings(options: RunOptions) -> tuple[Tables, str]:
-    """The settings of the configuration file, and its name for messages; none where there is no file."""
+    """Read the configuration file: its settings by table, and its name for messages; empty without a file."""
     named = options.config or os.environ.get(option_named("config").variable)
     if not named and not Path(FILE).exists():
         return {}, FILE
@@ -176,7 +176,7 @@ def file_settings(options: RunOptions) -> tuple[Tables, str]:
 
 
 def completed(given: RunOptions, file: Tables) -> RunOptions:
-    """The options with what the environment, the file and the defaults add; ConfigError for an unusable value."""
+    """Fill options from the environment, the file and the defaults; ConfigError for an unusable value."""
     found: dict[str, Any] = {}
     for one in options_of(type(given)):
         value = getattr(given, one.name)
@@ -253,8 +253,8 @@ def _check_name(name: str) -> None:
 def _metrics(
     options: RunOptions, given: RunOptions, file: Tables, origin: str
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """The names that are given, and the parameters of metrics: the file's, then ``on_empty``, then the caller's."""
-    chosen = tuple(name for item in several(options.metrics) for name in re.split(r"[,;\s]+", item) if name)
+    """The chosen names, and the parameters of metrics: the file's, then ``on_empty``, then the caller's."""
+    chosen = tuple(name for item in as_list(options.metrics) for name in re.split(r"[,;\s]+", item) if name)
     if not chosen:
         raise ConfigError("no metrics named; give names, suites, or 'auto'")
     known = metrics.blocks()
@@ -287,7 +287,7 @@ def _judging(
 ) -> tuple[Step, dict[Task, Step]]:
     """The judges of every step without its own, and those of single steps."""
     where = f"{origin}: "
-    of_file, said = Judging.parse(several(file.get("run", {}).get("judge")), where), Judging.given(given.judge)
+    of_file, said = Judging.parse(as_list(file.get("run", {}).get("judge")), where), Judging.given(given.judge)
     default = said.default or of_file.default or Step((DEFAULT_JUDGE,))
     steps = dict(of_file.steps)
     for name, who in file.get("steps", {}).items():
@@ -358,7 +358,7 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
 
 
 def _priced(spec: Spec) -> Spec:
-    """What runs on the user's own machine costs nothing."""
+    """Set the price of local judges to 0."""
     return replace(spec, price=(0.0, 0.0)) if spec.preset.local and spec.price is None else spec
 
 

@@ -77,7 +77,7 @@ class Option:
         return _values(self.kind)
 
     @property
-    def told(self) -> str:
+    def help_with_default(self) -> str:
         """The help text, with the default where there is one."""
         return self.help if self.default is None else f"{self.help} [default: {self.default}]"
 
@@ -183,7 +183,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def mapped(pairs: Sequence[str]) -> dict[str, str]:
+def field_paths(pairs: Sequence[str]) -> dict[str, str]:
     """Paths by field from ``FIELD=PATH``."""
     found = {}
     for pair in pairs:
@@ -264,7 +264,7 @@ class RunOptions:
     )
     fields: Mapping[str, str] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
-        commands=f"{EVERY} validate", setting="fields", parse=mapped,
+        commands=f"{EVERY} validate", setting="fields", parse=field_paths,
         note='Canonical field to path, e.g. question = "user.query".',
     )
     on_error: OnError | None = option(

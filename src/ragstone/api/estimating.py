@@ -31,7 +31,7 @@ def estimate(source: Any, options: RunOptions) -> Estimate:
 
 def forecast(source: Any, options: RunOptions) -> Estimate:
     """Estimate a run, with the options as one value."""
-    with planned(source, options) as first, looked_at(first.spec.store) as store:
+    with planned(source, options) as first, store_for_reading(first.spec.store) as store:
         plan, earlier = settled(first, store, options)
         return estimate_of(plan, jobs_of(plan, earlier), store)
 
@@ -49,7 +49,7 @@ def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
     return Estimate(source.name, forecaster.forecast(), priced, plan.left_out, settings.limits, source.extent)
 
 
-def looked_at(path: Path) -> Store:
+def store_for_reading(path: Path) -> Store:
     """The store, for reading; an empty one in memory where there is none."""
     return Store(path if path.exists() else ":memory:")
 

@@ -27,7 +27,7 @@ from ragstone.types import NOTHING, Record, Repeats, Score
 
 
 class Earlier:
-    """The results of an earlier run that can stand for those of another.
+    """An earlier run whose results can be reused.
 
     ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are evaluated again.
     """
@@ -40,7 +40,7 @@ class Earlier:
         self.failed = store.failed(run)
 
     def told(self) -> str:
-        """What will be done, for the user."""
+        """Say what is reused and what is evaluated again."""
         kept = self.results - len(self.failed)
         again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
         return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
@@ -77,7 +77,7 @@ class Earlier:
 
 
 def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) -> Earlier | None:
-    """The run that ``only_failed`` names, or None if no result is to be reused.
+    """Find the run that ``only_failed`` names; None if no result is to be reused.
 
     True is the last of this name. ConfigError where there is none, or it was not made as this one would be.
     """
@@ -107,7 +107,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
 
 
 def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
-    """What of a run's making is not as in the plan; the engine's repeat of an older version was an index, 0."""
+    """Say how a run's settings differ from the plan; an older version stored repeat as an index, 0."""
     before, now = spec.get("signatures", {}), plan.signatures
     if before.keys() != now.keys():
         return f"its metrics were {', '.join(before)}"
@@ -121,7 +121,7 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
 
 
 def refresh_since(store: Store, name: str, now: float) -> float:
-    """From when on replies count as fresh: now, or the beginning of a refresh of this name that did not end."""
+    """Say when replies became fresh: now, or when an unfinished refresh of this name began."""
     named = [row for row in store.runs() if row.name == name]
     engine = named[-1].spec.get("engine", {}) if named and named[-1].status != "done" else {}
     return float(engine["since"]) if engine.get("cache") == "refresh" else now
@@ -148,7 +148,7 @@ def _share(row: ScoreRow) -> dict[str, Any]:
 
 
 def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlier | None]:
-    """The plan with what only this store and these judges say, and the run whose results it reuses, if any."""
+    """Adapt the plan to this store and these judges, and find the run whose results it reuses, if any."""
     name = options.name or plan.source.name
     spec, notes = plan.spec, [*plan.notes]
     engine = spec.engine
@@ -166,7 +166,7 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
 
 
 def jobs_of(plan: Plan, earlier: Earlier | None = None) -> Iterator[Job]:
-    """What is done with each record; a result of an ``earlier`` run may stand for it."""
+    """Yield the job of each record; a result of an ``earlier`` run may be reused."""
     for job in _all_jobs(plan):
         done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
         yield job if done is None else replace(job, done=done)

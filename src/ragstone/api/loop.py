@@ -44,7 +44,7 @@ def run_here(work: Coroutine[Any, Any, R]) -> R:
 
 
 class _Seldom:
-    """Has the collector look less often, and only at what is new, from the first ``with`` to the end of the last."""
+    """Run the garbage collector less often, on new objects only, from the first ``with`` to the last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

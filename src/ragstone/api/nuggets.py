@@ -19,9 +19,9 @@ from ragstone import metrics
 from ragstone.analysis.assignments import assignment, run_of
 from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
 from ragstone.analysis.run import Run
-from ragstone.api.estimating import estimate_of, forecast, looked_at
+from ragstone.api.estimating import estimate_of, forecast, store_for_reading
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, check_overrides, make_routes, opened, uncascaded
+from ragstone.api.plan import Plan, check_overrides, make_routes, open_source, uncascaded
 from ragstone.api.running import progress_of, run, set_aside_if_damaged
 from ragstone.config import objects, resolve
 from ragstone.engine import Engine, Job, Tally
@@ -89,7 +89,7 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
     spec = resolve(options)
     wanted = spec.parameters.get("nugget_recall", {})
     maker = NuggetBank().with_parameters({name: wanted[name] for name in PARAMETERS if name in wanted})
-    with opened(source, spec, check_overrides) as records:
+    with open_source(source, spec, check_overrides) as records:
         judges, routes = make_routes(spec, objects(options.judge))
         found = survey(records)
         for needed in maker.needs:
@@ -141,7 +141,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
 
 def forecast_banks(source: Any, options: RunOptions) -> Estimate:
     """Estimate ``create_nuggets``; calls no judge."""
-    with _creating(source, options) as plan, looked_at(plan.spec.store) as store:
+    with _creating(source, options) as plan, store_for_reading(plan.spec.store) as store:
         return estimate_of(plan, _topics(plan, {}, Created()), store)
 
 

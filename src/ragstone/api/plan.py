@@ -36,7 +36,7 @@ LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run will do: who judges what, which metrics there are and why not others, how scores are made.
+    """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
     for the user.
@@ -101,7 +101,7 @@ class Plan:
 
 @contextlib.contextmanager
 def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
-    """The plan of a run, while its input is open."""
+    """Plan a run; its input is open as long as the context lasts."""
     spec = resolve(options)
     generators = {options.generator or ""} - {""}
 
@@ -112,7 +112,7 @@ def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
             generators.add(generator)
 
     bank = bank_of(spec, source)
-    with opened(source, spec, inspect, bank) as records:
+    with open_source(source, spec, inspect, bank) as records:
         plan = _plan(spec, records, objects(options.judge), bank)
         notes = [
             *_judging_itself(plan.judges.values(), generators),
@@ -148,7 +148,7 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
 def _chosen(
     spec: RunSpec, found: Survey, unable: Callable[[type[Metric]], str], *, loose: bool
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
-    """The metrics of the run, and why not others.
+    """Choose the metrics of a run, with reasons for those left out.
 
     Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
     is tried: each record's status says what it lacks.
@@ -163,7 +163,7 @@ def _chosen(
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
-    """Why no metric can run: the fields that are not there once for all of them, other reasons by metric."""
+    """Say why no metric can run: missing fields once, other reasons by metric."""
     known = [metrics.find(name) for name in left_out]
     absent = {
         metric.name: [needed for needed in (*metric.needs, *metric.wants) if not found.present.get(needed)]
@@ -182,13 +182,13 @@ def choose(
     columns: Sequence[str] = (),
     loose: bool = False,
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
-    """The metrics of a run, and those that ``auto`` left out with the reason.
+    """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
     ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
-    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
+    dicts of a program, where nothing is to be field_paths and each record's own status says what it lacks.
     """
     suites = metrics.suites()
     wanted: dict[str, bool] = {}
@@ -231,7 +231,7 @@ def choose(
 
 
 def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
-    """That no record has these fields; of those that are columns of the input, that they are blank in all of it."""
+    """Say that no record has these fields, or that a column is blank in all of them."""
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'holds' if len(blank) == 1 else 'hold'} nothing in any record"] if blank else []
@@ -239,7 +239,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
-    """Why ``auto`` leaves a metric out, by the number of records that have each field; empty where it takes it."""
+    """Say why ``auto`` leaves a metric out, by the number of records with each field; empty if it does not."""
     if lacks := metric.lacks(present):
         return lacks
     if not metric.in_auto:
@@ -250,7 +250,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
 
 
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
-    """The judges by name, those that the caller brought among them, and who is asked which step."""
+    """Build the judges by name, unless the caller gives them, and the route of each step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     limits = spec.engine.limits
     for judge in judges.values():
@@ -264,7 +264,7 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
 
 
 class _Brought:
-    """Counts which steps' answers the records bring themselves."""
+    """Count the steps whose answers the records bring."""
 
     def __init__(self, bank: Bank | None) -> None:
         self._bank = bank
@@ -329,7 +329,7 @@ def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
 
 
 def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
-    """A warning for each judge that is the model whose responses it judges: models favour their own."""
+    """Warn of each judge that wrote the responses: models favour their own."""
     ours = {generator.rpartition("/")[2].casefold() for generator in generators}
     return [
         f"the judge {judge.name} is the model that wrote the responses; models rate their own answers too well"
@@ -339,7 +339,7 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
 
 
 def _absent(plan: Plan) -> list[str]:
-    """The fields that metrics of this run need and no record has: then every record says so by its status."""
+    """Warn of fields that metrics need and no record has; each record's status says so, too."""
     needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
     found = plan.survey
     absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
@@ -347,7 +347,7 @@ def _absent(plan: Plan) -> list[str]:
 
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
-    """Options of prompts where no judge is asked with any."""
+    """Warn of prompt options if no judge is prompted."""
     named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
@@ -357,7 +357,7 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
 
 
 def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
-    """Where a cascade was named and no step that is asked can have one; an error rate without a cascade."""
+    """Warn of a cascade that no step can have, and of an error rate without a cascade."""
     spec, routes = plan.spec, plan.routes
     if routes.cascading():
         return []
@@ -372,8 +372,8 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
 # ---- the input
 
 
-def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
-    """The source; what ``inspect`` refuses is refused in every reading of it alike. A tuple of paths is read as one."""
+def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
+    """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
         "cut": spec.cut,
@@ -382,7 +382,7 @@ def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: 
 
 
 def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
+    """Read the named bank of nuggets, if any; ConfigError if it and the records are both standard input."""
     if spec.nuggets is None:
         return None
     if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
@@ -391,7 +391,7 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
 
 
 def check_overrides(record: Record) -> None:
-    """RecordError where a record brings parameters that a metric does not take."""
+    """Raise RecordError if a record brings parameters that a metric does not take."""
     for name, parameters in record.overrides.items():
         try:
             metrics.find(name)().overridden(parameters)

@@ -20,7 +20,7 @@ from ragstone.analysis.summary import summarize
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, bank_of, check_overrides, opened, planned
+from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
 from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
@@ -73,7 +73,7 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made
 
-    with opened(source, spec, inspect, bank_of(spec, source)) as records:
+    with open_source(source, spec, inspect, bank_of(spec, source)) as records:
         return survey(records), able
 
 
@@ -106,7 +106,7 @@ async def _evaluated(source: Any, options: RunOptions) -> Run:
 
 
 async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib.ExitStack) -> Run:
-    """The run itself; what it alone may use until it is over goes into ``held``."""
+    """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
@@ -156,7 +156,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
-    """What a run leaves that did not end, for the user."""
+    """Say what an unfinished run keeps."""
     if not records:
         return "no record was done; the replies that came are kept" if replies else "no record was done"
     kept = f"what was done is kept as run {run} ({records} record{'' if records == 1 else 's'})"
@@ -214,7 +214,7 @@ def _close(
 
 
 def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool) -> None:
-    """The files of a run that is over, but for its results, which are there."""
+    """Write the files of a finished run; its results are there already."""
     agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
     by_whom = {
         step: {**told, **{name: summary["cascade"][step][name] for name in ("units", "answered", "unjudged")}}
@@ -234,7 +234,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
-    """The estimate that the bill is compared with: where one is wanted, or none is refused and it is quick."""
+    """Estimate the run, if that is wanted, or is quick and not declined."""
     if plan.spec.engine.cache == "offline":  # nothing is sent
         return None
     prices = plan.prices

@@ -38,7 +38,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         _show(finished, options, outcome, as_json=as_json)
-        leave(finished)
+        exit_if_unjudged(finished)
 
 
 def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
@@ -49,7 +49,7 @@ def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: boo
     with closing(finished.store):
         widest = {"widest": [gap.as_json() for gap in widest_apart(finished)]} if as_json else {}
         _show(finished, options, comparison, as_json=as_json, more=widest)
-        leave(finished)
+        exit_if_unjudged(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)
 
@@ -104,7 +104,7 @@ def evaluated(
 def _show_partial(
     progress: Progress | None, options: RunOptions, page: Draw | None, *, as_json: bool, failed: str = ""
 ) -> None:
-    """The results of a run that ended early, as of a whole run, or its bill if no record is done.
+    """Show the results of a run that ended early, or its bill if no record is done.
 
     Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
     """
@@ -122,7 +122,7 @@ def _show_partial(
 
 
 def show_bill(progress: Progress | None) -> None:
-    """The calls and the cost, on standard error, of work that ended before there was a result to show."""
+    """Show calls and cost on standard error, for work that ended without a result."""
     if progress is not None and progress.tally.anything:
         bill = progress.tally.as_json()
         show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
@@ -135,7 +135,7 @@ def place_of(finished: Run, options: RunOptions) -> Place:
     return Place(str(options.out or ""), options.cases, found, report=options.report)
 
 
-def leave(finished: Run) -> None:
+def exit_if_unjudged(finished: Run) -> None:
     """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked one.
 
     So also if the last judge of a cascade answered nothing of what was left to it.
@@ -149,7 +149,7 @@ def leave(finished: Run) -> None:
 
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
-    """Whether not one call was answered, though some were made: what has a score then had it without the judge."""
+    """Whether calls were made and none was answered: any score came without the judge."""
     return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
 
 

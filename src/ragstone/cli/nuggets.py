@@ -184,7 +184,7 @@ def assign(
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api
-    from ragstone.cli.evaluating import estimate, evaluated, leave, place_of
+    from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
     from ragstone.cli.output import lines, show, show_json
     from ragstone.render.terminal.banks import assigned_page
 
@@ -212,7 +212,7 @@ def assign(
         elif out or not quiet:
             place = replace(place_of(finished, options), lines=assigned.file)
             show(lambda look: assigned_page(finished, assigned, look, place), stderr=not out)
-        leave(finished)
+        exit_if_unjudged(finished)
 
 
 @dataclass(slots=True)

@@ -24,7 +24,9 @@ def examples(*commands: str) -> str:
 
 def _declaration(one: Option, told: str = "") -> Any:
     least = None if one.between or math.isinf(one.least) else one.least
-    return typer.Option(*one.flags, metavar=one.metavar, min=least, help=told or one.told, show_default=False)
+    return typer.Option(
+        *one.flags, metavar=one.metavar, min=least, help=told or one.help_with_default, show_default=False
+    )
 
 
 File: TypeAlias = Annotated[
