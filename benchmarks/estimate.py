@@ -16,10 +16,12 @@ import itertools
 import json
 import os
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ import ragstone
 from ragstone.metrics import find
 from ragstone.records import open_records
 from ragstone.testing import FakeServer
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from realistic import realistic
 
 METRICS = (
     ("context_relevance", "groundedness", "answer_relevance"),
@@ -97,7 +102,7 @@ def held(path: Path, sample: list[dict[str, Any]], metrics: tuple[str, ...], fol
     assert total.dollars is not None
     money = (total.dollars.low, total.dollars.expected, total.dollars.high, bill["paid"]["dollars"])
     name = f"{path.stem}"
-    return Held(name, "+".join(metrics), how, (total.calls.expected, bill["sent"]), money, told.forecast.exact, seconds)
+    return Held(name, "+".join(metrics), how, (total.calls.expected, bill["sent"]), money, told.exact, seconds)
 
 
 def enough(path: Path, size: int, form: dict[str, str]) -> list[dict[str, Any]]:
@@ -125,7 +130,7 @@ def rounds(
         chosen = chance.sample(every, min(2 * size, len(every)))
         sample, before = chosen[:size], chosen[size:]
         metrics = next(kind for kind in kinds if usable(kind, chosen))
-        server.configure(seed=1000 * seed + number)
+        server.configure(answer=partial(realistic, seed=1000 * seed + number))
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             table = f'[judges.costly]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\n{PRICE}\n'
@@ -151,7 +156,7 @@ def main() -> None:
     files = [(path, enough(path, arguments.records, form)) for path in arguments.files]
     done: list[Held] = []
     print(f"{'file':22}{'metrics':48}{'':9}{'calls':>13}  {'expected':>9} {'bill':>9} {'off':>6}  {'interval':19}")
-    with FakeServer(process=True, keep=0, realistic=True) as server:
+    with FakeServer(keep=0) as server:
         for number, (path, every) in enumerate(files):
             for each in rounds(path, every, arguments.rounds, arguments.records, arguments.seed + number, server):
                 done.append(each)

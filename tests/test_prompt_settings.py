@@ -12,9 +12,8 @@ import pytest
 from ragstone import settings
 from ragstone.judges.spec import Spec
 from ragstone.prompts import FORMS
-from ragstone.prompts.check import SCALES
 from ragstone.prompts.choice import Choice
-from ragstone.questions import TASKS
+from ragstone.questions import SCALES, TASKS
 from said import refusal, spec
 
 
@@ -122,7 +121,7 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
     [
         ({"prompts": ["shortcot"]}, "no prompt style 'shortcot'; did you mean 'short_cot'?"),
         ({"prompts": ["suport=short_cot"]}, "--prompt suport=short_cot: no step 'suport'; steps are claims, "),
-        ({"prompts": ["mine.md"]}, "--prompt mine.md: say for which step, as in --prompt support=mine.md"),
+        ({"prompts": ["mine.md"]}, "--prompt mine.md: name its step, as in --prompt support=mine.md"),
         (
             {"prompts": ["legacy", "optimized"]},
             "--prompt optimized: 'legacy' is given for all steps already; name the step",

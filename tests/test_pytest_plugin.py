@@ -19,7 +19,7 @@ import ragstone
 from ragstone import open_run
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import InputError
-from ragstone.pytest_plugin.weighing import sorted_out
+from ragstone.pytest_plugin.scoring import thresholds_and_options
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
@@ -537,11 +537,11 @@ def test_marks_and_options_are_told(pytester: pytest.Pytester) -> None:
 
 def test_thresholds_and_options_are_told_apart() -> None:
     """What is neither is refused, and so is a truth in a number's place."""
-    assert sorted_out({"grounding": 1, "judge": "embedded", "max_cost": 1.0}, "here") == (
+    assert thresholds_and_options({"grounding": 1, "judge": "embedded", "max_cost": 1.0}, "here") == (
         {"grounding": 1},
         {"judge": "embedded", "max_cost": 1.0},
     )
     with pytest.raises(InputError, match="here: grounding = True"):
-        sorted_out({"grounding": True}, "here")
+        thresholds_and_options({"grounding": True}, "here")
     with pytest.raises(InputError, match="here: 'xyzzy' is neither a score nor an option; scores are "):
-        sorted_out({"xyzzy": 1}, "here")
+        thresholds_and_options({"xyzzy": 1}, "here")

@@ -7,34 +7,35 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from typer import Typer
 
 ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that end a command as Ctrl-C does: of a scheduler, of a terminal that is closed."""
+"""Signals that end a command as Ctrl-C does: from a scheduler, or from a terminal that is closed."""
 
 
 def main() -> None:
-    """Run the command line; leaves with its exit code."""
+    """Run the command line; exits with its code."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started this, who wants to read nothing
+        if getattr(sys, name) is None:  # closed by the caller, who wants to read nothing
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the whole process
-    with _silently_interrupted():
-        from typer.main import get_command  # noqa: PLC0415 - takes a moment, in which an interrupt is no traceback
+    # Nothing has begun: an interrupt ends the process as the system does, without a traceback; a shell sees 130.
+    with _handling((signal.SIGINT,), signal.default_int_handler, signal.SIG_DFL):
+        from typer.main import get_command  # noqa: PLC0415 - slow enough to be interrupted
 
         from ragstone.cli import app  # noqa: PLC0415 - as above
-        from ragstone.cli.ending import FAULT, INTERRUPTED, say_fault  # noqa: PLC0415 - as above
+        from ragstone.cli.exit_codes import FAULT, INTERRUPTED, say_fault  # noqa: PLC0415 - as above
 
         command = get_command(_named(app, sys.argv[1:2]))
     try:
-        with _ended_as_by_interrupt():
+        with _handling(ENDING, signal.SIG_DFL, signal.default_int_handler):
             command(prog_name="ragstone")
     except SystemExit as leaving:
-        if leaving.code == INTERRUPTED:  # whoever is impatient shall not make the end noisy, or another code of it
+        if leaving.code == INTERRUPTED:  # further interrupts must not change the exit code, or print a traceback
             for number in (signal.SIGINT, *ENDING):
                 signal.signal(number, signal.SIG_IGN)
         raise
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 def _named(app: Typer, word: list[str]) -> Typer:
-    """The app with the one command that is named, if it is one: putting all of them together takes 60 ms."""
+    """The app with only the command that is named, if it is one: building all of them takes 60 ms."""
     commands = [c for c in app.registered_commands if c.callback and [c.name or c.callback.__name__] == word]
     groups = [group for group in app.registered_groups if [group.name] == word]
     if not commands and not groups:
@@ -55,34 +56,17 @@ def _named(app: Typer, word: list[str]) -> Typer:
 
 
 @contextmanager
-def _ended_as_by_interrupt() -> Iterator[None]:
-    """While this lasts the system's wish that the process ends is an interrupt; where it is ignored, it stays so."""
+def _handling(numbers: Sequence[signal.Signals], usual: Any, handler: Any) -> Iterator[None]:
+    """Give signals another handler for a while; those without their usual one, such as ignored ones, keep theirs."""
     ours = threading.current_thread() is threading.main_thread()
-    ending = [number for number in ENDING if ours and signal.getsignal(number) is signal.SIG_DFL]
-    for number in ending:
-        signal.signal(number, signal.default_int_handler)
+    changed = [number for number in numbers if ours and signal.getsignal(number) is usual]
+    for number in changed:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in ending:
-            signal.signal(number, signal.SIG_DFL)
-
-
-@contextmanager
-def _silently_interrupted() -> Iterator[None]:
-    """While this lasts an interrupt ends the process as the system does it, which a shell calls 130: nothing is begun.
-
-    What somebody else has set for interrupts stays, such as that they are ignored in the background.
-    """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in changed:
+            signal.signal(number, usual)
 
 
 if __name__ == "__main__":

@@ -1,44 +1,44 @@
-"""Every exception that Ragstone raises on purpose.
+"""The exceptions of Ragstone.
 
 The tree::
 
     RagstoneError
-    ├── InputError            the user can mend it; the command line exits with 2
+    ├── InputError            wrong input; the command line exits with 2
     │   ├── RecordError       one record of the input: file, line, field, what was found
     │   ├── ConfigError       the configuration, a flag or an argument
-    │   │   └── OutputError   a file cannot be written; ``run`` says where what was done is kept all the same
+    │   │   └── OutputError   a file cannot be written; ``run`` holds the results
     │   └── TemplateError     a prompt template
-    ├── JudgeError            a judge did not do its work
+    ├── JudgeError            a judge failed
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
-    │   └── ParseError        an answer came and cannot be read; ``reply`` holds it
+    │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
-A message is one line: where, what was found, what to do. No message ever holds a key.
+A message is one line: where, what was found, what to do. No message holds an API key.
 """
 
 from __future__ import annotations
 
 
 class RagstoneError(Exception):
-    """The root: catch it to catch everything that Ragstone raises on purpose."""
+    """The base of all exceptions of Ragstone."""
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython and Jupyter show of it: what happened and what to do, without Ragstone's own code."""
+        """The lines that IPython and Jupyter show: the message, the hint and the notes, without a traceback."""
         hint = getattr(self, "hint", "")
         notes = [f"note: {note}" for note in getattr(self, "__notes__", ())]
         return [f"{type(self).__name__}: {self}", *([f"hint: {hint}"] if hint else []), *notes]
 
 
 class InputError(RagstoneError):
-    """Something the user gave is not usable, and the message says what to change."""
+    """Input is not usable; the message says what to change."""
 
 
 class RecordError(InputError):
     """One record cannot be read.
 
-    ``where`` is the file with its line or row, ``field`` the field's name (empty for the record as a
-    whole), ``found`` what stands there and ``expected`` what should.
+    ``where`` is the file with its line or row, ``field`` the field's name (empty for the whole record), ``found`` what
+    is there and ``expected`` what should be.
     """
 
     def __init__(self, where: str, found: str, expected: str = "", *, field: str = "") -> None:
@@ -57,7 +57,7 @@ class ConfigError(InputError):
 class OutputError(ConfigError):
     """A file cannot be written; the message says which, why, and what to do.
 
-    ``path`` is the file or the folder, ``run`` the number under which what was done is kept (0: nothing was).
+    ``path`` is the file or the folder, ``run`` the number of the run with the results (0: there are none).
     """
 
     def __init__(self, message: str, *, path: str = "", run: int = 0) -> None:
@@ -71,7 +71,7 @@ class TemplateError(InputError):
 
 
 class JudgeError(RagstoneError):
-    """A judge did not do its work."""
+    """A judge failed."""
 
     def __init__(self, message: str, *, judge: str = "") -> None:
         self.judge = judge
@@ -79,14 +79,14 @@ class JudgeError(RagstoneError):
 
 
 class BackendError(JudgeError):
-    """No usable answer came back from where the judge lives.
+    """A backend gave no usable answer.
 
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``hint``: what the user can do. ``too_long``: the request is longer than the model takes. ``spent``: the tokens
-    that the endpoint counted all the same (input, output, cached, reasoning), where it did. ``lost``: the request went
-    out and no reply came, so that nobody knows whether it was charged for. ``status``: the HTTP status, 0 where there
-    was none. ``allowance``: what the endpoint said is left of its limits.
+    ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
+    the endpoint counted (input, output, cached, reasoning), if it did. ``lost``: the request was sent and no reply
+    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``allowance``: what is left of the
+    endpoint's limits, as it said.
     """
 
     def __init__(
@@ -117,17 +117,17 @@ class BackendError(JudgeError):
 
 
 class ParseError(JudgeError):
-    """A reply came and cannot be read as the answer that was asked for; ``reply`` is its text."""
+    """A reply is not in the format that was asked for; ``reply`` is its text."""
 
     def __init__(self, message: str, *, reply: str = "", judge: str = "") -> None:
         self.reply = reply
         super().__init__(message, judge=judge)
 
 
-class BudgetReached(RagstoneError):  # noqa: N818 - it is no error of anyone: the limit did its work
-    """A limit that the user set on money, calls or tokens would be passed by the next call.
+class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked
+    """The next call would exceed a limit on money, calls or tokens.
 
-    ``hint`` is what the user can do, ``run`` the number under which what was done is kept (0: nothing was).
+    ``hint`` is what the user can do, ``run`` the number of the run with the results (0: there are none).
     """
 
     def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
@@ -139,7 +139,7 @@ class BudgetReached(RagstoneError):  # noqa: N818 - it is no error of anyone: th
 class StoreError(RagstoneError):
     """The store cannot be opened, read or written; the message names the file.
 
-    ``damaged``: what stands in the file is no store any more.
+    ``damaged``: the file is no valid store.
     """
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:

@@ -8,6 +8,7 @@ two metrics that ask equal questions pay for one answer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, TypeVar, get_args
 
@@ -32,6 +33,15 @@ GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2
 SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
 IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
+
+SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
+    "support": (YES_NO, LIKERT, GRADE_0_3),
+    "assign": (SUPPORT_3, SUPPORT_2),
+    "response_support": (GRADE_0_2,),
+    "relevance": (YES_NO, LIKERT, GRADE_0_3),
+    "importance": (IMPORTANCE,),
+}
+"""The scales of each step that rates units, its default first; the other steps write or trace."""
 
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]

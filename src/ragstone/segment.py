@@ -1,8 +1,8 @@
-"""Text to sentences, with exact offsets, in any language; and sentences to parts of a bearable size.
+"""Split text into sentences with exact offsets, in any language; group sentences into parts of limited size.
 
-Pure. Layout is read first (list items, headings, table rows and code lines stand for themselves, hard-wrapped
-lines are joined), then each block goes to ``sentencex``, and what that is known to get wrong is mended here.
-Every function takes any text, never raises, and needs time in proportion to its length.
+Pure. Layout comes first: list items, headings, table rows and code lines are sentences, hard-wrapped lines are joined.
+Then ``sentencex`` splits each block, and known errors of it are corrected. Every function takes any text, never raises,
+and needs linear time.
 """
 
 # ruff: noqa: RUF001, SIM905 - word lists of several scripts, written as text to be read
@@ -19,7 +19,7 @@ from typing import Final
 from ragstone.types import Span
 
 ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
-"""Signs that may end a sentence, and blanks."""
+"""Characters that may end a sentence, and blanks."""
 
 SAMPLE: Final = 4000
 """Characters that ``language_of`` looks at."""
@@ -28,7 +28,7 @@ WINDOW: Final = 8_192
 LONGEST: Final = 16_384
 """Characters after which running text without an end of sentence is cut at the next blank."""
 
-# Scripts that (nearly) name the language; Latin, Cyrillic, Arabic and Han are told apart further below.
+# Scripts that (nearly) determine the language; Latin, Cyrillic, Arabic and Han are separated below.
 _SCRIPTS: Final = (
     ("ja", "[\u3041-\u30fa]"),
     ("ko", "[\uac00-\ud7a3\u1100-\u11ff]"),
@@ -82,7 +82,7 @@ ENGLISH_TOO: Final = frozenset(
     "a an is in on as at by or be do no so me we he she i you was die van del all am are has have had his her its but "
     "if up one use par con sin ten pro per most more than then man art for it of to the".split()
 )
-"""Words of other languages that English has, too: they name no language alone."""
+"""Words of other languages that are also English: they determine no language alone."""
 
 _LANGUAGES_OF: Final[dict[str, list[str]]] = {}
 for _language, _listed in FUNCTION_WORDS.items():
@@ -115,10 +115,10 @@ _ABBREVIATIONS: Final = frozenset(
     "bzw ca usw evtl ggf inkl nr str vgl sog mio mrd "
     "г гг в вв ул д стр рис им тыс млн млрд трлн руб коп см др пр проф акад чел обл р н э кв корп оз".split()
 )
-# Of these, titles and the like never end a sentence.
+# Of these, titles and similar words never end a sentence.
 _NEVER_LAST: Final = frozenset("mr mrs ms dr prof rev hon sgt capt vs fig figs cf им ул проф акад".split())
 _TOO_LONG: Final = max(map(len, _NEVER_LAST)) + 1
-"""Letters that no title and the like has."""
+"""A length that no such word has."""
 _ASCII_LETTERS: Final = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))
 """For ``str.translate``: all but letters as blanks."""
 
@@ -127,10 +127,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def language_of(text: str) -> str:
-    """The language of a text as an ISO 639-1 code, by its script and its function words; ``en`` in doubt.
+    """The language of a text as an ISO 639-1 code, from its script and function words; ``en`` in doubt.
 
-    A guess that is good enough to choose a splitter or a stemmer: related languages of one script may be
-    taken for each other. Looks at the first 4,000 characters only.
+    Good enough to choose a splitter or a stemmer: related languages of one script may be confused. Reads only the
+    first 4,000 characters.
     """
     head = text[:SAMPLE]
     if head.isascii():
@@ -173,10 +173,10 @@ def _latin_language(head: str) -> str:
 
 @lru_cache(maxsize=64)
 def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
-    """The sentences of a text as trimmed spans, in order, that share no character and miss none but blanks.
+    """The sentences of a text as trimmed spans, in order, without overlap; only blanks are between them.
 
-    A list item, a heading, a table row and a line of code each stand for themselves (a list item of several
-    sentences is split, its marker stays with the first). Lines of hard-wrapped prose are joined. Citation
+    A heading, a table row and a line of code are each one sentence; a list item is split if it has several
+    (its marker stays with the first). Lines of hard-wrapped prose are joined. Citation
     markers such as ``[1]`` or ``[doc3]`` stay with the sentence before them. ``language`` is an ISO 639-1
     code and is guessed when it is not given. Never raises.
     """
@@ -194,9 +194,9 @@ def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
 
 
 def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
-    """Groups of neighbouring sentences, as ranges of indexes into ``spans``, of at most about ``tokens`` tokens.
+    """Group neighbouring sentences into parts of about ``tokens`` tokens at most, as ranges of indexes of ``spans``.
 
-    Every sentence is in exactly one part; one that is longer than ``tokens`` is a part alone. Tokens are
+    Every sentence is in exactly one part; one that is longer than ``tokens`` is a part of its own. Tokens are
     estimated: four for three words, one for an ideograph, and at least one for five characters.
     """
     found: list[range] = []
@@ -213,15 +213,15 @@ def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
 
 
 def division(given: object) -> tuple[str, ...]:
-    """The sentences that a text came with; none where what is given is no list of texts, or all of it is blank."""
+    """The sentences that a text was given as; none if it was not given as a list of texts, or all are blank."""
     texts = given if isinstance(given, list) and all(isinstance(item, str) for item in given) else []
     return tuple(text or " " for text in texts) if any(map(str.strip, texts)) else ()
 
 
 def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
-    """Where the sentences that a text came with stand in it, in their order, whatever white space is between words.
+    """The spans of given sentences in their text, in order; differences in white space are ignored.
 
-    None for one that is blank or not there.
+    None for a sentence that is blank or not found.
     """
     if not given:  # as of most passages, which may be long
         return ()
@@ -239,7 +239,7 @@ def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
 
 
 def words_in(text: str) -> int:
-    """How many words a text has: what blanks part, and each ideograph, since between those there are no blanks."""
+    """The number of words of a text: those between blanks, and each ideograph."""
     if text.isascii() or not _CJK.search(text):
         return len(text.split())
     return sum(any(map(str.isalnum, word)) for word in _CJK.sub(" x ", text).split())
@@ -265,7 +265,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_one_line(text: str) -> bool:
-    """Whether no line ends in a text that is not empty; ``splitlines`` is ten times as fast as a search, and agrees."""
+    """Return whether a non-empty text is a single line; ``splitlines`` is ten times as fast as a search."""
     return text.splitlines() == [text]
 
 
@@ -277,7 +277,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Stretches of text that no sentence crosses: (start, end, whether it is one unit as it stands)."""
+    """Blocks of text that no sentence crosses: (start, end, whether the block is one sentence)."""
     fence = ""
     paragraph: list[tuple[int, int]] = []
     for start, end in _lines(text):
@@ -305,7 +305,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _alone(line: str) -> bool:
-    """Headings, table rows, rules."""
+    """Whether a line is a heading, a table row or a rule."""
     if len(line) > 2000:
         return False
     bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
@@ -320,10 +320,10 @@ def _alone(line: str) -> bool:
 
 
 def _paragraph(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    """Neighbouring lines, joined where a line seems to have been broken only for its width.
+    """Join neighbouring lines that were broken only for their width.
 
-    That is: the next line's first word would not have fit, measured by the longest line, or it starts small.
-    After an end of sentence joining does no harm; after a colon a line is never joined.
+    That is: the next line's first word would not have fit, measured by the longest line, or it starts in lower case.
+    After a colon a line is never joined.
     """
     if not lines:
         return
@@ -360,9 +360,9 @@ def _prose(text: str, start: int, end: int, language: str) -> Iterator[Span]:
 
 
 def _cuts(flat: str, language: str) -> list[int]:
-    """Ascending places where a sentence ends, before mending."""
+    """The ends of sentences in ascending order, before corrections."""
     cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
-    # The search is as slow as all the rest together, and few texts hold what it looks for.
+    # The search is as slow as all the rest, and few texts have what it looks for.
     for found in _FORCED.finditer(flat) if any(mark in flat for mark in (")", "]", "т.")) else ():
         if flat[found.end()].isupper():
             cuts.add(found.end())
@@ -373,7 +373,7 @@ def _cuts(flat: str, language: str) -> list[int]:
 
 
 def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
-    """Where sentencex ends sentences, fed by windows so that no input costs more than its length."""
+    """The ends of sentences by sentencex, in windows, so that the time stays linear."""
     if right - left < 3 or not _STOP.search(flat, left, right):
         return
     from sentencex import get_sentence_boundaries  # noqa: PLC0415 - not everyone who imports needs it
@@ -403,7 +403,7 @@ def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
 
 
 def _mend(flat: str, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Put back together what belongs together: abbreviations, bare list numbers, citation markers."""
+    """Join pieces that were split after an abbreviation or a bare list number, or before a citation marker."""
     done: list[tuple[int, int]] = []
     for start, end in pieces:
         left = start
@@ -427,12 +427,12 @@ def _is_bare(flat: str, start: int, end: int) -> bool:
 
 
 def _continues(flat: str, until: int, left: int) -> bool:
-    """Whether the text before a cut ends in an abbreviation that what follows it goes on from."""
+    """Return whether the text before a cut ends in an abbreviation that what follows it goes on from."""
     if flat[until - 1] != ".":
         return False
     follows = flat[left]
     goes_on = follows.islower() or follows.isdecimal()
-    # What most sentences end in: a word that is too long for a title, before one that begins large.
+    # Most sentences end like this: a word that is too long for a title, before a capital letter.
     if not goes_on and flat[max(0, until - 1 - _TOO_LONG) : until - 1].isalpha() and until > _TOO_LONG:
         return False
     found = _LAST_WORD.search(flat[max(0, until - 24) : until])
@@ -448,8 +448,8 @@ def _continues(flat: str, until: int, left: int) -> bool:
 
 
 def folded(text: str) -> str:
-    """What two texts have in common that say the same in the same words: case, blanks and final signs aside.
+    """A text without case, extra blanks and final punctuation, to find texts of the same words.
 
-    Empty for a text of nothing but such signs. Folding twice changes nothing more.
+    Empty for a text of nothing but punctuation. Idempotent.
     """
     return " ".join(text.casefold().split()).rstrip(ENDS)

@@ -1,9 +1,9 @@
-"""The string that says how a score was made; two scores whose strings differ are not comparable.
+"""The signature of a score: how it was made. Scores with different signatures are not comparable.
 
 After sacrebleu (Post 2018, arXiv 1804.08771):
-``metric|parameter:value|…|step:judge+prompt#hash|text:libraries|v:version``. Only parameters that change the number
-are in it, and only where they differ from the metric's defaults. ``text`` names the libraries that divide texts into
-sentences and words into stems: two versions of them divide differently.
+``metric|parameter:value|…|step:judge+prompt#hash|text:libraries|v:version``. It has only parameters that change the
+number and differ from the metric's defaults. ``text`` names the libraries that split sentences and stem words: their
+versions split differently.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEXT_LIBRARIES: Final = ("sentencex", "snowballstemmer")
 
 
 def signature(metric: str, parameters: Mapping[str, Any], steps: Sequence[tuple[str, str]]) -> str:
-    """Join the parts: ``parameters`` that are not defaults, then (step, who answers it) pairs in order."""
+    """Join the metric, the ``parameters`` that are not defaults, and the (step, judge) pairs in order."""
     parts = [metric, *(f"{name}:{_shown(value)}" for name, value in sorted(parameters.items()))]
     parts += [f"{step}:{who}" for step, who in steps]
     return "|".join([*parts, f"text:{text_libraries()}", f"v:{__version__}"])
@@ -27,7 +27,7 @@ def signature(metric: str, parameters: Mapping[str, Any], steps: Sequence[tuple[
 
 @lru_cache(maxsize=1)
 def text_libraries() -> str:
-    """What divides texts, with versions: ``sentencex-1.0.32,snowballstemmer-3.1.1``."""
+    """The libraries that split texts, with versions: ``sentencex-1.0.32,snowballstemmer-3.1.1``."""
     return ",".join(f"{name}-{version_of(name)}" for name in TEXT_LIBRARIES)
 
 

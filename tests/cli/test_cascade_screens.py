@@ -11,6 +11,7 @@ from terminal import TRACES, WIDTHS, ragstone
 
 from ragstone.render.terminal.cascades import answered, saved, sureness
 from ragstone.testing import FakeServer
+from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -26,7 +27,7 @@ def configure(url: str, more: str = "") -> None:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_the_screens_fit_the_terminal(columns: int) -> None:
     """The run, a record, and the estimate."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         configure(server.url)
         dry = ragstone("estimate", str(TRACES), "-m", "grounding,groundedness", *CASCADE, columns=columns)
         came = ragstone("run", str(TRACES), "-m", "grounding,groundedness", *CASCADE, "-q", columns=columns)
@@ -59,11 +60,11 @@ def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
 def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
     """What it left is the harder part; how much that is stands in the sentence and in run.json."""
 
-    def some(request: dict[str, Any]) -> str | None:
+    def some(request: dict[str, Any]) -> Any:
         silent = any(word in json.dumps(request) for word in ("kettle", "Titan", "Karsholm", "cello", "Norvik"))
-        return "I would rather not say." if silent else None
+        return "I would rather not say." if silent else realistic(request)
 
-    with FakeServer(realistic=True, answer=some) as server:
+    with FakeServer(answer=some) as server:
         configure(server.url)
         came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q", "-o", "out")
     told = json.loads(Path("out/run.json").read_text(encoding="utf-8"))["cascade"]["support"]
@@ -130,7 +131,7 @@ def test_what_cannot_be_meant_is_one_line(arguments: tuple[str, ...], message: s
 
 def test_the_file_may_name_a_cascade() -> None:
     """As the judge of everything, or of a step; a rate that cannot be is refused by name."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         configure(server.url, '[run]\njudge = "embedded > house"\n[cascade]\nerror = 0.15\n')
         first = ragstone("run", str(TRACES), "-m", "groundedness", "-q", columns=120)
         configure(server.url, '[steps]\nsupport = "embedded>house"\n')

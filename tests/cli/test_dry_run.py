@@ -10,6 +10,7 @@ import pytest
 from terminal import WIDTHS, pasted, ragstone, row, write
 
 from ragstone.testing import FakeServer
+from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -48,7 +49,7 @@ def lines(path: str) -> list[Any]:
 @STEP
 def test_a_dry_run_asks_nobody_and_holds_what_the_run_takes(step: tuple[str, ...]) -> None:
     """The command that is named as the next one is the run that was estimated; after it all is in the store."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         configure(server)
         came = ragstone(*step, "--dry-run", columns=100)
         told = ragstone(*step, "--dry-run", "--json").json
@@ -92,7 +93,7 @@ def test_a_dry_run_is_refused_as_the_run_would_be(step: tuple[str, ...]) -> None
 @pytest.mark.parametrize("limit", [("--max-calls", "7"), ("--max-tokens", "15000"), ("--max-cost", "0.005")])
 def test_a_budget_holds_and_the_same_command_goes_on(step: tuple[str, ...], limit: tuple[str, str]) -> None:
     """Whichever it is: exit code 4, what was done is kept, nothing is paid twice."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         configure(server)
         came = ragstone(*step, *limit, "-q")
         assert came.code == 4

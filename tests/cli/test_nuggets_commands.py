@@ -27,6 +27,7 @@ from ragstone.records import read_bank, read_leaderboard
 from ragstone.render.terminal.board import Board, board_page, order
 from ragstone.render.terminal.screen import Look
 from ragstone.testing import FakeServer
+from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -416,7 +417,7 @@ def test_limits_reach_the_bank() -> None:
 
 def test_create_names_only_judges_that_it_asks(topics: str) -> None:
     """No step of it can have a cascade: the last judge answers all, and is told as the judge."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         house = f"vllm:m@{server.url}"
         came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
         step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")
@@ -481,7 +482,7 @@ def test_an_interrupted_step_says_what_is_kept_and_goes_on(step: tuple[str, ...]
             told = process.communicate(timeout=20)[1]
         assert process.returncode == 130
         assert "Traceback" not in told
-        assert "the same command goes on" in told
+        assert "run the same command to continue" in told
         assert "the lines so far are in out.jsonl.partial" in told
         assert not Path("out.jsonl").exists()
         paid = server.count

@@ -15,13 +15,14 @@ import typer
 from terminal import WIDTHS, ragstone
 
 from ragstone import prompts
-from ragstone.cli import prompts as steps
+from ragstone.cli import prompt_commands
 from ragstone.judges.prompted import PromptedJudge, Settings
 from ragstone.judges.replay import ReplayBackend
 from ragstone.parsing import LABEL_FORMATS
-from ragstone.prompts.check import SCALES
+from ragstone.prompts.catalogue import PURPOSES
+from ragstone.prompts.check import sample
 from ragstone.prompts.choice import Choice, parse_styles
-from ragstone.questions import TASKS, Rate
+from ragstone.questions import SCALES, TASKS, Rate
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -86,7 +87,7 @@ def test_a_row_says_what_the_prompts_say() -> None:
     for (step, style), row in rows.items():
         template = prompts.load(step, row["names"][0])
         assert (row["formats"], row["units"]) == (list(template.formats), template.batch)
-        assert (row["version"], row["for"]) == (template.version, steps.PURPOSES[style])
+        assert (row["version"], row["for"]) == (template.version, PURPOSES[style])
         if template.formats != ("object",):
             assert set(row["gives"]) == {"labels", *template.gives}
     assert rows["nuggetize", "default"]["names"] == ["answer", "passages"]
@@ -102,7 +103,7 @@ def test_the_list_fits_the_terminal(columns: int) -> None:
     assert came.widest <= min(columns, 100)
     for task in TASKS:
         assert re.search(rf"^  {task}  ", came.out, re.MULTILINE)
-    for style in steps.PURPOSES:
+    for style in PURPOSES:
         assert re.search(rf"^    {style}  ", came.out, re.MULTILINE)
     assert ("labels alone" in came.out.split("Styles")[0]) == (columns >= 80)
     assert "Not as released" not in came.out
@@ -181,11 +182,11 @@ def test_on_a_terminal_a_prompt_says_nothing_that_a_terminal_obeys(
 ) -> None:
     """A file of a stranger is shown without its controls; one of ours with what to type next."""
     screen = sat_at(monkeypatch)
-    steps.show_text(own("mine.md", ("own wording", "\x1b]0;owned\x07own \u202ewording")), None)
+    prompt_commands.show(own("mine.md", ("own wording", "\x1b]0;owned\x07own \u202ewording")))
     assert "\x1b" not in screen.getvalue()
     assert "]0;ownedown wording" in screen.getvalue()
     assert "hint" not in capsys.readouterr().err
-    steps.show_text("assign", "legacy")
+    prompt_commands.show("assign", "legacy")
     assert "ragstone prompts show assign legacy > mine.md" in capsys.readouterr().err
     assert max(map(len, screen.getvalue().splitlines())) <= 80
 
@@ -198,7 +199,7 @@ def test_what_is_rendered_is_what_is_sent(task: str, name: str) -> None:
     """Message by message, for each prompt of the package in its own format."""
     told = ragstone("prompts", "render", task, name, "--json").json
     template = prompts.load(task, name)
-    question = steps._sample(template, None, told["scale"])
+    question = sample(template, None, told["scale"])
     style = "default" if template.form and name == template.form else name.removesuffix(f"_{template.form}")
     settings = Settings("m", choice=Choice(styles={task: style}))
     (call,) = next(PromptedJudge("judge", "judge", "", settings, ReplayBackend("")).dialogue(question))
@@ -252,7 +253,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
         (["assign", "--units", "21"], "--units 21: the prompt 'default' asks about at most 20 in one call"),
         (["claims", "--units", "2"], "--units is for steps that rate units; 'claims' does not"),
         (["trace", "--scale", "yes_no"], "--scale is for steps that rate units; 'trace' does not"),
-        (["formats", "yaml"], "'formats' is no step; its text is part of other prompts"),
+        (["formats", "yaml"], "'formats' is not a step but a part of other prompts"),
         (["lost.md"], "prompt lost.md: there is no step 'lost'; the steps are "),
         (["many.md", "--units", "2"], "--units 2: the step 'response_support' asks about one response at a time"),
     ],
@@ -271,7 +272,7 @@ def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
     """Also where nothing says how many."""
     told = ragstone("prompts", "render", "response_support", "--json").json
     assert (told["units"], told["scale"]) == (1, "grade_0_2")
-    rated = steps._sample(prompts.load("relevance"), None, None)
+    rated = sample(prompts.load("relevance"))
     assert isinstance(rated, Rate)
     assert (rated.evidence, rated.reasons, len(rated.units)) == (True, False, 3)
 
@@ -318,7 +319,7 @@ def test_a_difference_is_coloured_on_a_terminal(monkeypatch: pytest.MonkeyPatch)
         if not wanted:
             monkeypatch.setenv("NO_COLOR", "1")
         with pytest.raises(typer.Exit) as leaving:
-            steps.show_difference("support=short_cot", "mine.md")
+            prompt_commands.diff("support=short_cot", "mine.md")
         assert leaving.value.exit_code == 1
         said.append(screen.getvalue())
         screen.truncate(0)
@@ -372,10 +373,10 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ([("{{ answer }}\n", "\n")], "{{ answer }}, which says in what form the labels are wanted, is left out"),
+        ([("{{ answer }}\n", "\n")], "{{ answer }}, the wording of the format, is left out"),
         ([('- "yes":', "- so:")], "the label yes of the scale yes_no is not explained"),
-        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) stands there twice"),
-        ([("[{{ nonce }} end of statements]", "")], "a unit (units) does not stand between lines with {{ nonce }}"),
+        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) is there twice"),
+        ([("[{{ nonce }} end of statements]", "")], "a unit (units) is not between lines with {{ nonce }}"),
         ([("{{ unit }}", "")], "a unit (units) is left out"),
         ([("{{ unit }}", "{{ unti }}")], "'unti' is undefined"),
         ([("{% endfor %}", "")], "Unexpected end of template"),

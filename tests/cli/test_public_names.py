@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,15 @@ def test_what_type_checkers_are_told_is_what_there_is() -> None:
     homes = {name: (f"ragstone.{home}", name) for name, home in vars(ragstone)["_HOME"].items()}
     assert told == homes
     assert set(ragstone.__all__) == {*homes, "__version__"}
+
+
+@pytest.mark.parametrize("function", [ragstone.compare, ragstone.check])
+def test_every_parameter_is_explicit_typed_and_described(function: Callable[..., object]) -> None:
+    """So that an editor completes it."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        assert parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        assert parameter.annotation is not parameter.empty
+        assert f"\n    {name}: " in inspect.cleandoc(function.__doc__ or "")
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

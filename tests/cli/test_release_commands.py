@@ -172,7 +172,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
             "has no metric 'recall'; it has grounding, groundedness, context_relevance",
         ),
         (("check", "new", "--max-drop", "grounding=0.1"), "name it with --baseline"),
-        (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "a baseline is only for drops"),
+        (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "--baseline is only for drops"),
         (("check", "new", "--min", "grounding=0.1", "--junit", "no/where.xml"), "no/where.xml: cannot be written"),
     ],
 )
@@ -435,7 +435,7 @@ def test_what_is_read_is_not_written_over(runs: Path) -> None:
     ):
         came = ragstone("check", run, "--store", store, "--min", "grounding=0.1", *more)
         assert (came.code, came.out) == (2, ""), more
-        assert "would be written over" in came.err or "written twice" in came.err
+        assert "would be written over" in came.err or "named twice" in came.err
     assert {path: path.read_bytes() for path in before} == before
     assert not Path("same").exists()
 

@@ -10,6 +10,7 @@ import pytest
 from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
 from ragstone.testing import FakeServer
+from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -281,7 +282,7 @@ def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
 
 def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() -> None:
     """Those that the embedded judge answered are no part of a limit on calls, nor of the estimate."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         judge = f"embedded>openai:gpt-4o-mini@{server.url}"
         rows = [row(n) for n in range(1, 5)]
         options = ("-m", "grounding", "-j", judge, "--max-calls", "100", "-q", "-o", "out")

@@ -17,18 +17,18 @@ import pytest
 from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
 
 from ragstone import metrics
-from ragstone.cli.prompts import PURPOSES
 from ragstone.judges import spec
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
 from ragstone.metrics import catalogue
 from ragstone.parsing import LABEL_FORMATS, Status
-from ragstone.parsing.words import ALONE, SYNONYMS
+from ragstone.parsing.label_words import ALONE, SYNONYMS
 from ragstone.prompts import FORMS, parse
-from ragstone.prompts.check import SCALES, problems, samples
+from ragstone.prompts.catalogue import PURPOSES
+from ragstone.prompts.check import problems, samples
 from ragstone.prompts.material import variables_of
 from ragstone.prompts.templates import KEYS
-from ragstone.questions import TASKS, YES_NO, Rate
+from ragstone.questions import SCALES, TASKS, YES_NO, Rate
 from ragstone.render.html.live import Live
 from ragstone.testing import FakeServer
 

@@ -21,6 +21,7 @@ from ragstone.output.export import export_to
 from ragstone.questions import YES_NO, Question, Rate, Rated, Task
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Verdict
+from realistic import realistic
 
 FACTS = (
     "The reservoir was finished in 1962 and holds eleven million cubic metres of water.",
@@ -97,7 +98,7 @@ def asked(server: FakeServer) -> list[str]:
 
 
 def test_only_the_units_that_remain_are_sent_in_one_call_a_question(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, results = weigh(house)
         texts = sorted(asked(server), key=len)
@@ -122,7 +123,7 @@ def test_only_the_units_that_remain_are_sent_in_one_call_a_question(house: dict[
 def test_what_it_saved_is_what_the_last_judge_would_have_been_paid(house: dict[str, Any], tmp_path: Path) -> None:
     """Held against a run in which it is asked everything: calls to the unit, money within a seventh."""
     records = [record(f"r{n}", *("Surely", "Perhaps", "Never", "Perhaps", "Surely")[: 2 + n % 4]) for n in range(20)]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = weigh(house, records=records)[0]["cascade"]["support"]
         paid = weigh({**house, "store": tmp_path / "other.db"}, ["house"], records=records)[0]["bill"]["paid"]
@@ -141,7 +142,7 @@ def test_calls_without_an_answer_are_neither_made_nor_saved(house: dict[str, Any
     ] + [{"id": "sure", "question": "What?", "contexts": list(FACTS), "response": FACTS[0]}]
     judges = ["embedded>house"]
     more: dict[str, Any] = {"records": records, "cascade_error": 0.05}
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         weigh(house, judges, **{**more, "records": records[:5]})
         told = weigh(house, judges, **more, offline=True)[0]["cascade"]["support"]
@@ -162,7 +163,7 @@ def test_equal_calls_of_several_records_are_one(house: dict[str, Any], tmp_path:
     words = (("Surely", "Perhaps", "Never"), ("Surely", "Never"), ("Perhaps", "Other"))
     once = [record(f"r{n}", *said) for n, said in enumerate(words)]
     records = [{**row, "id": f"{row['id']}-{n}"} for n in range(4) for row in once]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = weigh(house, records=records)[0]
         paid = weigh({**house, "store": tmp_path / "other.db"}, ["house"], records=records)[0]["bill"]["paid"]
@@ -176,7 +177,7 @@ def test_equal_calls_of_several_records_are_one(house: dict[str, Any], tmp_path:
 
 def test_where_nothing_was_asked_the_estimate_says_what_was_saved(house: dict[str, Any]) -> None:
     """Without an estimate nobody can say."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         known, _ = weigh(house, records=RECORDS[:1])
         unknown, _ = weigh(house, records=RECORDS[:1], estimate=False)
@@ -189,7 +190,7 @@ def test_where_nothing_was_asked_the_estimate_says_what_was_saved(house: dict[st
 
 
 def test_an_unknown_price_stays_unknown(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         text = Path(house["config"]).read_text(encoding="utf-8").replace("price", "#price")
         Path(house["config"]).write_text(text, encoding="utf-8")
@@ -198,7 +199,7 @@ def test_an_unknown_price_stays_unknown(house: dict[str, Any]) -> None:
 
 
 def test_the_same_command_again_asks_nobody_and_ends_the_same(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         before, _ = weigh(house)
         lines = (house["out"] / "results.jsonl").read_bytes()
@@ -266,7 +267,7 @@ def test_a_run_that_stops_keeps_no_record_only_since_the_first_judge_was_sure_of
 
 
 def test_a_budget_in_a_cascade_keeps_the_records_before_it(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         assert stopped(house, [Knowing(), "knowing>house"], "acbA", max_calls=1, concurrency=1) == ["a", "c"]
 
@@ -309,7 +310,7 @@ def test_results_that_are_taken_over_are_counted_with_the_others(house: dict[str
 
 def test_repeats_ask_for_the_remaining_units_again(house: dict[str, Any]) -> None:
     """Units are counted once, calls as often as they are made."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, _ = weigh(house, repeat=3)
         assert server.count == 6
@@ -321,7 +322,7 @@ def test_repeats_ask_for_the_remaining_units_again(house: dict[str, Any]) -> Non
 
 def test_a_question_that_two_metrics_share_is_counted_once(house: dict[str, Any]) -> None:
     writer = ScriptedJudge({"claims": ["Surely one.", "Perhaps two."]}, name="writer")
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         judges = [Knowing(), writer, "knowing>house", "claims=writer"]
         summary, results = weigh(house, judges, metrics=["grounding", "groundedness"])
@@ -334,7 +335,7 @@ def test_a_question_that_two_metrics_share_is_counted_once(house: dict[str, Any]
 
 def test_three_judges_stand_behind_each_other(house: dict[str, Any]) -> None:
     second = Knowing("second", Band(0.6, 0.4))
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, results = weigh(house, [Knowing(), second, "knowing>second>house"])
         assert server.count == 1
@@ -350,7 +351,7 @@ def test_three_judges_stand_behind_each_other(house: dict[str, Any]) -> None:
 
 def test_for_everything_it_is_for_the_steps_that_the_first_can_be_sure_of(house: dict[str, Any]) -> None:
     """What the first cannot be sure of the last answers alone; run.json says which step is which."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         weigh(house, ["embedded>house"], metrics=["grounding", "context_relevance"])
     made = orjson.loads((house["out"] / "run.json").read_bytes())
@@ -391,7 +392,7 @@ def test_what_no_cascade_can_be_is_refused(judges: list[str], metric: str, messa
 
 
 def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, _ = weigh(house, ["embedded>house"], metrics=["context_relevance"])
     assert "no step of this run has the cascade embedded>house: it is for support and assign alone" in summary["notes"]
@@ -402,7 +403,7 @@ def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> N
     """They are not asked, and nobody is told to have judged them."""
     nuggets = [{"text": fact, "importance": "vital"} for fact in FACTS]
     records = [{**RECORDS[0], "nuggets": nuggets}]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         weigh(house, ["embedded>house"], records=records, metrics=["nugget_recall"])
     made = orjson.loads((house["out"] / "run.json").read_bytes())
@@ -428,7 +429,7 @@ def test_the_rate_is_part_of_how_a_score_was_made() -> None:
 
 
 def test_the_rate_comes_from_the_flag_then_from_the_file(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house, "[cascade]\nerror = 0.1\n")
         first, _ = weigh(house, ["embedded>house"])
         second, _ = weigh(house, ["embedded>house"], cascade_error=0.2)
@@ -438,7 +439,7 @@ def test_the_rate_comes_from_the_flag_then_from_the_file(house: dict[str, Any]) 
 def test_what_the_last_judge_said_can_be_recorded_and_replayed(house: dict[str, Any], tmp_path: Path) -> None:
     """Behind the same first judge and offline: the same scores, made in the same way."""
     recording = tmp_path / "calls.jsonl"
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         run = ragstone.evaluate(RECORDS, ["grounding"], ["embedded>house"], cascade_error=0.2, **house)
         export_to(run, "calls", "scores", recording)
@@ -466,16 +467,16 @@ def test_an_estimate_is_exact_where_the_first_judge_can_be_asked(error: float, h
         for n in range(8)
     ]
     options = {key: value for key, value in house.items() if key != "out"}
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(records, ["groundedness"], ["embedded>house"], cascade_error=error, **options)
         assert server.count == 0
         weigh(house, ["embedded>house"], records=records, cascade_error=error)
-        assert told.forecast.exact
+        assert told.exact
         assert told.total.calls.expected == server.count
-        assert told.forecast.alone["support"].calls == len(records)
+        assert told.alone["support"].calls == len(records)
         again = ragstone.estimate(records, ["groundedness"], ["embedded>house"], cascade_error=error, **options)
-    assert (again.total.calls.expected, again.forecast.alone["support"].calls) == (0, len(records))
+    assert (again.total.calls.expected, again.alone["support"].calls) == (0, len(records))
 
 
 def test_an_estimate_of_what_is_not_known_holds_the_run(house: dict[str, Any]) -> None:
@@ -483,20 +484,20 @@ def test_an_estimate_of_what_is_not_known_holds_the_run(house: dict[str, Any]) -
     options = {key: value for key, value in house.items() if key != "out"}
     records = [record(f"r{n}", *("Surely", "Perhaps", "Never", "Perhaps", "Surely")[: 1 + n % 5]) for n in range(30)]
     judges: list[Any] = [Knowing(), "knowing>house"]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(records, ["groundedness"], judges, **options)
         weigh(house, judges, records=records)
-        assert not told.forecast.exact
+        assert not told.exact
         assert told.total.calls.low <= server.count <= told.total.calls.high
-        assert "units of support left to house/m" in told.forecast.assumed
+        assert "units of support left to house/m" in told.assumed
         more = [record(f"s{n}", "Surely", "Perhaps") for n in range(30)]
         learned = ragstone.estimate(more, ["groundedness"], judges, **options)
-    assert "learned from 30 results" in learned.forecast.assumed["units of support left to house/m"]
+    assert "learned from 30 results" in learned.assumed["units of support left to house/m"]
 
 
 def test_budgets_hold(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         with pytest.raises(ragstone.BudgetReached):
             weigh(house, max_calls=1)
@@ -514,7 +515,7 @@ def test_real_traces_go_through_it(house: dict[str, Any], outside_data: Callable
         for row in rows
     ]
     answered = []
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         for error in (0.05, 0.1, 0.2):
             summary, results = weigh(house, ["embedded>house"], records=records, cascade_error=error)

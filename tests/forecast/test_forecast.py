@@ -18,8 +18,9 @@ from ragstone.config import ENGINE
 from ragstone.engine import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import WRITTEN
-from ragstone.forecast.dry_run import Forecaster, Range
-from ragstone.forecast.history import LEAST, Past, Spread, _line, _share
+from ragstone.forecast.dry_run import Forecaster
+from ragstone.forecast.figures import Range
+from ragstone.forecast.history import LEAST, History, Spread, _line, _share
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Call, Reply, Usage, reply_to_json
 from ragstone.judges.catalogue import build
@@ -29,6 +30,7 @@ from ragstone.prices import PriceBook
 from ragstone.store.database import CallRow, Store
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import Record
+from realistic import realistic
 
 TEXT = (
     "The reservoir was finished in 1962 and holds eleven million cubic metres of water. Two turbines below the dam "
@@ -75,47 +77,44 @@ def bill_of(run: ragstone.Run) -> dict[str, Any]:
 )
 def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], house: dict[str, Any]) -> None:
     """As many as the endpoint is then sent."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(traces(12), names, "house", **house)
         assert not Path(house["store"]).exists()
         assert server.count == 0
         bill = bill_of(ragstone.evaluate(traces(12), names, "house", **house))
-        assert told.forecast.exact
+        assert told.exact
         assert told.total.calls.expected == bill["sent"] == server.count
 
 
 def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, Any]) -> None:
     """After the run nothing is left to do, halfway through the other half is; claims are the real ones."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         bill_of(ragstone.evaluate(traces(6), ["grounding"], "house", **house))
         sent = server.count
         again = ragstone.estimate(traces(6), ["grounding"], "house", **house)
         assert (again.total.calls, again.total.stored) == (Range(0.0, 0.0, 0.0), sent)
-        assert again.forecast.exact
+        assert again.exact
         half = ragstone.estimate(traces(12), ["grounding"], "house", **house)
         assert half.total.stored == sent
         assert half.total.calls.expected >= 12
         shared = ragstone.estimate(traces(6), ["claim_relevance"], "house", **house)
         bill = bill_of(ragstone.evaluate(traces(6), ["claim_relevance"], "house", **house))
-        assert shared.forecast.exact
+        assert shared.exact
         assert shared.total.calls.expected == bill["sent"]
-        assert shared.forecast.of(step="claims").calls.expected == 0
+        assert shared.of(step="claims").calls.expected == 0
 
 
 def test_a_call_that_two_metrics_or_records_share_is_counted_once(house: dict[str, Any]) -> None:
     """As the engine sends it once."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         twice = [*traces(3), *({**row, "id": f"again-{row['id']}"} for row in traces(3))]
         told = ragstone.estimate(twice, ["grounding", "claim_relevance", "groundedness"], "house", **house)
-        claims = told.forecast.of(metric="grounding", step="claims").calls.expected
-        assert claims == told.forecast.of(step="claims").calls.expected
-        assert (
-            claims
-            == ragstone.estimate(traces(3), ["grounding"], "house", **house).forecast.of(step="claims").calls.expected
-        )
+        claims = told.of(metric="grounding", step="claims").calls.expected
+        assert claims == told.of(step="claims").calls.expected
+        assert claims == ragstone.estimate(traces(3), ["grounding"], "house", **house).of(step="claims").calls.expected
 
 
 def test_without_a_cache_equal_calls_are_shared_only_while_they_are_under_way(house: dict[str, Any]) -> None:
@@ -168,8 +167,8 @@ def test_a_panel_asks_each_of_its_members(tmp_path: Path) -> None:
     judge = "[openai:gpt-4o-mini,openai:gpt-4o]"
     told = ragstone.estimate(traces(4), ["groundedness"], judge, store=tmp_path / "s.db")
     for member in ("openai/gpt-4o-mini", "openai/gpt-4o"):
-        assert told.forecast.of(judge=member).calls.expected == 4
-    assert told.forecast.exact
+        assert told.of(judge=member).calls.expected == 4
+    assert told.exact
 
 
 def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +186,7 @@ def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_the_interval_holds_the_bill(names: list[str], house: dict[str, Any]) -> None:
     """With an empty store, and after other records, when it is narrower; expected within a fifth."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         cold = ragstone.estimate(traces(16), names, "house", **house)
         bill_of(ragstone.evaluate(traces(16, first=100), names, "house", estimate=False, **house))
@@ -199,9 +198,9 @@ def test_the_interval_holds_the_bill(names: list[str], house: dict[str, Any]) ->
         assert money.low <= paid <= money.high
         assert money.expected == pytest.approx(paid, rel=0.2)
     assert width(warm) < width(cold)
-    assert "estimated from" in warm.forecast.counted["house/m@" + server.url]
-    assert any("learned from" in how for how in warm.forecast.assumed.values())
-    assert not any("learned from" in how for how in cold.forecast.assumed.values())
+    assert "estimated from" in warm.counted["house/m@" + server.url]
+    assert any("learned from" in how for how in warm.assumed.values())
+    assert not any("learned from" in how for how in cold.assumed.values())
 
 
 def width(told: Estimate) -> float:
@@ -219,11 +218,11 @@ def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
     """So are the calls, of which grounding takes about two a record. benchmarks/estimate.py has more of them."""
     with outside_data(name).open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in itertools.islice(file, 0, 450, 15)]
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         told = ragstone.estimate(rows, ["grounding", "groundedness"], "house", **house)
         bill = bill_of(ragstone.evaluate(rows, ["grounding", "groundedness"], "house", **house))
-    assert told.forecast.of(metric="grounding").calls.expected <= 2.2 * len(rows)
+    assert told.of(metric="grounding").calls.expected <= 2.2 * len(rows)
     assert told.total.calls.low <= bill["sent"] <= told.total.calls.high
     paid = bill["paid"]["dollars"]
     assert told.total.dollars is not None
@@ -250,7 +249,7 @@ def test_the_benchmark_of_estimates_says_what_it_needs(count: int, told: str, tm
 
 def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Path) -> None:
     """In the summary and in run.json, with the error as a share of the bill; not where nobody wants it."""
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         run = ragstone.evaluate(traces(5), ["groundedness"], "house", out=tmp_path / "out", **house)
         held = run.summary()["estimate"]
@@ -270,7 +269,7 @@ def test_a_run_is_held_against_its_estimate(house: dict[str, Any], tmp_path: Pat
 
 
 def test_a_run_that_stopped_is_not_held_against_anything(house: dict[str, Any]) -> None:
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         with pytest.raises(ragstone.BudgetReached) as reached:
             ragstone.evaluate(traces(9), ["groundedness"], "house", max_calls=4, **house)
@@ -319,7 +318,7 @@ def test_the_length_of_replies_is_learned_by_unit() -> None:
         rows = [(f"text {n}", Usage(50, 20 + 30 * (n % 9 + 1), 10), n % 9 + 1) for n in range(40)]
         judge = build(parse("openai:gpt-4o-mini"))
         keep(store, judge.id, "support", rows)
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert habits.reply is not None
         assert habits.reply.at(5) == pytest.approx(170)
         assert habits.cached == pytest.approx(0.2)
@@ -332,20 +331,20 @@ def test_models_of_one_family_count_alike() -> None:
     with Store(":memory:") as store:
         keep(store, "openai/gpt-4o", "support", [(f"word {n}", Usage(9, 9), 1) for n in range(2 * LEAST)])
         judge = build(parse("openai:gpt-4o-mini"))
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert habits.kin == "openai/gpt-4o"
         assert habits.reply is None
-        assert Past(store).habits(build(parse("mistral:large")), "support").ratio is None
+        assert History(store).habits(build(parse("mistral:large")), "support").ratio is None
 
 
 def test_few_calls_teach_nothing() -> None:
     with Store(":memory:") as store:
         judge = build(parse("openai:gpt-4o-mini"))
         keep(store, judge.id, "support", [(f"word {n}", Usage(9, 9), 1) for n in range(LEAST - 1)])
-        habits = Past(store).habits(judge, "support")
+        habits = History(store).habits(judge, "support")
         assert (habits.ratio, habits.reply) == (None, None)
-        assert Past(store).written(judge, "claims", "claim") is None
-        assert Past(store).speed(judge) is None
+        assert History(store).written(judge, "claims", "claim") is None
+        assert History(store).speed(judge) is None
 
 
 def test_a_line_needs_points_that_differ() -> None:
@@ -371,10 +370,10 @@ def test_more_written_is_more_expected(tmp_path: Path) -> None:
         assert 0 < rate.low < rate.value < rate.high
     few = {"grounding": {"batch": 4}}
     told = ragstone.estimate(traces(30), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db", parameters=few)
-    row = next(row for row in told.forecast.rows if row.step == "support")
-    assert row.calls == sorted(row.calls)
-    assert row.calls[0] < row.calls[2]
-    assert row.input == sorted(row.input)
+    row = next(row for row in told.rows if row.step == "support")
+    assert row.calls.worlds == sorted(row.calls.worlds)
+    assert row.calls.worlds[0] < row.calls.worlds[2]
+    assert row.input.worlds == sorted(row.input.worlds)
 
 
 def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
@@ -387,7 +386,7 @@ def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
             for n in range(6)
         ]
         run = ragstone.evaluate(rows, "grounding", judge, store=tmp_path / f"{most}.db")
-        written = Past(run.store).written(judge, "claims", "claim")
+        written = History(run.store).written(judge, "claims", "claim")
         run.store.close()
         assert written is not None
         rates.append(written[0].value)
@@ -402,9 +401,9 @@ def test_a_judge_that_is_an_object_is_followed_too() -> None:
         forecaster = Forecaster(Routes(Route((judge,)), {}), store, PriceBook(), ENGINE)
         forecaster.add(Job(1, "a", Record("a", question="q", response="r"), ((find("answer_relevance")(), "s"),)))
         forecaster.add(Job(2, "b", None, error="bad"))
-        told = forecaster.forecast()
+        told = forecaster.estimate()
     assert (told.records, told.set_aside, told.total.calls.expected) == (2, 1, 0)
-    assert [row.calls for row in told.rows] == [[1, 1, 1]]
+    assert [row.calls.worlds for row in told.rows] == [[1, 1, 1]]
     assert judge.asked == []
 
 
@@ -416,7 +415,7 @@ def test_asking_several_times_is_estimated_as_often_and_a_refresh_takes_nothing_
     def calls(**more: Any) -> float:
         return ragstone.estimate(traces(3), "groundedness", "house", **house, **more).total.calls.expected
 
-    with FakeServer(realistic=True) as server:
+    with FakeServer(answer=realistic) as server:
         at(server.url, house)
         once = calls()
         assert calls(repeat=3) == 3 * once > 0

@@ -37,10 +37,10 @@ def test_a_file_as_it_should_be_fits() -> None:
         ("{{ unit }}", "{{ unit[:45] }}", "a unit (units) is left out"),
         ("{{ unit }}", "{% if number < 4 %}{{ unit }}{% endif %}", "a unit (units) is left out"),
         ("{{ n }} labels", "{% if n > 3 %}{{ nosuch }}{% endif %}{{ n }} labels", "'nosuch' is undefined"),
-        ("[{{ nonce }} {{ number }}] {{ unit }}", "[{{ nonce }}] {{ unit }}", "do not stand after their numbers"),
+        ("[{{ nonce }} {{ number }}] {{ unit }}", "[{{ nonce }}] {{ unit }}", "do not follow their numbers"),
         ("batch: 12\n", "batch: 12\ngives: reasons\n", "no <reasoning> block is asked for"),
-        ("{{ n }} labels", "{{ [1, 2, 3, 4, 5, 6, 7, 8, 9] | random }} {{ n }} labels", "renders otherwise each time"),
-        ("{{ n }} labels", "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}{{ n }} labels", "takes itself in again"),
+        ("{{ n }} labels", "{{ [1, 2, 3, 4, 5, 6, 7, 8, 9] | random }} {{ n }} labels", "renders differently each"),
+        ("{{ n }} labels", "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}{{ n }} labels", "includes itself"),
     ],
 )
 def test_what_cannot_be_used_is_said(old: str, new: str, what: str) -> None:

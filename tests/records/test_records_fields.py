@@ -240,8 +240,8 @@ def test_citations_point_into_the_contexts_where_there_are_no_references() -> No
     [
         ([{"text": "x"}, {"text": 3}], "field 'response': sentence 2 of the answer has no text"),
         ([{"text": "x"}, "y"], "field 'response': sentence 2 of the answer has no text"),
-        ([{"text": "x", "citations": 3}], "field 'response': a number as citations of sentence 1"),
-        (["x"], "field 'response': a list where a string or a list of {text, citations} is due"),
+        ([{"text": "x", "citations": 3}], "field 'response': citations of sentence 1 is a number"),
+        (["x"], "field 'response': expected a string or a list of {text, citations}, found a list"),
     ],
 )
 def test_a_broken_trec_answer_is_named(answer: Any, message: Any) -> None:
@@ -307,7 +307,7 @@ def test_a_mapped_field_is_read_from_its_path_alone() -> None:
     assert record_of({"id": "a", "query": "x"}, fields={"question": "mine"}).question is None
     record = record_of({"id": "a", "answer": "gold"}, fields={"reference": "answer"})
     assert (record.reference, record.response, record.meta) == ("gold", None, {})
-    with pytest.raises(RecordError, match=r"field 'a\[\]': a list where a string is due"):
+    with pytest.raises(RecordError, match=r"field 'a\[\]': expected a string, found a list"):
         record_of({"id": "a", "a": ["x"]}, fields={"question": "a[]"})
     assert record_of({"x": "q"}, fields={"question": "x", "id": "x"}).id == "q"
 
@@ -383,7 +383,7 @@ def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
     [
         (["questions=x"], "--field questions=...: no such field; did you mean 'question'?"),
         (["question"], "--field question: expected field=path"),
-        (["question="], "a path is due"),
+        (["question="], "expected a path"),
         (["question=a", "question=b"], "given as 'a' and as 'b'"),
     ],
 )

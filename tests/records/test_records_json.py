@@ -63,26 +63,32 @@ BAD_LINES = {
     "nested key twice": (b'{"x":[{"y":{"k":1,"k":1}}]}', "the key 'k' is given twice"),
     "lone surrogate": (b'{"question":"\\ud800"}', "a lone surrogate"),
     "second half alone": (b'{"question":"\\udc00!"}', "a lone surrogate"),
-    "list": (b'["a"]', "a list where an object is due"),
-    "number": (b"3", "a number where an object is due"),
-    "null": (b"null", "null where an object is due"),
+    "list": (b'["a"]', "expected an object, found a list"),
+    "number": (b"3", "expected an object, found a number"),
+    "null": (b"null", "expected an object, found null"),
     "array over lines": (b"[", "a file that is one JSON array is to be named .json"),
     "python": (b"{'id': 1}", "write it with json.dumps"),
     "cut": (b'{"id":"a","question":"wh', "not JSON: Unterminated string starting at column 22"),
     "two on a line": (b'{"id":"a"} {"id":"b"}', "not JSON: Extra data at column 12"),
     "deep": (b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", "nested deeper than 100 levels"),
     "very deep": (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
-    "question is a list": (b'{"question":["a"]}', "field 'question': a list where a string is due"),
-    "question is empty list": (b'{"question":[]}', "field 'question': a list where a string is due"),
-    "response is a number": (b'{"response":42}', "field 'response': a number where a string"),
-    "contexts is an object": (b'{"contexts":{"a":1}}', "field 'contexts': an object where a list of passages"),
-    "a number as passage": (b'{"contexts":["a",7]}', "field 'contexts': a number as passage 2"),
+    "question is a list": (b'{"question":["a"]}', "field 'question': expected a string, found a list"),
+    "question is empty list": (b'{"question":[]}', "field 'question': expected a string, found a list"),
+    "response is a number": (
+        b'{"response":42}',
+        "field 'response': expected a string or a list of {text, citations}, found a number",
+    ),
+    "contexts is an object": (
+        b'{"contexts":{"a":1}}',
+        "field 'contexts': expected a list of passages or one string, found an object",
+    ),
+    "passage is a number": (b'{"contexts":["a",7]}', "field 'contexts': passage 2 is a number"),
     "passage without text": (b'{"contexts":[{"id":"a"}]}', "field 'contexts': passage 1 is an object without a text"),
-    "id is an object": (b'{"id":{"a":1}}', "field 'id': an object where a string or a number is due"),
-    "id is true": (b'{"id":true}', "field 'id': true or false where a string or a number is due"),
-    "nuggets is a string": (b'{"nuggets":"a"}', "field 'nuggets': a string where a list of nuggets is due"),
-    "importance is a list": (b'{"nuggets":[{"text":"a","importance":[]}]}', "a list as 'importance' of nugget 1"),
-    "overrides is a list": (b'{"overrides":[1]}', "field 'overrides': a list where an object is due"),
+    "id is an object": (b'{"id":{"a":1}}', "field 'id': expected a string or a number, found an object"),
+    "id is true": (b'{"id":true}', "field 'id': expected a string or a number, found true or false"),
+    "nuggets is a string": (b'{"nuggets":"a"}', "field 'nuggets': expected a list of nuggets, found a string"),
+    "importance is a list": (b'{"nuggets":[{"text":"a","importance":[]}]}', "'importance' of nugget 1 is a list"),
+    "overrides is a list": (b'{"overrides":[1]}', "field 'overrides': expected an object, found a list"),
     "override is a number": (b'{"overrides":{"grounding":1}}', "field 'overrides': a number for 'grounding'"),
 }
 
@@ -241,7 +247,7 @@ def test_what_was_read_before_a_break_is_kept(tmp_path: Path) -> None:
     """With skip, a file that breaks off gives its records and one set aside that says where."""
     first, aside = records(written(tmp_path, '[{"id":"a"},', "x.json"), on_error="skip")
     assert first.id == "a"
-    assert (aside.where, aside.error[:36]) == ("x.json:1", "x.json:1: the array has no end; a ] ")
+    assert (aside.where, aside.error[-32:]) == ("x.json:1", "expected a ] after the last item")
 
 
 def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import FORMS, Row, lines, read_leaderboard
+from ragstone.records import FORMS, lines, read_leaderboard
+from ragstone.records import LeaderboardRow as Row
 
 T = TypeVar("T")
 
@@ -114,11 +115,27 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "form", "message"),
     [
-        ([Row("a", "t", "m", math.nan)], "tot", "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold"),
+        (
+            [Row("a", "t", "m", math.nan)],
+            "tot",
+            "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold",
+        ),
         ([Row("a", "t", "m", math.inf)], "jsonl", "is inf"),
-        ([Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)], "tot", "would be one row of a leaderboard; rename one"),
-        ([Row("a", "t", "m", 1), Row("a", "t", "m", 2)], "jsonl", "has two values, 1 and 2; keep one"),
-        ([Row("a", "t", "m", 1), Row("b", "t", "n", 1)], "trec_eval", "there are 2 ('a', 'b'); a file for each"),
+        (
+            [Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)],
+            "tot",
+            "would be one row of a leaderboard; rename one",
+        ),
+        (
+            [Row("a", "t", "m", 1), Row("a", "t", "m", 2)],
+            "jsonl",
+            "has two values, 1 and 2; keep one",
+        ),
+        (
+            [Row("a", "t", "m", 1), Row("b", "t", "n", 1)],
+            "trec_eval",
+            "there are 2 ('a', 'b'); a file for each",
+        ),
         ([Row("a", "t", "m", 1)], "csv", "no form of leaderboard is called 'csv'; expected trec_eval, tot"),
     ],
 )
@@ -177,16 +194,20 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
 @pytest.mark.parametrize(
     ("data", "form", "message"),
     [
-        ("m t 1\nm t2 nan\n", "auto", "r:2: 'nan' as the value; a finite number"),
+        ("m t 1\nm t2 nan\n", "auto", "r:2: 'nan' as the value; expected a finite number"),
         ("m t inf\n", "auto", "'inf' as the value"),
         ("m t 1e999\n", "auto", "'1e999' as the value"),
         ("m t 1_000\n", "auto", "'1_000' as the value"),
         ("m t \u0661\n", "auto", "as the value"),
         ("m t x\n", "auto", "r:1: 'x' as the value"),
         ("m t " + "9" * 1_000_000, "auto", "as the value"),
-        ("m t 1\nm t 2\n", "auto", "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; one value each"),
-        ("m t\n", "auto", "r:1: 2 columns where 3 or 4 are due; trec_eval: measure topic value"),
-        ("x\n", "auto", "1 column where"),
+        (
+            "m t 1\nm t 2\n",
+            "auto",
+            "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; expected one value each",
+        ),
+        ("m t\n", "auto", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
+        ("x\n", "auto", "expected 3 or 4 columns, found 1"),
         ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns where the first row has 3"),
         ("m t 1\n", "tot", "3 columns where tot has run measure topic value; name another form"),
         ("a m t 1\n", "trec_eval", "4 columns where trec_eval has measure topic value"),
@@ -205,9 +226,17 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
         ('{"run_id": "a"}', "auto", "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),
         ('{"run_id":"a","topic_id":"t","measure":"m","value":NaN}', "auto", "r:1: NaN, which is not JSON"),
         ('{"run_id":"a","topic_id":"t","measure":"m","value":"x"}', "auto", "r:1: 'x' as the value"),
-        ('{"run_id":"a","topic_id":"t","measure":"m","value":[]}', "auto", "field 'value': a list where a number"),
-        ('{"run_id":"a","topic_id":{},"measure":"m","value":1}', "auto", "field 'topic_id': an object where a string"),
-        ('{"run_id":"a","topic_id":"t","measure":"m","value":1}\n[]', "auto", "r:2: a list where an object is due"),
+        (
+            '{"run_id":"a","topic_id":"t","measure":"m","value":[]}',
+            "auto",
+            "field 'value': expected a number, found a list",
+        ),
+        (
+            '{"run_id":"a","topic_id":{},"measure":"m","value":1}',
+            "auto",
+            "field 'topic_id': expected a string or a number, found an object",
+        ),
+        ('{"run_id":"a","topic_id":"t","measure":"m","value":1}\n[]', "auto", "r:2: expected an object, found a list"),
         ("m t 1\n", "jsonl", "r:1: not JSON"),
         ('{"a":' + "[" * 300, "auto", "r:1: not JSON"),
     ],
@@ -234,7 +263,11 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
         data = f"runid                 \tall\tSTANDARD\nmap                   \tall\t{value}.0000\n".encode()
         written(folder / name, gzip.compress(data) if name.endswith(".gz") else data)
     (folder / "deeper").mkdir()
-    wanted = [Row("a", "all", "map", 2.0), Row("b.v2", "all", "map", 1.0), Row("c", "all", "map", 3.0)]
+    wanted = [
+        Row("a", "all", "map", 2.0),
+        Row("b.v2", "all", "map", 1.0),
+        Row("c", "all", "map", 3.0),
+    ]
     assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
     written(folder / "a", "map all 7\n")
     assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
@@ -251,7 +284,7 @@ def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read into memory whole."""
-    monkeypatch.setattr("ragstone.records.leaderboard.MAX_RECORD_BYTES", 50)
+    monkeypatch.setattr("ragstone.records.leaderboards.MAX_RECORD_BYTES", 50)
     assert "r:2: a line of more than 50 bytes" in refusal(written(tmp_path / "r", "m t 1\n" + "m" * 60 + " t 1\n"))
 
 

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records.ids import Names
 from ragstone.records.limits import CHUNK
-from ragstone.records.names import Names
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
 
@@ -57,7 +57,7 @@ def test_an_iterator_is_kept_in_a_private_file_until_closed(tmp_path: Path, monk
             assert (row.id, record) == ("a", full)
             assert bare == Record(id="bare", where="list_iterator item 3")
             assert isinstance(aside, SetAside)
-            assert "a number where an object is due" in aside.error
+            assert "expected an object, found a number" in aside.error
     assert not path.exists()
     with pytest.raises(ValueError, match="closed"):
         list(source)
@@ -77,8 +77,8 @@ def test_a_source_that_is_dropped_deletes_its_file(tmp_path: Path, monkeypatch: 
     [
         ({"question": "\ud800"}, "a lone surrogate"),
         ({"x": object()}, "a value that has no form in JSON: Type is not JSON serializable: object"),
-        ([1], "a list where an object is due"),
-        ("text", "a string where an object is due"),
+        ([1], "expected an object, found a list"),
+        ("text", "expected an object, found a string"),
     ],
 )
 def test_a_bad_row_of_python_is_named(row: Any, message: Any) -> None:
@@ -469,7 +469,7 @@ def test_real_traces_are_read(name: Any, count: Any, present: Any, outside_data:
 
 def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Record with a value that JSON has not, and a row beyond the limit, are errors of one record each."""
-    monkeypatch.setattr("ragstone.records.plain.MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr("ragstone.records.python_values.MAX_RECORD_BYTES", 100)
     rows = [Record(id="a", meta={"x": object()}), {"id": "b", "x": "y" * 200}, {"id": "c", "x": {3, 1}}]
     with open_records(iter(rows), on_error="skip") as source:
         first, second, third = source
@@ -477,5 +477,5 @@ def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.M
     assert isinstance(second, SetAside)
     assert isinstance(third, Record)
     assert "a Record that has no form in JSON" in first.error
-    assert "a record of 217 bytes; at most 100" in second.error
+    assert "a record of 217 bytes; expected at most 100" in second.error
     assert third.meta == {"x": [1, 3]}

@@ -292,7 +292,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
 def test_a_wrong_type_in_parquet_names_the_row(tmp_path: Path) -> None:
     """Skip goes on behind it."""
     path = written(tmp_path, as_parquet([{"id": "a", "question": 1}, {"id": "b", "question": None}]), "x.parquet")
-    with pytest.raises(RecordError, match=r"x\.parquet row 1: field 'question': a number where a string is due"):
+    with pytest.raises(RecordError, match=r"x\.parquet row 1: field 'question': expected a string, found a number"):
         records(path)
     found = survey(open_records(path, on_error="skip"))
     assert (found.records, found.set_aside) == (1, 1)

@@ -77,7 +77,7 @@ def test_a_document_that_is_no_text_is_named() -> None:
     """An object under ``doc`` does not hide a text beside it, and without any text it is an error."""
     assert record_of({"id": "a", "contexts": [{"text": "x", "doc": {"text": "y"}}]}).contexts == (Passage("1", "x", 1),)
     assert "passage 1 is an object without a text" in refusal({"id": "a", "contexts": [{"doc": {"title": "x"}}]})
-    assert "a number as 'segment' of passage 1" in refusal({"id": "a", "contexts": [{"doc": {"segment": 5}}]})
+    assert "'segment' of passage 1 is a number" in refusal({"id": "a", "contexts": [{"doc": {"segment": 5}}]})
     assert "passage 1 is an object without a text" in refusal({"id": "a", "contexts": [{"doc": [1]}]})
 
 
@@ -221,7 +221,7 @@ def test_a_query_object_leaves_what_is_not_taken() -> None:
 def test_wrong_types_in_a_block_are_named_by_their_place() -> None:
     """The message says where the value stands in the file, not where it would have gone."""
     row = {"metadata": {"topic_id": ["x"]}, "answer": SENTENCES}
-    assert "field 'metadata.topic_id': a list where a string or a number is due" in refusal(row)
+    assert "field 'metadata.topic_id': expected a string or a number, found a list" in refusal(row)
     row = {"metadata": {"topic_id": "x"}, "responses": [{"text": "x"}, {"text": 3}]}
     assert "field 'responses': sentence 2 of the answer has no text" in refusal(row)
 
@@ -286,24 +286,30 @@ def test_banks_of_all_years_are_read() -> None:
 @pytest.mark.parametrize(
     ("bank", "message"),
     [
-        ({"nugget_bank": 5}, "field 'nugget_bank': a number where nuggets are due"),
-        ({"claim_bank": "x"}, "field 'claim_bank': a string where nuggets are due"),
-        ({"nugget_bank": [True]}, "field 'nugget_bank': true or false as nugget 1"),
-        ({"nugget_bank": {"x": "y"}}, "field 'nugget_bank': a string as nugget 1"),
+        ({"nugget_bank": 5}, "field 'nugget_bank': found a number"),
+        ({"claim_bank": "x"}, "field 'claim_bank': found a string"),
+        ({"nugget_bank": [True]}, "field 'nugget_bank': nugget 1 is true or false"),
+        ({"nugget_bank": {"x": "y"}}, "field 'nugget_bank': nugget 1 is a string"),
         ({"nugget_bank": [{}, {}]}, "nugget 1 has neither a question nor a claim"),
-        ({"nugget_bank": [{"question": 5}]}, "a number as 'question' of nugget 1"),
-        ({"claim_bank": [{"claim": ["x"]}]}, "field 'claim_bank': a list as 'claim' of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "answers": "x"}]}, "a string as 'answers' of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "answers": [5]}]}, "a number as answer 1 of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "answers": {"x": "x"}}]}, "a string as answer 1 of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "answers": [{"answer": "a"}, {}]}]}, "without one as answer 2 of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "answers": [{"answer": 5}]}]}, "without one as answer 1 of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "importance": {}}]}, "an object as 'importance' of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "assignment": []}]}, "a list as 'assignment' of nugget 1"),
-        ({"nugget_bank": [{"question": "q", "sub_nuggets": 5}]}, "a number as 'sub_nuggets' of nugget 1"),
-        ({"nugget_bank": ["q", {"claim": "c", "sub_nuggets": ["d", 5]}]}, "a number as nugget 2.2"),
-        ({"query_id": ["x"], "claim_bank": []}, "field 'query_id': a list where a string or a number is due"),
-        ({"title_query": 5, "claim_bank": []}, "field 'title_query': a number where a string is due"),
+        ({"nugget_bank": [{"question": 5}]}, "'question' of nugget 1 is a number"),
+        ({"claim_bank": [{"claim": ["x"]}]}, "field 'claim_bank': 'claim' of nugget 1 is a list"),
+        ({"nugget_bank": [{"question": "q", "answers": "x"}]}, "'answers' of nugget 1 is a string"),
+        ({"nugget_bank": [{"question": "q", "answers": [5]}]}, "answer 1 of nugget 1 is a number"),
+        ({"nugget_bank": [{"question": "q", "answers": {"x": "x"}}]}, "answer 1 of nugget 1 is a string"),
+        (
+            {"nugget_bank": [{"question": "q", "answers": [{"answer": "a"}, {}]}]},
+            "answer 2 of nugget 1 is an object without one",
+        ),
+        (
+            {"nugget_bank": [{"question": "q", "answers": [{"answer": 5}]}]},
+            "answer 1 of nugget 1 is an object without one",
+        ),
+        ({"nugget_bank": [{"question": "q", "importance": {}}]}, "'importance' of nugget 1 is an object"),
+        ({"nugget_bank": [{"question": "q", "assignment": []}]}, "'assignment' of nugget 1 is a list"),
+        ({"nugget_bank": [{"question": "q", "sub_nuggets": 5}]}, "'sub_nuggets' of nugget 1 is a number"),
+        ({"nugget_bank": ["q", {"claim": "c", "sub_nuggets": ["d", 5]}]}, "nugget 2.2 is a number"),
+        ({"query_id": ["x"], "claim_bank": []}, "field 'query_id': expected a string or a number, found a list"),
+        ({"title_query": 5, "claim_bank": []}, "field 'title_query': expected a string, found a number"),
     ],
 )
 def test_a_wrong_type_at_any_level_of_a_bank_is_one_line(bank: Any, message: Any) -> None:
@@ -439,7 +445,7 @@ def test_a_nugget_stands_once() -> None:
     nuggets = [{"text": "x", "assignment": "support"}, "y", {"text": "X.", "assignment": "not_support"}]
     assert refusal({"id": "a", "nuggets": nuggets}).endswith(
         "field 'nuggets': nuggets 1 and 3 are the same, one assigned support, one not_support; "
-        "one assignment for each nugget"
+        "expected one assignment for each nugget"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ragstone import compare
-from ragstone.api.comparing import weighed
+from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
 from run_folders import folder, result, score
@@ -181,7 +181,7 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
     """Byte for byte."""
     rows = [judged("r1", "A.", {"A.": 1.0}, 1.0)], [judged("r1", "A.", {"A.": 0.0}, 0.0)]
     runs = folder(tmp_path / "a", rows[0]), folder(tmp_path / "b", rows[1])
-    with weighed(runs[0]) as first, weighed(runs[1]) as second:
+    with opened(runs[0]) as first, opened(runs[1]) as second:
         for name in ("c", "d"):
             compare(first, second, out=tmp_path / name)
     assert (tmp_path / "c").read_bytes() == (tmp_path / "d").read_bytes()

@@ -166,7 +166,7 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
     run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     (result,) = run.store.results(run.id)
     with Store(tmp_path / "s.db") as other:
-        with other.still():
+        with other.snapshot():
             assert other.count(run.id) == 1
             run.store.begin()
             run.store.insert([], [(run.id, result._replace(position=2, record="r2"), [])])

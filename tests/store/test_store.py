@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from ragstone.errors import ConfigError, StoreError
-from ragstone.store import database as store_module
-from ragstone.store.database import MAGIC, CallRow, ResultRow, ScoreRow, Store
+from ragstone.store import connection as store_module
+from ragstone.store.connection import MAGIC
+from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 
 @pytest.fixture
@@ -311,19 +312,6 @@ def full_store(path: Path) -> int:
     return run
 
 
-def test_a_store_that_was_cut_off_is_set_aside(path: Path) -> None:
-    """Half of a file is no store; it is not read as an empty one."""
-    full_store(path)
-    with path.open("r+b") as file:
-        file.truncate(path.stat().st_size // 2)
-    try:
-        with Store(path) as store:
-            list(store.results(1))
-            assert store.notes, "half of the store is gone and nobody says so"
-    except StoreError as error:
-        assert str(path) in str(error)  # noqa: PT017 - either is right: set aside when opened, or said when read
-
-
 def test_damage_within_is_said_when_it_is_met(path: Path) -> None:
     """Pages overwritten in the middle: a StoreError that names the file, from every way of reading."""
     run = full_store(path)
@@ -468,7 +456,7 @@ def test_a_run_that_came_to_nothing_is_taken_back(store: Store) -> None:
     """The run is gone; what was paid for it stays."""
     first, second = store.start_run("one", {}), store.start_run("two", {})
     put(store, call(1))
-    store.forget(second)
+    store.drop_run(second)
     assert [run.id for run in store.runs()] == [first]
     assert store.reply(call(1).key) is not None
 

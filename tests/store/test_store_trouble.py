@@ -19,7 +19,7 @@ import pytest
 from ragstone import api
 from ragstone.analysis.run import Run
 from ragstone.errors import StoreError
-from ragstone.store import database as store_module
+from ragstone.store import connection as store_module
 from ragstone.store.database import CallRow, ResultRow, Store
 from ragstone.testing import FakeServer, ScriptedJudge
 
@@ -106,7 +106,7 @@ def test_damage_in_the_middle_is_said_and_set_aside(table: str) -> None:
     with pytest.raises(StoreError, match=r"s\.db: the store is damaged") as caught:
         weigh(count=200)
     assert caught.value.damaged
-    (note,) = [note for note in caught.value.__notes__ if "set aside" in note]
+    (note,) = [note for note in caught.value.__notes__ if "moved aside" in note]
     (kept,) = aside()
     assert str(kept) in note
     assert kept.stat().st_size >= len(damaged)
@@ -114,7 +114,7 @@ def test_damage_in_the_middle_is_said_and_set_aside(table: str) -> None:
     with Store(PATH) as store:
         assert len(store.call_keys()) == (0 if table == "calls" else 200)
         assert [run.id for run in store.runs()] == ([1] if table == "calls" else [])
-    assert ("1 run" if table == "calls" else "200 calls") + " could be read and are in a new one" in note
+    assert ("0 calls, 1 of 1 run, 200 results" if table == "calls" else "200 calls, 0 of ") in note
     again = weigh(count=200).summary()
     assert again["metrics"][WHOLE]["scored"] == 200
     assert again["bill"]["replayed"] == (0 if table == "calls" else 200)
@@ -147,22 +147,6 @@ def test_what_lies_before_and_behind_the_damage_is_saved() -> None:
     assert weigh(count=400).summary()["bill"]["replayed"] == len(saved)
 
 
-def test_a_run_that_lacks_a_result_is_not_saved() -> None:
-    """A mean would stand on other records than it says."""
-    weigh(count=5, name="whole")
-    weigh(count=5, name="lacking")
-    weigh(count=5, name="unfinished")
-    with sqlite3.connect(PATH) as connection:
-        connection.execute("DELETE FROM scores WHERE run = 2 AND position = 3")
-        connection.execute("UPDATE runs SET summary = NULL WHERE id = 3")
-    connection.close()
-    with Store(PATH) as store:
-        said = store.put_aside()
-    assert "5 calls and 1 run could be read" in said
-    with Store(PATH) as store:
-        assert [run.name for run in store.runs()] == ["whole"]
-
-
 @needs_dbstat
 def test_looking_leaves_a_damaged_store_alone() -> None:
     """Commands that only read say that it is damaged; the file stays, byte for byte."""
@@ -189,7 +173,7 @@ def test_a_reply_that_does_not_unpack_is_damage() -> None:
     connection.close()
     with pytest.raises(StoreError, match="the store is damaged") as caught:
         weigh()
-    assert "1 run could be read" in "".join(caught.value.__notes__)
+    assert "1 of 1 run, 5 results" in "".join(caught.value.__notes__)
     assert len(aside()) == 1
 
 
@@ -199,7 +183,7 @@ def test_damage_that_only_a_sum_shows_is_damage() -> None:
     with sqlite3.connect(PATH) as connection:
         (reply,) = connection.execute("SELECT reply FROM calls").fetchone()
         assert reply[4] & 4  # the frame has a sum of its content at its end
-        another = store_module._pack(zstd.decompress(reply).replace(b"2", b"0", 1))
+        another = Store(":memory:")._frame(zstd.decompress(reply).replace(b"2", b"0", 1))
         connection.execute("UPDATE calls SET reply = ?", (another[:-4] + reply[-4:],))
     connection.close()
     with pytest.raises(StoreError, match="the store is damaged"):
@@ -220,11 +204,11 @@ def test_a_truncated_store_is_set_aside() -> None:
     weigh(on_start=lambda progress: notes.extend(progress.notes))
     (kept,) = aside()
     assert kept.read_bytes() == half
-    (note,) = [note for note in notes if f"set aside as {kept}" in note]
+    (note,) = [note for note in notes if f"moved aside to {kept}" in note]
     with Store(PATH) as store:
         saved = len(store.call_keys())
     assert 5 < saved < 200
-    assert "with what could be read of it: " in note
+    assert f"copied to a new store: {saved} calls, 0 of " in note
 
 
 # ---- held by another process
@@ -317,10 +301,10 @@ main()
 def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """One clear error; what was committed is there, and with room the same command pays for the rest alone."""
     weigh(count=5)
-    real = Store._connect
+    real = store_module.connect
 
-    def small(self: Store) -> sqlite3.Connection:
-        connection = real(self)
+    def small(path: str) -> sqlite3.Connection:
+        connection = real(path)
         connection.execute("PRAGMA max_page_count = 25")
         return connection
 
@@ -328,7 +312,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.M
         judge = f"vllm:m@{server.url}"
         said = r"cannot write \(database or disk is full\); free space or choose another place"
         with monkeypatch.context() as patch:
-            patch.setattr(Store, "_connect", small)
+            patch.setattr(store_module, "connect", small)
             with pytest.raises(StoreError, match=said):
                 weigh(judge, 300, concurrency=4, name="full")
         spent = server.count

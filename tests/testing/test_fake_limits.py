@@ -5,14 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import Client, Got
 
 from ragstone.testing import Behaviour, FakeServer
-from ragstone.testing.allowing import Meter
+from ragstone.testing.rate_limits import Meter
 
 SCHEMA = {
     "type": "object",
@@ -22,30 +22,21 @@ SCHEMA = {
 }
 
 
-def ask(server: FakeServer, text: str = "hello") -> tuple[int, dict[str, str], dict[str, str]]:
-    """Status, headers in lower case, and the first choice's message."""
-    address = urlsplit(server.url)
-    assert address.hostname is not None
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
-    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
-    body = {"model": "m", "messages": [{"role": "user", "content": text}], "response_format": form}
+def ask(server: FakeServer, text: str = "hello") -> Got:
+    client = Client(server)
     try:
-        connection.request("POST", "/v1/chat/completions", json.dumps(body))
-        reply = connection.getresponse()
-        whole = json.loads(reply.read())
+        return client.chat(text, SCHEMA)
     finally:
-        connection.close()
-    message = whole["choices"][0]["message"] if reply.status == 200 else {}
-    return reply.status, {name.lower(): value for name, value in reply.getheaders()}, message
+        client.connection.close()
 
 
 def test_requests_beyond_the_rate_are_refused_and_told_when_to_come_back() -> None:
     with FakeServer(rpm=2, rate_window=30) as server:
         replies = [ask(server) for _ in range(3)]
         assert server.seen == {200: 2, 429: 1}
-    assert [status for status, _, _ in replies] == [200, 200, 429]
-    assert [headers["x-ratelimit-remaining-requests"] for _, headers, _ in replies] == ["1", "0", "0"]
-    said = replies[2][1]
+    assert [got.status for got in replies] == [200, 200, 429]
+    assert [got.headers["x-ratelimit-remaining-requests"] for got in replies] == ["1", "0", "0"]
+    said = replies[2].headers
     assert 28_000 < int(said["retry-after-ms"]) <= 30_000
     assert 28 < int(said["retry-after"]) <= 30
     assert said["x-ratelimit-limit-requests"] == "2"
@@ -57,18 +48,18 @@ def test_after_its_window_the_rate_is_there_again() -> None:
     with FakeServer(rpm=1, rate_window=0.5) as server:
         ask(server)
         refused = ask(server)
-        assert refused[0] == 429
-        time.sleep(int(refused[1]["retry-after-ms"]) / 1000)
-        assert ask(server)[0] == 200
+        assert refused.status == 429
+        time.sleep(int(refused.headers["retry-after-ms"]) / 1000)
+        assert ask(server).status == 200
 
 
 def test_tokens_count_with_the_reply() -> None:
     """What a reply took is gone from the allowance, and the next request that does not fit is refused."""
     with FakeServer(tpm=60, rate_window=30) as server:
-        _, headers, _ = ask(server)
+        headers = ask(server).headers
         assert headers["x-ratelimit-limit-tokens"] == "60"
         taken = 60 - int(headers["x-ratelimit-remaining-tokens"])
-        assert ask(server, "x" * 400)[0] == 429
+        assert ask(server, "x" * 400).status == 429
         ((_, first, tokens), (_, second, refused)) = server.arrivals
     assert (first, second, refused) == (200, 429, 0)
     assert tokens == taken > 10
@@ -76,11 +67,11 @@ def test_tokens_count_with_the_reply() -> None:
 
 def test_a_malformed_answer_lacks_its_end_and_says_stop() -> None:
     with FakeServer() as server:
-        whole = ask(server)[2]["content"]
+        whole = ask(server).content
         server.configure(rate_malformed=1.0)
         server.reset()
-        cut = ask(server)[2]["content"]
-        assert ask(server)[2]["content"] == whole, "the second asking is answered"
+        cut = ask(server).content
+        assert ask(server).content == whole, "the second asking is answered"
     assert whole.startswith(cut)
     with pytest.raises(json.JSONDecodeError):
         json.loads(cut)
@@ -90,7 +81,7 @@ def test_a_cut_reply_ends_before_its_length() -> None:
     with FakeServer(rate_cut=1.0) as server:
         with pytest.raises(http.client.IncompleteRead):
             ask(server)
-        assert ask(server)[0] == 200
+        assert ask(server).status == 200
         assert server.seen == {"cut": 1, 200: 1}
         assert server.count == 1
 
@@ -98,9 +89,9 @@ def test_a_cut_reply_ends_before_its_length() -> None:
 def test_a_thought_goes_before_a_fenced_answer() -> None:
     """Both come together on the share of requests, and on no other."""
     with FakeServer() as server:
-        plain = [ask(server, f"{n}")[2]["content"] for n in range(40)]
+        plain = [ask(server, f"{n}").content for n in range(40)]
         server.configure(rate_think_fenced=0.5)
-        dressed = [ask(server, f"{n}")[2]["content"] for n in range(40)]
+        dressed = [ask(server, f"{n}").content for n in range(40)]
     struck = [text for text in dressed if text not in plain]
     assert 8 < len(struck) < 32
     for text in struck:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
 from ragstone.questions import SUPPORT_3
-from ragstone.records import Row
+from ragstone.records import LeaderboardRow
 from ragstone.stats.means import kendall_tau, mean
 from ragstone.types import Nugget
 
@@ -146,16 +146,16 @@ class Leaderboard:
     def _only(self, keys: AbstractSet[tuple[str, str]]) -> Leaderboard:
         return Leaderboard(self.measures, {key: entry for key, entry in self.entries.items() if key in keys})
 
-    def rows(self, on_missing: OnMissing = "warn") -> Iterator[Row]:
+    def rows(self, on_missing: OnMissing = "warn") -> Iterator[LeaderboardRow]:
         """Every value that counts by run, topic and measure, then the means of just these under the topic ``all``."""
         for run, topics in self.counted(on_missing).items():
             for topic, values in topics.items():
                 for measure, value in values.items():
-                    yield Row(run, topic, _written(measure), value)
+                    yield LeaderboardRow(run, topic, _written(measure), value)
         for standing in self.standings(on_missing):
             for measure, mean_value in standing.means.items():
                 if mean_value is not None:
-                    yield Row(standing.run, ALL, _written(measure), mean_value)
+                    yield LeaderboardRow(standing.run, ALL, _written(measure), mean_value)
 
     def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
         """A row per run and topic with the values that count, then one per run with the means of just these."""
@@ -201,7 +201,7 @@ def missed(missing: Mapping[str, list[str]]) -> str:
     return "; ".join(parts) + more
 
 
-def from_rows(rows: Iterable[Row]) -> Leaderboard:
+def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
     """A leaderboard that was read; the ``all`` rows of a run are left out, since means are made of its topics.
 
     Of a run that has only such rows they are the one topic.

@@ -15,7 +15,7 @@ from ragstone.analysis.quotes import quotes_of
 from ragstone.analysis.result import Result
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
-from ragstone.store.database import USUAL, ResultRow, RunRow, ScoreRow, Store
+from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ class Run:
     def elsewhere(self) -> str:
         """What a command has to say to find the run's store, as a shell reads it: nothing for the usual place."""
         path = self._store.path.encode("utf-8", "replace").decode()
-        return "" if path == USUAL else shlex.join(["--store", path])
+        return "" if path == DEFAULT_PATH else shlex.join(["--store", path])
 
     @property
     def name(self) -> str:

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any, Final
 
 _HOMES: Final = {
-    "asking": ("Checked", "check_judge", "known_judges"),
+    "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
-    "comparing": ("check", "compare"),
+    "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",

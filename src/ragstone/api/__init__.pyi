@@ -1,6 +1,3 @@
-from ragstone.api.asking import Checked as Checked
-from ragstone.api.asking import check_judge as check_judge
-from ragstone.api.asking import known_judges as known_judges
 from ragstone.api.cache import CacheInfo as CacheInfo
 from ragstone.api.cache import Prune as Prune
 from ragstone.api.cache import Pruning as Pruning
@@ -8,8 +5,12 @@ from ragstone.api.cache import cache_info as cache_info
 from ragstone.api.cache import prune_cache as prune_cache
 from ragstone.api.comparing import check as check
 from ragstone.api.comparing import compare as compare
+from ragstone.api.comparing import opened as opened
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
+from ragstone.api.judge_check import Checked as Checked
+from ragstone.api.judge_check import check_judge as check_judge
+from ragstone.api.judge_check import known_judges as known_judges
 from ragstone.api.nuggets import Created as Created
 from ragstone.api.nuggets import Scored as Scored
 from ragstone.api.nuggets import assign_nuggets as assign_nuggets

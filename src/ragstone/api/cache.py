@@ -1,8 +1,7 @@
-"""What the store keeps of paid calls, and what may go: counted, pruned, cleared.
+"""Count, prune and clear the stored calls.
 
-A call is *used* when a result of a run stands on it. Calls that came since a run began that has not ended are taken
-for used, too: the same command will need them. Nothing is deleted that was not counted before, and a dry run only
-counts.
+A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run count as used, too: the
+same command needs them again. A dry run only counts.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,18 +22,18 @@ from ragstone.config import resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
 from ragstone.options import RunOptions
-from ragstone.store.database import CallGroup, RunRow, Store, Which
+from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds in a minute, an hour, a day, a week."""
 _AGE: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*([mhdw])")
-_GROUP: Final = 10_000
-"""Calls that are noted as used in one go."""
+_BATCH: Final = 10_000
+"""Calls that are marked as used in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """The calls of a store by judge, step and maker, those that no run uses among them, and its size in bytes."""
+    """The calls of a store by judge, step and maker, the unused ones among them, and its size in bytes."""
 
     path: str
     size: int
@@ -41,18 +41,13 @@ class CacheInfo:
     groups: Sequence[CallGroup]
     unused: Sequence[CallGroup]
 
-    @property
-    def calls(self) -> int:
-        """How many there are."""
-        return sum(group.calls for group in self.groups)
-
     def as_json(self) -> dict[str, Any]:
         """Plain JSON; ``oldest`` and ``newest`` are seconds since 1970, UTC."""
         return {
             "store": self.path,
             "bytes": self.size,
             "runs": self.runs,
-            "calls": self.calls,
+            "calls": sum(group.calls for group in self.groups),
             "oldest": min((group.oldest for group in self.groups), default=None),
             "newest": max((group.newest for group in self.groups), default=None),
             "unused": sum(group.calls for group in self.unused),
@@ -63,9 +58,9 @@ class CacheInfo:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What goes, or went where ``done``: calls by judge, step and maker, and runs by their numbers.
+    """The calls and runs to delete, or deleted if ``done``: calls by judge, step and maker, runs by number.
 
-    ``size`` is the store's in bytes, before and, once done, after. ``note`` says why its file could not shrink.
+    ``size`` is the store's in bytes before, ``after`` once done. ``note`` says why its file could not shrink.
     """
 
     path: str
@@ -78,7 +73,7 @@ class Pruning:
 
     @property
     def calls(self) -> int:
-        """How many calls go."""
+        """The number of calls."""
         return sum(group.calls for group in self.groups)
 
     def as_json(self) -> dict[str, Any]:
@@ -98,10 +93,9 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """What is to go: calls ``older_than`` an age (``30d``), of a ``judge``, ``unused``; all that is said must hold.
+    """What to delete: calls ``older_than`` an age (``30d``), of a ``judge``, ``unused``; all that are given must match.
 
-    ``keep_runs`` is how many of the latest runs stay; of the others the results go. ``everything`` are all calls, and
-    with ``runs`` all runs.
+    ``keep_runs``: delete the results of all but the latest runs. ``everything``: all calls; with ``runs`` all runs too.
     """
 
     older_than: str = ""
@@ -113,55 +107,46 @@ class Prune:
 
 
 def cache_info(store: Path | str | None = None) -> CacheInfo:
-    """Count the stored calls; ConfigError when there is no store."""
-    opened = open_store(store)
-    try:
+    """Count the stored calls; ConfigError if there is no store."""
+    with contextlib.closing(open_store(store)) as opened:
         runs = opened.runs()
-        _note_used(opened, runs)
-        unused = Which(before=_unfinished_since(runs), unused=True)
-        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(Which()), opened.calls_by(unused))
-    finally:
-        opened.close()
+        _mark_used(opened, runs)
+        unused = CallFilter(before=_unfinished_since(runs), unused=True)
+        return CacheInfo(opened.path, _size(opened), len(runs), opened.calls_by(CallFilter()), opened.calls_by(unused))
 
 
 def prune_cache(
     wanted: Prune, store: Path | str | None = None, *, dry_run: bool = False, config: Path | str | None = None
 ) -> Pruning:
-    """Delete what is to go and shrink the file, or with ``dry_run`` only count it.
+    """Delete calls and runs, and shrink the file; with ``dry_run`` only count them.
 
-    A judge may be named as in ``config``. ConfigError where nothing is said to go, InputError for a judge that answered
-    none of the calls.
+    A judge may be named as in ``config``. ConfigError if nothing is given, InputError for a judge without stored calls.
     """
-    opened = open_store(store)
-    try:
-        return _prune(opened, wanted, dry_run=dry_run, config=config)
-    finally:
-        opened.close()
-
-
-def _prune(store: Store, wanted: Prune, *, dry_run: bool, config: Path | str | None) -> Pruning:
-    runs = store.runs()
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
-        raise ConfigError("nothing is said to go; give --older-than, --unused, --judge or --keep-runs")
-    leaving = [row.id for row in runs] if wanted.runs else []
-    if wanted.keep_runs is not None:
-        leaving = [row.id for row in runs[: max(0, len(runs) - wanted.keep_runs)]]
-    which = Which(before=_before(wanted.older_than), judge=_judge(store, wanted.judge, config), unused=wanted.unused)
-    if wanted.unused:
-        kept = [row for row in runs if row.id not in set(leaving)]
-        _note_used(store, kept)
-        times = [moment for moment in (which.before, _unfinished_since(kept)) if moment is not None]
-        which = replace(which, before=min(times, default=None))
-    groups = store.calls_by(which) if some or wanted.everything else []
-    planned = Pruning(store.path, groups, leaving, _size(store))
-    if dry_run:
-        return planned
-    if groups:
-        store.drop_calls(which)
-    store.drop_runs(leaving)
+        raise ConfigError("nothing to delete is named; give --older-than, --unused, --judge or --keep-runs")
+    with contextlib.closing(open_store(store)) as opened:
+        runs = opened.runs()
+        every = 0 if wanted.runs else len(runs)
+        leaving = runs[: max(0, len(runs) - (every if wanted.keep_runs is None else wanted.keep_runs))]
+        before, judge = _before(wanted.older_than), _judge(opened, wanted.judge, config)
+        if wanted.unused:
+            kept = runs[len(leaving) :]
+            _mark_used(opened, kept)
+            before = min((at for at in (before, _unfinished_since(kept)) if at is not None), default=None)
+        which = CallFilter(before=before, judge=judge, unused=wanted.unused)
+        groups = opened.calls_by(which) if some or wanted.everything else []
+        planned = Pruning(opened.path, groups, [row.id for row in leaving], _size(opened))
+        return planned if dry_run else _deleted(opened, planned, which)
+
+
+def _deleted(store: Store, planned: Pruning, which: CallFilter) -> Pruning:
     note = ""
-    if groups or leaving:
+    if planned.groups:
+        store.drop_calls(which)
+    for number in planned.runs:
+        store.drop_run(number)
+    if planned.groups or planned.runs:
         try:
             store.shrink()
         except StoreError as error:
@@ -179,12 +164,12 @@ def _before(age: str) -> float | None:
 
 
 def _judge(store: Store, name: str, config: Path | str | None) -> str:
-    """A judge's id in the store; it may be written as on the command line, and be a name of the configuration."""
+    """A judge's id in the store; its name may be written as on the command line, or be of the configuration."""
     if not name:
         return ""
-    known = list(dict.fromkeys(group.judge for group in store.calls_by(Which())))
+    known = list(dict.fromkeys(group.judge for group in store.calls_by(CallFilter())))
     wanted = {name}
-    with contextlib.suppress(ConfigError):  # then it is an id, or no judge at all
+    with contextlib.suppress(ConfigError):  # then it is an id, or unknown
         wanted.update(build(spec).id for spec in resolve(RunOptions(config=config, judge=name)).judges.values())
     for judge in known:
         if judge in wanted:
@@ -192,26 +177,20 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     raise InputError(f"no stored call of a judge '{name}'; there are {', '.join(known) or 'none'}")
 
 
-def _note_used(store: Store, runs: Sequence[RunRow]) -> None:
-    group: list[bytes] = []
-    store.stands_on(group)
-    for row in runs:
-        for key in _keys(store, row.id):
-            group.append(key)
-            if len(group) >= _GROUP:
-                store.stands_on(group)
-                group.clear()
-    store.stands_on(group)
-
-
-def _keys(store: Store, run: int) -> Iterator[bytes]:
-    for result in store.results(run):
-        for call in orjson.loads(result.document).get("calls", ()):
-            yield bytes.fromhex(call["key"])
+def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:
+    keys = (
+        bytes.fromhex(call["key"])
+        for row in runs
+        for result in store.results(row.id)
+        for call in orjson.loads(result.document).get("calls", ())
+    )
+    store.mark_used(())
+    while batch := list(islice(keys, _BATCH)):
+        store.mark_used(batch)
 
 
 def _unfinished_since(runs: Sequence[RunRow]) -> float | None:
-    """When the first run began that did not end and was not run again to its end."""
+    """The start of the first run that did not end and was not run again to its end."""
     ended = {row.name: row.id for row in runs if row.status == "done"}
     return min((row.started for row in runs if row.status != "done" and ended.get(row.name, 0) < row.id), default=None)
 

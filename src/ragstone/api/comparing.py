@@ -1,12 +1,12 @@
-"""Two runs held against each other, and a run against thresholds."""
+"""Compare two runs, and check a run against thresholds."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import get_args
+from typing import TypeAlias, get_args
 
 from ragstone.analysis.check import Gate, Kind, Undecided, decide, thresholds
 from ragstone.analysis.compare import MOVED, Comparison
@@ -20,10 +20,13 @@ from ragstone.options import RunOptions
 from ragstone.output.target import refuse_inputs, whole
 from ragstone.types import NOTHING
 
+RunChoice: TypeAlias = str | int | Path | Weighed
+"""A run: by number, by name, ``last``, by the folder that it was written to, or opened."""
+
 
 def compare(
-    first: str | int | Path | Weighed,
-    second: str | int | Path | Weighed,
+    first: RunChoice,
+    second: RunChoice,
     *,
     by: str | None = None,
     metrics: Sequence[str] | str | None = None,
@@ -31,54 +34,84 @@ def compare(
     out: Path | str | None = None,
     store: Path | str | None = None,
 ) -> Comparison:
-    """Hold the second run against the first: by number, by name, ``last``, or the folder that it was written to.
+    """Compare two runs, record by record; no judge is called.
 
-    ``by`` is a field by which records belong together, as ``meta.topic``; ``metrics`` are those to compare, all that
-    both have unless named; ``moved`` how many records are listed of each that moved most. With ``out`` it is also
-    written as an HTML file that needs nothing else. InputError where nothing can be paired, ConfigError where the file
-    cannot be written.
+    Differences are the second run minus the first, on the records of both, with 95 % intervals and p values::
+
+        ragstone.compare("main", "last", metrics=["grounding"], by="meta.topic")
+
+    Args:
+        first: The run to compare with: its number, name or folder, ``last``, or an opened run.
+        second: The run that is compared.
+        by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
+        metrics: The metrics to compare; all that both runs have unless named.
+        moved: How many records to list of those that changed most, from 0.
+        out: Also write the comparison to this HTML file.
+        store: The store of the runs; the configured one unless given.
+
+    Returns:
+        The differences by metric and group, and the records that changed most.
+
+    Raises:
+        InputError: A run is not found, or no record is in both.
+        ConfigError: The file cannot be written.
     """
-    wanted = [metrics] if isinstance(metrics, str) else metrics
-    with weighed(first, store) as one, weighed(second, store) as other:
-        found = compare_runs(one, other, by=by, metrics=wanted, moved=moved)
+    with opened(first, store) as one, opened(second, store) as other:
+        found = compare_runs(one, other, by=by, metrics=[metrics] if isinstance(metrics, str) else metrics, moved=moved)
         if out is not None:
-            _write_page(found, one, other, Path(out))
+            from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only for a page
+
+            refuse_inputs(Path(out), [source for run in (one, other) for source in _sources(run)])
+            parts = comparison_page(found, one, other)
+            with whole(Path(out)) as file:
+                file.writelines(parts)
         return found
 
 
 def _sources(run: Weighed) -> list[Path]:
-    """The files that a run is read from."""
+    """The files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
     return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
 
 
-def _write_page(found: Comparison, first: Weighed, second: Weighed, path: Path) -> None:
-    from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only where a page is asked for
-
-    refuse_inputs(path, [source for run in (first, second) for source in _sources(run)])
-    parts = comparison_page(found, first, second)
-    with whole(path) as file:
-        file.writelines(parts)
-
-
 def check(
-    run: str | int | Path | Weighed = "last",
+    run: RunChoice = "last",
     *,
     min: Mapping[str, float] = NOTHING,  # noqa: A002 - what the flag and the setting are called
     min_coverage: Mapping[str, float] = NOTHING,
     max_drop: Mapping[str, float] = NOTHING,
-    baseline: str | int | Path | Weighed | None = None,
+    baseline: RunChoice | None = None,
     undecided: Undecided | None = None,
     store: Path | str | None = None,
     config: Path | str | None = None,
 ) -> Gate:
-    """Hold a run against thresholds by metric, each from 0 to 1; see ``analysis.check``.
+    """Check a run against thresholds, for CI; no judge is called.
 
-    What is not given here is taken from ``[check]`` in the configuration, metric by metric. ``undecided`` says whether
-    a drop that is larger than allowed and could be chance lets the run pass: ``pass`` (unless configured) or ``fail``.
-    InputError where there is no threshold at all, for a metric that the run does not have, and for a baseline that was
-    judged otherwise.
+    Thresholds are shares from 0 to 1 by metric. Those that are not given are taken from ``[check]`` in the
+    configuration, metric by metric::
+
+        gate = ragstone.check("last", min={"grounding": 0.8}, max_drop={"grounding": 0.02}, baseline="main")
+        assert gate.passed
+
+    Args:
+        run: The run: its number, name or folder, ``last``, or an opened run.
+        min: The least mean of a metric, from 0 to 1, e.g. ``{"grounding": 0.8}``.
+        min_coverage: The least share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
+        max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. It fails
+            only if the drop is shown to be larger.
+        baseline: The run that drops are measured from.
+        undecided: The outcome of a drop that is larger than allowed but could be chance: ``pass`` (the default) or
+            ``fail``.
+        store: The store of the runs; the configured one unless given.
+        config: The configuration file; ``ragstone.toml`` unless given.
+
+    Returns:
+        A decision for each threshold, and whether the run passes.
+
+    Raises:
+        InputError: The run lacks a metric, or the baseline was evaluated in another way.
+        ConfigError: There is no threshold, one is not from 0 to 1, or a drop has no baseline.
     """
     table = file_settings(RunOptions(config=config))[0].get("check", {})
     limits: dict[Kind, Mapping[str, float]] = {
@@ -94,23 +127,18 @@ def check(
         raise ConfigError(
             "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
         )
-    if not limits["max_drop"]:
-        if baseline is not None:
-            raise ConfigError("a baseline is only for drops; say how large one may be, with --max-drop METRIC=NUMBER")
-        with weighed(run, store) as one:
-            return decide(one, wanted, undecided=policy)
-    before = baseline if baseline is not None else table.get("baseline")
-    if before is None:
-        raise ConfigError("a drop is measured from another run; name it with --baseline")
-    with weighed(run, store) as one, weighed(before, store) as other:
+    if baseline is not None and not limits["max_drop"]:
+        raise ConfigError("--baseline is only for drops; add --max-drop METRIC=NUMBER")
+    before = table.get("baseline") if baseline is None and limits["max_drop"] else baseline
+    with opened(run, store) as one, nullcontext() if before is None else opened(before, store) as other:
         return decide(one, wanted, other, policy)
 
 
 @contextmanager
-def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) -> Iterator[Weighed]:
-    """A run of the store, or of the folder of that name; what is opened here is closed again.
+def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[Weighed]:
+    """Open a run of the store, or of a folder; it is closed again unless it was open.
 
-    A run goes before a folder of its name; what is written as a path (``./main``, ``out/``) is a folder.
+    A run of the store comes before a folder of its name; a path (``./main``, ``out/``) is a folder.
     """
     if not isinstance(which, str | int | Path):
         yield which
@@ -124,13 +152,14 @@ def weighed(which: str | int | Path | Weighed, store: Path | str | None = None) 
 
 
 def _found(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
-    is_path = isinstance(which, Path) or (isinstance(which, str) and any(sign in which for sign in ("/", os.sep)))
+    if isinstance(which, int):
+        return open_run(which, store)
+    is_path = isinstance(which, Path) or "/" in which or os.sep in which
     if is_path and (folder := saved(str(which))) is not None:
         return folder
     try:
-        return open_run(which if isinstance(which, int) else str(which), store)
+        return open_run(str(which), store)
     except InputError:
-        folder = saved(which) if isinstance(which, str) else None
-        if folder is None:
-            raise
-        return folder
+        if not is_path and (folder := saved(str(which))) is not None:
+            return folder
+        raise

@@ -45,8 +45,7 @@ def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in plan.routes.judges() if not judge.backend.free)
-    source = plan.source
-    return Estimate(source.name, forecaster.forecast(), priced, plan.left_out, settings.limits, source.extent)
+    return forecaster.estimate(plan.source.name, priced, plan.left_out, plan.source.extent)
 
 
 def store_for_reading(path: Path) -> Store:

@@ -1,4 +1,4 @@
-"""A run as a page: in a file, or from a server on this machine."""
+"""Write a run as an HTML page, or serve it on this machine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ragstone.render.html.live import HOST, Live
 
 
 def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
-    """Write a run as one HTML file that needs nothing else, of at most 50 MB.
+    """Write a run as one self-contained HTML file of at most 50 MB.
 
-    ``calls``: with what was sent to judges and what they replied. What does not fit is left out from its end, raw calls
-    before records and high scores before low ones, and the page says so. ConfigError where the file cannot be written.
+    ``calls``: include prompts and replies. What does not fit is left out, raw calls before records and high scores
+    before low ones, and the page says so. ConfigError if the file cannot be written.
     """
     target = Path(path)
     parts = report(run, calls=calls)
@@ -29,7 +29,7 @@ def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
 
 
 def write_beside(run: Run, folder: Path) -> None:
-    """The page among the other files of a run; OutputError where it cannot be written."""
+    """Write the page to a run's folder; OutputError if it cannot be written."""
     parts = report(run)
     with whole(folder / REPORT, instead=OTHER_FOLDER) as file:
         file.writelines(parts)
@@ -37,7 +37,7 @@ def write_beside(run: Run, folder: Path) -> None:
 
 @contextlib.contextmanager
 def serving(run: Run, port: int = 0) -> Iterator[Live]:
-    """A server of the page, not yet serving; ``port`` 0 takes a free one. ConfigError where the port is taken."""
+    """A server of the page, not yet serving; ``port`` 0 is any free one. ConfigError if the port is taken."""
     try:
         server = Live(run, port)
     except OSError as error:

@@ -144,7 +144,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         raise
     finally:
         if status != "done" and not engine.tally.anything:
-            store.forget(number)
+            store.drop_run(number)
         else:
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
@@ -250,7 +250,7 @@ def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier |
 def _cascaded(cascades: Cascades, plan: Plan, estimated: Estimate | None) -> dict[str, Any]:
     """The results of cascades; nothing where there is none."""
     judges = {judge.id: judge for judge in plan.judges.values()}
-    alone = estimated.forecast.alone if estimated is not None else {}
+    alone = estimated.alone if estimated is not None else {}
     told = cascades.as_json(plan.prices, judges, {step: found.dollars for step, found in alone.items()})
     return {"cascade": told} if told else {}
 

@@ -1,4 +1,4 @@
-"""What is done with runs that are in the store, and the commented configuration."""
+"""Open and export the runs of a store, and write the commented configuration."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
 
 
 def open_store(path: Path | str | None = None) -> Store:
-    """The store for reading; ConfigError when there is none, so that looking creates nothing."""
+    """Open the store for reading; ConfigError if there is none: reading creates nothing."""
     where = resolve(RunOptions(store=path)).store
     if not Path(where).exists():
-        raise ConfigError(f"no store at {where}; make a run first (ragstone run FILE) or name another with --store")
+        raise ConfigError(
+            f"no store at {where}; evaluate records first (ragstone run FILE), or name a store with --store"
+        )
     return Store(where, renew=False)
 
 
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:
-    """Write a run for others.
+    """Export a run to a file or a binary stream (``to``); Parquet needs a path.
 
     ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording that ``replay:FILE`` answers from),
     ``assignments`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. ``rows`` of a table are
-    ``scores`` or ``verdicts``. ``to`` is a file's path or a binary stream; Parquet needs a path; of a leaderboard
-    it may be a folder, written with a ``/`` at its end. InputError for what there is not.
+    ``scores`` or ``verdicts``. A leaderboard may go to a folder, written with a ``/`` at its end. InputError if the run
+    has no such results.
     """
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)
@@ -43,7 +45,7 @@ def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[by
 
 
 def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
-    """Write a commented configuration that changes nothing; ConfigError when the file is there and not forced."""
+    """Write a commented configuration with all defaults; ConfigError if the file exists, unless forced."""
     target = Path(path)
     if target.exists() and not force:
         raise ConfigError(f"{target} exists; --force overwrites it")

@@ -12,13 +12,19 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ragstone import __version__
-from ragstone.cli import cache_commands, nuggets, page_commands, prompt_commands, release_commands
-from ragstone.cli.ending import USAGE, Commands
+from ragstone.cli import (
+    cache_commands,
+    compare_commands,
+    nugget_commands,
+    page_commands,
+    prompt_commands,
+    setup_commands,
+)
+from ragstone.cli.exit_codes import USAGE, Commands
 from ragstone.cli.options import (
     HELP,
     AsJson,
     BareOptions,
-    Configuration,
     DryRun,
     File,
     Quiet,
@@ -37,7 +43,7 @@ app = typer.Typer(
     context_settings=HELP,
     epilog="Start with: ragstone run examples/traces.jsonl",
 )
-app.add_typer(nuggets.nuggets, name="nuggets")
+app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
 
@@ -186,9 +192,8 @@ def _again(store: Path | None) -> tuple[str, ...]:
     return ("--store", str(store)) if store else ()
 
 
-app.command(epilog=page_commands.OF_REPORT)(page_commands.report)
-app.command(epilog=page_commands.OF_VIEW)(page_commands.view)
-release_commands.add_to(app)
+page_commands.add_to(app)
+compare_commands.add_to(app)
 
 
 @app.command(
@@ -341,57 +346,4 @@ def export(
             stream.flush()
 
 
-@app.command(
-    epilog=examples(
-        "ragstone metrics",
-        "ragstone metrics grounding",
-    )
-)
-def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """List the metrics, or describe one."""
-    from ragstone.cli import knowing
-
-    knowing.metrics(name, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "ragstone judges",
-        "ragstone judges --check openai:gpt-4o-mini",
-    )
-)
-def judges(
-    *,
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one short question.")
-    ] = None,
-    config: Configuration = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the judges, or check that one answers.
-
-    --check asks once and stores nothing. Exits 3 if there is no answer.
-    """
-    from ragstone.cli import knowing
-
-    knowing.judges(check, config, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "ragstone init",
-    )
-)
-def init(
-    *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write a commented ragstone.toml with every setting."""
-    from ragstone.cli import knowing
-
-    knowing.init(force=force, as_json=as_json)
+setup_commands.add_to(app)

@@ -1,12 +1,18 @@
-"""``ragstone cache``: its commands and their options, as ``--help`` tells them."""
+"""``ragstone cache``: count the stored calls, and delete what the user agrees to."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+from ragstone import api
+from ragstone.cli.exit_codes import say
 from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples
+from ragstone.cli.output import answer
+from ragstone.errors import ConfigError
 
 cache = typer.Typer(
     help="Count and delete stored calls.",
@@ -30,9 +36,10 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
     By judge, step and maker: number, size and age, and how many no run uses.
     """
-    from ragstone.cli import caching  # noqa: PLC0415 - see the module
+    from ragstone.render.terminal.calls import cache_page
 
-    caching.info(store, as_json=as_json)
+    told = api.cache_info(store).as_json()
+    answer(told, lambda look: cache_page(told, look), as_json=as_json)
 
 
 @cache.command(
@@ -66,12 +73,8 @@ def prune(
     Deletes the calls that match all of --older-than, --unused and --judge. Deleted calls are paid for again when they
     are needed. Asks for confirmation.
     """
-    from ragstone.cli import caching  # noqa: PLC0415 - see the module
-
-    caching.prune(
-        store, dry_run=dry_run, yes=yes, as_json=as_json, config=config,
-        older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs,
-    )  # fmt: skip
+    wanted = api.Prune(older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs)
+    _delete(wanted, store, config, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 @cache.command(
@@ -93,6 +96,26 @@ def clear(
     Keeps results, unless --runs is given. Deleted calls are paid for again when they are needed. Asks for
     confirmation.
     """
-    from ragstone.cli import caching  # noqa: PLC0415 - see the module
+    _delete(api.Prune(everything=True, runs=runs), store, None, dry_run=dry_run, yes=yes, as_json=as_json)
 
-    caching.prune(store, dry_run=dry_run, yes=yes, as_json=as_json, everything=True, runs=runs)
+
+def _delete(
+    wanted: api.Prune, store: Path | None, config: Path | None, *, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Count what would be deleted, ask, delete."""
+    from ragstone.render.terminal.calls import pruning_page, went
+
+    planned = api.prune_cache(wanted, store, dry_run=True, config=config)
+    told = planned.as_json()
+    if not dry_run and (planned.calls or planned.runs):
+        if not yes and not _confirmed(went(told)):
+            say("note", "nothing was deleted")
+            return
+        told = api.prune_cache(wanted, store, config=config).as_json()
+    answer(told, lambda look: pruning_page(told, look), as_json=as_json)
+
+
+def _confirmed(what: str) -> bool:
+    if not sys.stdin.isatty():
+        raise ConfigError(f"cannot ask for confirmation to delete {what}; use --yes to delete, --dry-run to list")
+    return typer.confirm(f"Delete {what}?", default=False, err=True)

@@ -14,9 +14,9 @@ import typer
 from ragstone import api
 from ragstone.analysis.cascades import silent
 from ragstone.analysis.run import Run
-from ragstone.cli.drawing import Drawn
-from ragstone.cli.ending import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
 from ragstone.cli.output import show, show_json
+from ragstone.cli.progress import RunDisplay
 from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
@@ -83,7 +83,7 @@ def evaluated(
 
     An interrupt says what is kept (``kept`` where lines are), and exits with 130.
     """
-    drawn = Drawn(flat(source), quiet, forgets=options.no_cache)
+    drawn = RunDisplay(flat(source), quiet, forgets=options.no_cache)
     try:
         with drawn.going_on():
             return work(replace(options, on_start=drawn.start))

@@ -1,4 +1,7 @@
-"""Where commands print: pages for people, one JSON document for programs, lines of records for the next command."""
+"""Where commands print: pages for people, one JSON document for programs, lines of records for the next command.
+
+What draws and writes is loaded when something is printed, so that ``--help`` costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,48 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
-
-import orjson
-from rich.console import RenderableType
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from ragstone.errors import ConfigError, RagstoneError
-from ragstone.output.files import PARTIAL
-from ragstone.output.target import is_folder, refuse_inputs, whole
-from ragstone.output.unwritable import unwritable
-from ragstone.render.terminal.screen import Look, screen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ragstone.render.terminal.screen import Look
+
+Draw: TypeAlias = "Callable[[Look], RenderableType]"
+"""A page that is drawn for a terminal."""
 
 
-def show(draw: Callable[[Look], RenderableType], *, stderr: bool = False) -> None:
+def answer(document: Any, page: Draw, *, as_json: bool) -> None:
+    """Print the result of a command: the document as JSON, or the page."""
+    if as_json:
+        show_json(document)
+    else:
+        show(page)
+
+
+def show(page: Draw, *, stderr: bool = False) -> None:
     """Print a page that is drawn for this terminal."""
+    from ragstone.render.terminal.screen import Look, screen
+
     console = screen(stderr=stderr)
     # Nothing is cut off here: what is wider than the terminal is a word of a command.
-    console.print(draw(Look.of(console)), crop=False)
+    console.print(page(Look.of(console)), crop=False)
 
 
 def show_json(document: Any) -> None:
     """Print one JSON document and nothing else, in UTF-8 whatever the terminal says."""
+    import orjson
+
     data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain)
     stream = binary_output()
     stream.write(data + b"\n")
     stream.flush()
+
+
+def _plain(value: object) -> Any:
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else str(value)
 
 
 def binary_output() -> IO[bytes]:
@@ -41,13 +61,14 @@ def binary_output() -> IO[bytes]:
 
 
 def html_file(out: str | None, name: str) -> Path | None:
-    """Where a page goes that is named with -o: that file, or the file ``name`` in that folder; None where none is."""
-    if out is None:
-        return None
+    """The path of an HTML page: ``out``, or ``name`` in the folder ``out``, which is made; None without ``out``."""
+    from ragstone.output.target import is_folder
+    from ragstone.output.unwritable import unwritable
+
     if out == "-":
         raise ConfigError(f"a page is written to a file; name it, as in: -o {name}")
-    if not is_folder(out):
-        return Path(out)
+    if out is None or not is_folder(out):
+        return None if out is None else Path(out)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +79,7 @@ def html_file(out: str | None, name: str) -> Path | None:
 
 @dataclass(slots=True)
 class Lines:
-    """Lines of records on their way to a file, or to standard output where none is named; ``count`` have come."""
+    """Lines of records being written to a file, or to standard output if ``path`` is None; ``count`` so far."""
 
     path: Path | None
     target: IO[bytes]
@@ -70,33 +91,38 @@ class Lines:
             self.target.write(line.rstrip(b"\n") + b"\n")
             self.target.flush()
         except BrokenPipeError:
-            raise  # nobody reads any more, which is no trouble
+            raise  # the reader has gone, which is no error
         except OSError as error:
+            from ragstone.output.unwritable import unwritable
+
             raise unwritable(self.path or "standard output", error) from error
         self.count += 1
 
     @property
     def kept(self) -> str:
-        """Where the lines are that came before the end, if there are any in a file."""
+        """The file that holds the lines of a command that ended early; empty if there are none."""
+        from ragstone.output.files import PARTIAL
+
         return f"{self.path}{PARTIAL}" if self.path is not None and self.count else ""
 
 
 @contextmanager
 def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool) -> Iterator[Lines]:
-    """Where a command's lines go; a file stands under its name only when all of it is there.
+    """Open the output for a command's lines; a file gets its name only when all lines are in it.
 
-    If the block raises, what came stays in ``FILE.partial``; if nothing came, an earlier file of that name stays as it
-    is. ConfigError where a file that is read would be written over, its ending says that it holds something else than
-    lines, or they would mix with a document.
+    If the block raises, the lines so far stay in ``FILE.partial``; without any, an earlier file stays as it is.
+    ConfigError if the file is one of ``inputs`` or has the extension of another format, or if the lines would mix with
+    a JSON document on standard output.
     """
+    from ragstone.output.export import form_of
+    from ragstone.output.target import refuse_inputs, whole
+
     if not out:
         if as_json:
             raise ConfigError("--json prints one document; name a file for the lines with -o")
         yield Lines(None, binary_output())
         return
-    from ragstone.output.export import form_of  # noqa: PLC0415 - most commands write no lines
-
-    form_of(out, None, ("jsonl",))  # refuses the ending of another format
+    form_of(out, None, ("jsonl",))  # refuses the extension of another format
     refuse_inputs(Path(out), inputs)
     with whole(Path(out), keep=True) as target:
         coming = Lines(Path(out), target)
@@ -106,7 +132,3 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
             if coming.kept:
                 error.add_note(f"the lines that came before are in {coming.kept}")
             raise
-
-
-def _plain(value: object) -> Any:
-    return list(value) if isinstance(value, (tuple, set, frozenset)) else str(value)

@@ -1,15 +1,24 @@
-"""The commands that show a run as a page, and their options, as ``--help`` tells them."""
+"""``ragstone report`` and ``view``: a run as a page, in a file or served on this machine."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from ragstone import api
+from ragstone.cli.exit_codes import say, undisturbed
 from ragstone.cli.options import AsJson, StorePath, Which, examples
+from ragstone.cli.output import answer, html_file
 
-OF_REPORT: Final = examples("ragstone report", "ragstone report 3 -o report.html")
-OF_VIEW: Final = examples("ragstone view", "ragstone view 3 --port 8080 --no-open")
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the group of all."""
+    app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))(report)
+    app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))(view)
 
 
 def report(
@@ -31,9 +40,17 @@ def report(
     Opens in any browser, without network or other files. Content beyond 50 MB is left out, with a note; view shows
     all of it.
     """
-    from ragstone.cli import pages  # noqa: PLC0415 - see the module
+    from ragstone.output.files import REPORT
+    from ragstone.output.target import refuse_inputs
+    from ragstone.render.terminal.pages import report_written
 
-    pages.report(which, out, calls=calls, store=store, as_json=as_json)
+    opened = api.open_run(which, store)
+    with closing(opened.store):
+        target = html_file(out, REPORT) or Path(f"report-{opened.id}.html")
+        refuse_inputs(target, [opened.store.path])
+        api.write_report(opened, target, calls=calls)
+        told = {"written": str(target), "bytes": target.stat().st_size, "run": opened.id, "records": len(opened)}
+    answer(told, lambda look: report_written(told, look), as_json=as_json)
 
 
 def view(
@@ -61,6 +78,18 @@ def view(
 
     Serves the page of report on this machine only, reading from the store as needed, until Ctrl-C.
     """
-    from ragstone.cli import pages  # noqa: PLC0415 - see the module
+    import webbrowser
 
-    pages.view(which, port=port, browser=browser, store=store, as_json=as_json)
+    from ragstone.render.terminal.pages import serving
+
+    run = api.open_run(which, store)
+    with closing(run.store), api.serving(run, port) as server:
+        told = {"address": server.address, "run": run.id, "records": len(run)}
+        answer(told, lambda look: serving(server.address, run.name, run.id, look), as_json=as_json)
+        if browser if browser is not None else sys.stdout.isatty():
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            with undisturbed():
+                say("note", "stopped serving; the run stays in the store")

@@ -1,12 +1,19 @@
-"""``ragstone prompts``: its commands and their options, as ``--help`` tells them."""
+"""``ragstone prompts``: list, show, render, compare and check prompts. Calls no judge."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import sys
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
+from ragstone.cli.exit_codes import USAGE, say
 from ragstone.cli.options import HELP, AsJson, examples
+from ragstone.cli.output import answer, binary_output, show_json
+from ragstone.errors import ConfigError, TemplateError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 prompts = typer.Typer(
     help="List, show, render, compare and check prompts.",
@@ -21,6 +28,9 @@ prompts = typer.Typer(
     ),
 )
 
+DIFFERENT: Final = 1
+"""The exit code of ``diff`` if the prompts differ, as of other programs of that name."""
+
 Prompt: TypeAlias = Annotated[
     str, typer.Argument(metavar="STEP|FILE", help="A step, e.g. support; STEP=STYLE; or your own file.")
 ]
@@ -34,17 +44,15 @@ First: TypeAlias = Annotated[
 Second: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The prompt to compare with it.")]
 
 
-@prompts.command(
-    name="list",
-    epilog=examples(
-        "ragstone prompts list",
-    ),
-)
+@prompts.command(name="list", epilog=examples("ragstone prompts list"))
 def list_prompts(*, as_json: AsJson = False) -> None:
     """List the styles of each step and their use."""
-    from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
+    from ragstone.prompts import catalogue, changed
+    from ragstone.render.terminal.prompts import prompt_list
 
-    steps.show_list(as_json=as_json)
+    found, differ = catalogue.prompt_styles(), changed()
+    told = {"prompts": [style.as_json() for style in found], "changed": differ}
+    answer(told, lambda look: prompt_list(found, differ, look), as_json=as_json)
 
 
 @prompts.command(
@@ -59,9 +67,22 @@ def show(prompt: Prompt, style: Style = None) -> None:
 
     Prints the file and nothing else: redirect it to start a prompt of your own.
     """
-    from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
+    from rich.text import Text
 
-    steps.show_text(prompt, style)
+    from ragstone.prompts.catalogue import find
+    from ragstone.questions import TASKS
+    from ragstone.render.text import clean
+
+    found = find(prompt, style)
+    say("prompt", found.name if found.entry is None else f"{found.name} in {found.path}")
+    if not sys.stdout.isatty():
+        _write(found.text)
+        return
+    _print(Text(clean(found.text).rstrip("\n")))
+    if found.entry is not None and found.entry.task in TASKS:
+        say(
+            "hint", f"ragstone prompts show {found.entry.task} {found.entry.name} > mine.md starts a prompt of your own"
+        )
 
 
 @prompts.command(
@@ -92,9 +113,40 @@ def render(
 
     Prints the messages exactly as sent to a judge. Calls no judge.
     """
-    from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
+    from ragstone.parsing import FORMATS
+    from ragstone.prompts.catalogue import find
+    from ragstone.prompts.check import problems, sample
+    from ragstone.prompts.material import variables_of
+    from ragstone.questions import TASKS, Rate
+    from ragstone.render.terminal.prompts import rendered
+    from ragstone.render.terminal.screen import Look, screen
 
-    steps.show_rendered(prompt, style, fmt=label_format, units=units, scale=scale, as_json=as_json)
+    found = find(prompt, style)
+    if found.entry is not None and found.entry.task not in TASKS:
+        raise ConfigError(f"'{found.entry.task}' is not a step but a part of other prompts; see: ragstone prompts show")
+    template = found.template()
+    if template.task not in TASKS:
+        raise TemplateError(f"prompt {found.name}: {problems(template)[0]}")
+    wanted = next((known for known in FORMATS if known == label_format), None)
+    if wanted != label_format:
+        raise ConfigError(f"--format '{label_format}'; expected {', '.join(FORMATS)}")
+    chosen = template.taking(wanted)
+    question = sample(template, units, scale)
+    messages = template.render(variables_of(question, chosen, template.language))
+    rate = question if isinstance(question, Rate) else None
+    if as_json:
+        show_json(
+            {
+                "prompt": template.id, "step": template.task, "style": template.name, "format": chosen,
+                "scale": rate and rate.scale.name, "units": rate and len(rate.units), "messages": messages,
+            }
+        )  # fmt: skip
+        return
+    heading = [template.id]
+    if rate is not None:
+        count = f"{len(rate.units)} unit{'s' if len(rate.units) > 1 else ''}"
+        heading += [f"format {chosen}", f"scale {rate.scale.name}", count]
+    _print(rendered(heading, messages, Look.of(screen())))
 
 
 @prompts.command(
@@ -108,9 +160,24 @@ def diff(first: First, second: Second) -> None:
 
     Exits 1 if they differ; prints nothing and exits 0 if not.
     """
-    from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
+    import difflib
 
-    steps.show_difference(first, second)
+    from ragstone.prompts.catalogue import find
+    from ragstone.render.terminal.prompts import coloured
+
+    before, after = find(first), find(second)
+    old, new = (found.text.replace("\r\n", "\n").splitlines(keepends=True) for found in (before, after))
+    lines = [
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in difflib.unified_diff(old, new, before.name, after.name)
+    ]
+    if not lines:
+        return
+    if sys.stdout.isatty():
+        _print(*coloured(lines))
+    else:
+        _write("".join(lines))
+    raise typer.Exit(DIFFERENT)
 
 
 @prompts.command(
@@ -131,6 +198,37 @@ def check(
     A prompt passes if it renders for every question of its step, delimits every text of a record, explains all labels
     and asks for them in each of its formats. Exits 2 if one fails.
     """
-    from ragstone.cli import prompts as steps  # noqa: PLC0415 - see the module
+    from ragstone.prompts import entries
+    from ragstone.prompts.catalogue import check_file, check_packaged
+    from ragstone.render.terminal.prompts import checked_page, packaged_page
 
-    steps.check(files or [], as_json=as_json)
+    if files:
+        found = [check_file(path) for path in files]
+        answer([one.as_json() for one in found], lambda look: checked_page(found, look), as_json=as_json)
+        failed = any(one.problems for one in found)
+    else:
+        faults, count = check_packaged(), len(entries())
+        told = {"files": count, "fits": not faults, "problems": faults}
+        answer(told, lambda look: packaged_page(count, faults, look), as_json=as_json)
+        failed = bool(faults)
+    if failed:
+        raise typer.Exit(USAGE)
+
+
+def _write(text: str) -> None:
+    """Write a text to standard output as it is: a copy must be the file itself."""
+    stream = binary_output()
+    stream.write(text.encode("utf-8"))
+    stream.flush()
+
+
+def _print(*texts: RenderableType) -> None:
+    """Print texts; on a terminal wrapped at words, in its whole width."""
+    import shutil
+
+    from ragstone.render.terminal.screen import screen
+
+    console = screen()
+    console.width = max(console.width, shutil.get_terminal_size().columns)
+    for text in texts:
+        console.print(text, soft_wrap=not sys.stdout.isatty())

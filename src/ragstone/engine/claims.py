@@ -1,4 +1,4 @@
-"""One flight across processes: who sends a call holds a lock that stands for it until its reply is on disk.
+"""Send each call once across processes: the sender holds a lock for it until its reply is on disk.
 
 Promises: of those that share a store one at a time sends a call; what a process holds is free the moment it ends,
 however it ends; who is alone looks for nobody's replies; one that does not move on is waited for no longer than a call
@@ -43,7 +43,7 @@ class Claims:
     """The calls that this engine sends, of a store that others may use."""
 
     def __init__(self, store: Store, *, since: float) -> None:
-        """Replies that were stored before ``since`` (seconds, UTC) are as if they were not."""
+        """Ignore replies that were stored before ``since`` (seconds, UTC)."""
         self._store = store
         self._since = since
         self._file: int | None = None
@@ -51,7 +51,7 @@ class Claims:
         self._ours: set[bytes] = set()
 
     def open(self) -> None:
-        """Begin to claim calls; until then, and where it cannot be done, all that is asked for is granted."""
+        """Begin to claim calls; until then, and where locks are not supported, every claim is granted."""
         if self._store.path == ":memory:" or fcntl is None:
             return
         try:
@@ -69,7 +69,7 @@ class Claims:
             self.close()
 
     def claim(self, key: bytes) -> None:
-        """Have the right to send a call until ``leave``; raises Elsewhere where another has it, or has the reply."""
+        """Claim a call until ``leave``; raises Elsewhere if another process has it or its reply."""
         if self._file is None or key in self._ours:
             return
         if not self._locked(fcntl.F_WRLCK, _place(key)):
@@ -79,7 +79,7 @@ class Claims:
             raise Elsewhere
 
     def leave(self, key: bytes) -> None:
-        """Let go of a call, if it was claimed here."""
+        """Release a call, if it was claimed here."""
         if key in self._ours:
             self._ours.remove(key)
             self._locked(fcntl.F_UNLCK, _place(key))
@@ -87,7 +87,7 @@ class Claims:
     async def once(
         self, key: bytes, send: Callable[[], Awaitable[Reply | Failed]], patience: float
     ) -> tuple[Reply | Failed, bool]:
-        """What came of sending a call, once for all; True where another got the reply.
+        """Send a call once for all processes and return its outcome; True if another got the reply.
 
         Where another has the call and lets go of it without a reply, or has it for over ``patience`` seconds, it is
         sent here.
@@ -105,20 +105,20 @@ class Claims:
         return (await send(), False) if stored is None else (reply_from_json(stored), True)
 
     def _joined(self) -> bool:
-        """Whether another has used the store since this one began; the length is had in a fifth of fstat's time."""
+        """Tell whether another has used the store since this one began; lseek takes a fifth of fstat's time."""
         return self._file is not None and os.lseek(self._file, 0, os.SEEK_END) != self._alone
 
     def _stored(self, key: bytes) -> bytes | None:
-        return self._store.reply(key, since=self._since, latest=True)
+        return self._store.reply(key, since=self._since)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def _locked(self, kind: int, place: int) -> bool:
-        """Lock a byte or let go of it; False where another has it. Where nothing can be locked all is granted."""
+        """Lock or release a byte; False if another has it. Where locks are not supported, True."""
         if self._file is None:
             return True
         try:

@@ -1,4 +1,4 @@
-"""What a run has done so far and what was paid for it: counted where it happens, read by whoever shows it."""
+"""Count what a run has done and what was paid for it."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ class Tally:
 
     @property
     def answered(self) -> int:
-        """Calls that were answered in this run, by whomever."""
+        """Count the calls that were answered in this run, by any judge."""
         return self.replied + self.here.total()
 
     @property
     def anything(self) -> bool:
-        """Whether the run has anything to show for itself: a record, a reply, or an attempt that may be charged for."""
+        """Tell whether the run has a record, a reply, or an attempt that may be charged for."""
         return bool(self.records or self.paid.calls or self.replayed or self.lost)
 
     def pay(self, judge: str, task: str, usage: Usage, dollars: float | None, *, sent: bool = True) -> None:
-        """Count a call that was answered now; ``sent`` says whether it went to anybody."""
+        """Count a call that was answered now; ``sent``: by an endpoint."""
         if sent:
             self.replied += 1
         else:
@@ -120,18 +120,18 @@ class Tally:
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
     def retry(self, error: BackendError, pause: float) -> None:
-        """Count an attempt that is made again, for this error and after so many seconds."""
+        """Count a retry for this error, after so many seconds."""
         self.retried += 1
         self.waited += pause
         self.retry_causes[cause_of(error)] += 1
 
     def lose(self, dollars: float | None) -> None:
-        """Count an attempt that no reply came to; it may have cost up to so much."""
+        """Count an attempt without a reply; it may have cost up to so much."""
         self.lost += 1
         self.lost_dollars = None if self.lost_dollars is None or dollars is None else self.lost_dollars + dollars
 
     def as_json(self) -> dict[str, Any]:
-        """The bill of this run: what was sent now, what came from the store, by judge and step."""
+        """Return the bill of this run: sent now, from the store, by judge and step."""
         return {
             "sent": self.sent,
             "answered": self.answered,
@@ -158,7 +158,7 @@ class Tally:
 
 
 def cause_of(error: BackendError) -> str:
-    """What attempts that were made again are counted under: the HTTP status, else what went wrong, without details."""
+    """Name the cause of a retry: the HTTP status, else the error without details."""
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)

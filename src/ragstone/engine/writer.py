@@ -1,4 +1,4 @@
-"""What a run has done, on its way to the disk: in groups, one commit for all that came while the last was on its way.
+"""Write calls and results to the store in groups: one commit for all that came during the last.
 
 Promises: whoever waits for a reply to be on disk is told when it is, or why it cannot be; where another process was
 faster with the same call, they hear its reply, which is the one on disk; the loop never waits for the disk.
@@ -15,16 +15,16 @@ from ragstone.judges.base import Call, Reply, reply_from_json, reply_to_json
 from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 Durable = Callable[[Reply | StoreError], None]
-"""Is told the reply that is on disk, or why none can be."""
+"""Called with the reply that is on disk, or with the reason why none can be."""
 
 LINGER: Final = 0.02
-"""The most seconds that a write waits for others to share its commit with, where there may be others."""
+"""The most seconds that a write waits for others to share its commit."""
 SHARE: Final = 0.2
-"""How much of a call's usual time that may be: whoever asked waits so much longer."""
+"""The most that this wait may be as a share of a call's usual time."""
 
 
 class Writer:
-    """Writes calls and results.
+    """Write calls and results.
 
     ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. A reply
     replaces one that was stored before ``since`` (seconds, UTC).
@@ -44,22 +44,22 @@ class Writer:
         self._one_group = asyncio.Lock()
 
     def result(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
-        """Have a result written with the next group."""
+        """Write a result with the next group."""
         self._results.append((run, row, scores))
         self._dirty.set()
 
     def call(self, call: Call, reply: Reply, durable: Durable) -> None:
-        """Have a reply written with the next group; ``durable`` hears what came of it."""
+        """Write a reply with the next group; ``durable`` is called with the outcome."""
         row = CallRow(call.key, call.judge, call.task, call.maker, call.body, reply_to_json(reply, call.units))
         self._calls.append((row, reply, durable))
         self._dirty.set()
 
     def heed(self, seconds: float) -> None:
-        """A call at an endpoint took so long."""
+        """Take in how long a call took."""
         self._usual = seconds if self._usual is None else 0.95 * self._usual + 0.05 * seconds
 
     async def write(self) -> None:
-        """Write what has gathered, again and again, until it is cancelled."""
+        """Write groups as they gather, until cancelled."""
         while True:
             await self._dirty.wait()
             if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this

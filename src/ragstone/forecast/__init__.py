@@ -1,1 +1,1 @@
-"""What a run will take, computed before any call: a dry run of the same flows."""
+"""Estimate what a run will take, without a call: a dry run of the same flows."""

@@ -1,7 +1,7 @@
-"""Answers and sizes that stand in for what a judge has not said yet, so that a run can be tried dry.
+"""Assume the answers and reply lengths of calls that are not in the store.
 
-Each is low, expected or high. They are learned from earlier runs where the store has any, else what is usual; either
-way they are told, and nothing that was asked for real is replaced.
+Promises: each is low, expected or high, learned from earlier runs in the store where there are any, else usual values;
+the estimate lists them all; a stored reply is never replaced.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import cycle
 from typing import Any, Final, Literal, cast
 
 from ragstone.engine.route import Route
-from ragstone.forecast.history import DRIFT, WRITES, Kind, Past, Spread
+from ragstone.forecast.history import DRIFT, WRITES, History, Kind, Spread
 from ragstone.judges.base import Call, Judge
 from ragstone.judges.schemas import REASON, verdict_tokens
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
@@ -24,26 +24,26 @@ from ragstone.types import Unit, Verdict
 World = Literal[0, 1, 2]
 """Low, expected, high: how much a judge writes."""
 
-WRITTEN: Final[dict[Kind, tuple[Spread, int]]] = {
+WRITTEN: Final[dict[Kind, tuple[Spread, float]]] = {
     "claim": (Spread(1.25, 0.8, 1.9), 85),
     "nugget": (Spread(1.15, 0.7, 1.7), 60),
     "bank": (Spread(0.3, 0.12, 0.6), 50),
 }
-"""What is usual: units for each 100 characters that are read, and the characters of one."""
+"""Usual values: units for each 100 characters of text, and the characters of one."""
 AGAIN: Final = (0.0, 0.25, 0.6)
-"""How likely it is that a further list of a response's nuggets still holds a new one."""
+"""The probability that a further list of a response's nuggets holds a new one."""
 REPAIRS: Final = (0.0, 0.0, 0.05)
 """The share of calls whose reply cannot be read and that are made again."""
 LEFT: Final = (0.1, 0.7, 1.0)
 """The share of a cascade's units that is left to the last judge."""
 OVERALL: Final = 200
-"""Tokens of the explanations of a whole."""
+"""Tokens of the explanations of a whole response."""
 CLAIM: Final = 14
 NUGGET: Final = 10
 SENTENCE: Final = 60
-"""Tokens around a claim, around a nugget, and those that are written on a sentence that is traced."""
+"""Tokens beside the text of a claim or a nugget, and those written about a traced sentence."""
 USUAL: Final = (0.6, 1.0, 1.7)
-"""How much shorter and longer all replies may be than is usual."""
+"""Factors by which all replies may be shorter or longer than usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,13 @@ class Length:
 
 
 class Assumptions:
-    """What is assumed of judges.
+    """Assume what judges answer and how long their replies are.
 
-    ``told`` says how much they are taken to write, and why; ``lengths`` how many calls the length of their replies to a
-    step was learned from.
+    ``told`` lists the assumptions in words; ``lengths`` counts the calls that reply lengths were learned from.
     """
 
-    def __init__(self, past: Past) -> None:
-        self._past = past
+    def __init__(self, history: History) -> None:
+        self._history = history
         self._written: dict[tuple[str, Task, Kind], tuple[Spread, float]] = {}
         self.told: dict[str, str] = {}
         self.lengths: dict[tuple[str, Task], int] = {}
@@ -72,7 +71,7 @@ class Assumptions:
     # ---- answers
 
     def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
-        """What the judge may answer: as many units as it may write, the labels of the scale in turn."""
+        """Make up an answer: as many units as the judge may write, the labels of the scale in turn."""
         if isinstance(question, Write):
             return Written(tuple(self._units(judge, question, world)))
         if isinstance(question, Trace):
@@ -111,21 +110,21 @@ class Assumptions:
     def _rate(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float]:
         at = (judge.id, task, kind)
         if at not in self._written:
-            found = self._past.written(judge, task, kind)
-            rate, length = (found[0], found[1].value) if found else WRITTEN[kind]
+            rate, length = self._history.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
             text = "passages" if kind == "bank" else "response"
             said = f"{rate.value:.2g} for each 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
-            self.told[f"{_plural(kind)} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
+            units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
+            self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]
 
     # ---- lengths
 
     def length(self, judge: Judge, question: Question[Any], call: Call) -> Length:
-        """How long the reply to a call may be."""
+        """Estimate the length of the reply to a call."""
         if isinstance(question, Write) and _kind(question) == "nugget":
             return self._listed(judge, question)
-        line = self._past.habits(judge, question.task).reply
+        line = self._history.habits(judge, question.task).reply
         self.lengths[judge.id, question.task] = line.samples if line else 0
         if line is not None:
             expected = line.at(measure(call.body).usual if question.task in WRITES else float(call.units))
@@ -134,14 +133,14 @@ class Assumptions:
         return Length(USUAL[0] * expected, expected, USUAL[2] * expected)
 
     def _again(self, judge: Judge) -> tuple[float, float, float]:
-        found = self._past.lists(judge)
+        found = self._history.lists(judge)
         if found is None:
             return AGAIN
         return found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)
 
     def _listed(self, judge: Judge, question: Write) -> Length:
-        """A list of a response's nuggets: a first one is as long as the response has it, a further one is short."""
-        found = self._past.lists(judge)
+        """Estimate the length of a list of nuggets: the first grows with the response, further ones are short."""
+        found = self._history.lists(judge)
         self.lengths[judge.id, question.task] = found.samples if found else 0
         rate, length = self._rate(judge, question.task, "nugget")
         count = min(rate.value * size_of(_read(question)).weight / 100, question.most or math.inf)
@@ -167,9 +166,9 @@ class Assumptions:
         return 5 + verdict_tokens(question) * units + (REASON if question.reasons else 0)
 
     def left(self, route: Route, task: Task) -> tuple[float, float, float]:
-        """The share of a cascade's units that is left to its last judge, where the others cannot be asked."""
+        """Estimate the share of a cascade's units that is left to its last judge."""
         assert route.error is not None
-        found = self._past.left(task, [judge.id for judge in route.judges], route.error)
+        found = self._history.left(task, [judge.id for judge in route.judges], route.error)
         share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
         last = route.judges[-1].id.partition("@")[0]
         low, mean, high = (f"{100 * end:.0f} %" for end in (share.low, share.value, share.high))
@@ -177,8 +176,8 @@ class Assumptions:
         return share.low, share.value, share.high
 
     def repairs(self, judge: Judge, task: Task) -> Spread:
-        """The share of calls that are made again because the reply cannot be read."""
-        habits = self._past.habits(judge, task)
+        """Estimate the share of calls that are repeated because the reply cannot be read."""
+        habits = self._history.habits(judge, task)
         if habits.reply is None:
             return Spread(REPAIRS[1], REPAIRS[0], REPAIRS[2])
         share = habits.repaired / habits.asked
@@ -187,7 +186,7 @@ class Assumptions:
 
 
 def drawn(text: str) -> float:
-    """A number in [0, 1) that is the same whenever it is drawn for this text."""
+    """Return a number in [0, 1) that depends on the text alone."""
     return zlib.crc32(text.encode("utf-8", "replace")) / 2**32
 
 
@@ -204,7 +203,7 @@ def _read(question: Write) -> str:
 
 
 def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
-    """Pieces of the text of about so many characters, over and over."""
+    """Yield pieces of the text of about so many characters, without end."""
     at = luck % 7
     while True:
         if at + length > len(text):
@@ -213,10 +212,6 @@ def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
         at += length
 
 
-def _plural(kind: Kind) -> str:
-    return {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
-
-
 def source(samples: int, what: str) -> str:
-    """Where a figure comes from."""
+    """Say where a figure comes from."""
     return f"learned from {samples:,} {what}{'' if samples == 1 else 's'}" if samples else "assumed"

@@ -1,6 +1,6 @@
-"""What earlier runs in the store tell of a judge: how it counts tokens, how much it writes, how often it repeats.
+"""Learn from earlier runs in the store how a judge counts tokens, how much it writes and how often it repairs.
 
-Nothing here asks anybody. What fewer than ``LEAST`` calls tell is not taken for known.
+Promises: no judge is called; fewer than ``LEAST`` calls teach nothing.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from ragstone.judges.base import Judge
-from ragstone.questions import Task
+from ragstone.questions import TASKS, Task
 from ragstone.store.database import Store
 from ragstone.tokens import SURE, Ratio, family, learned, measure, size_of
 
@@ -22,7 +22,7 @@ LEAST: Final = 5
 MOST: Final = 400
 """Calls of a judge and step, and results, that are looked at: the latest."""
 DRIFT: Final = 0.1
-"""How far, as a share, what was learned of one input may be off for another."""
+"""The share by which a figure learned from one input may be off for another."""
 WRITES: Final[frozenset[Task]] = frozenset({"claims", "nuggetize", "trace"})
 """Steps whose replies grow with the text that is read; those of the others with the units that are asked about."""
 
@@ -83,8 +83,8 @@ class Lists:
     samples: int
 
 
-class Past:
-    """Looks into a store, once for each thing that is wanted."""
+class History:
+    """Learn from a store, each figure once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -92,7 +92,7 @@ class Past:
         self._results: list[dict[str, Any]] | None = None
 
     def habits(self, judge: Judge, task: Task) -> Habits:
-        """What the judge's calls for a step tell; of the ratio also what calls to models of its family do."""
+        """Learn from the judge's calls for a step; the token ratio also from models of its family."""
         at = (judge.id, task)
         if at not in self._habits:
             found = _habits(self._calls(judge.id, task), task)
@@ -102,8 +102,8 @@ class Past:
             self._habits[at] = found
         return self._habits[at]
 
-    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, Spread] | None:
-        """Units for each 100 characters of text that the judge wrote, and the characters of one."""
+    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float] | None:
+        """Learn how many units the judge writes for each 100 characters of text, and the mean characters of one."""
         pairs: list[tuple[float, float]] = []
         lengths: list[int] = []
         for document in self._documents():
@@ -121,11 +121,10 @@ class Past:
                 lengths += map(len, texts)
         if len(pairs) < LEAST or not lengths:
             return None
-        mean = sum(lengths) / len(lengths)
-        return _share(pairs), Spread(mean, mean, mean, len(lengths))
+        return _share(pairs), sum(lengths) / len(lengths)
 
     def lists(self, judge: Judge) -> Lists | None:
-        """How the judge lists the nuggets of a response, which takes it several replies."""
+        """Learn how the judge lists the nuggets of a response, in several replies."""
         calls = nuggets = tokens = count = 0
         for document in self._documents():
             own = [call for call in document.get("calls", ()) if call["step"] == "nuggetize"]
@@ -141,7 +140,7 @@ class Past:
         return Lists(1 - 1 / later if later > 1 else 0.0, tokens / nuggets, count)
 
     def left(self, task: Task, judges: Sequence[str], error: float) -> Spread | None:
-        """The share of units that the same cascade left to its last judge."""
+        """Learn the share of units that the same cascade left to its last judge."""
         pairs = []
         for document in self._documents():
             told = document.get("cascade", {}).get(task)
@@ -154,7 +153,7 @@ class Past:
         return Spread(min(1.0, found.value), found.low, min(1.0, found.high), found.samples)
 
     def speed(self, judge: Judge) -> Spread | None:
-        """Calls a second that a judge answered in earlier runs, the median of the latest."""
+        """Learn the calls per second that a judge answered: the median of the latest runs."""
         rates = []
         for run in reversed(self._store.runs()):
             bill = (run.summary or {}).get("bill")
@@ -170,24 +169,15 @@ class Past:
         middle = sorted(rates)[len(rates) // 2]
         return Spread(middle, min(rates) / 1.5, max(rates) * 1.3, len(rates))
 
-    def _calls(self, judge: str, task: Task) -> list[_Seen]:
-        return [_seen(row.request, row.reply) for row in self._store.latest_calls(judge, task, MOST)]
+    def _calls(self, judge: str, task: Task) -> list[_Earlier]:
+        return [_earlier(row.request, row.reply) for row in self._store.latest_calls(judge, task, MOST)]
 
     def _of_kin(self, judge: Judge, task: Task) -> tuple[Ratio | None, str]:
-        """The ratio of another step of the judge, else of models whose names begin alike."""
+        """Learn the ratio from another step of the judge, else from models of its family."""
         name = family(judge.model)
         others = [other for other in self._store.judges() if other == judge.id or (name and family(other) == name)]
         for other in sorted(others, key=lambda other: other != judge.id):
-            tasks: Sequence[Task] = (
-                "support",
-                "claims",
-                "relevance",
-                "nuggetize",
-                "assign",
-                "response_support",
-                "trace",
-            )
-            for step in tasks:
+            for step in TASKS:
                 if (step, other) != (task, judge.id) and (ratio := _ratio(self._calls(other, step))) is not None:
                     wider = Ratio(ratio.value, 0.93 * ratio.low, 1.07 * ratio.high, ratio.samples)
                     return wider, "" if other == judge.id else other.partition("@")[0]
@@ -200,7 +190,7 @@ class Past:
 
 
 def _left_out(document: Mapping[str, Any], kind: Kind) -> int:
-    """How many units were written and not judged, because of a limit."""
+    """Count the units that were written and not judged, because of a limit."""
     counts = [
         score["detail"].get("left_out", 0)
         for score in document["scores"]
@@ -209,8 +199,7 @@ def _left_out(document: Mapping[str, Any], kind: Kind) -> int:
     return max(counts, default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Earlier(NamedTuple):
     """One earlier call: its usual tokens, what was counted, how many units it asked about, whether it was a repair."""
 
     usual: float
@@ -221,19 +210,19 @@ class _Seen:
     repair: bool
 
 
-def _seen(request: bytes, reply: bytes) -> _Seen:
+def _earlier(request: bytes, reply: bytes) -> _Earlier:
     kept = orjson.loads(reply)
     given, written, cached, _ = kept["usage"]
     repair = b'"role":"assistant"' in request
-    return _Seen(measure(request).usual, given, written, cached or 0, kept.get("units", 0), repair)
+    return _Earlier(measure(request).usual, given, written, cached or 0, kept.get("units", 0), repair)
 
 
-def _ratio(calls: Iterable[_Seen]) -> Ratio | None:
+def _ratio(calls: Iterable[_Earlier]) -> Ratio | None:
     pairs = [(call.usual, call.given) for call in calls if call.given is not None]
     return learned(pairs) if len(pairs) >= LEAST else None
 
 
-def _habits(calls: Sequence[_Seen], task: Task) -> Habits:
+def _habits(calls: Sequence[_Earlier], task: Task) -> Habits:
     first = [call for call in calls if not call.repair]
     given = sum(call.given or 0 for call in calls)
     points = [
@@ -251,9 +240,9 @@ def _habits(calls: Sequence[_Seen], task: Task) -> Habits:
 
 
 def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> Line:
-    """The straight line through the points, by least squares; without a slope of its own where they say too little.
+    """Fit a straight line by least squares.
 
-    Then replies are all of one length (``flat``), or grow with what they are about.
+    Too few or too similar points give replies of one length (``flat``), or a length in proportion to the units.
     """
     count = len(points)
     x_mean, y_mean = sum(x for x, _ in points) / count, sum(y for _, y in points) / count
@@ -268,7 +257,7 @@ def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> Line:
 
 
 def _share(pairs: Sequence[tuple[float, float]]) -> Spread:
-    """The sum of the second over the sum of the first, with its margin."""
+    """Divide the sum of the second values by that of the first, with a margin."""
     count = len(pairs)
     whole = sum(x for x, _ in pairs)
     value = sum(y for _, y in pairs) / whole if whole else 0.0

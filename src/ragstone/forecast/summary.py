@@ -1,14 +1,14 @@
-"""An estimate as it is told: what a run would take, by metric and step, and how far off it was in the end."""
+"""The result of an estimate: by metric and step, as JSON, and compared with the bill of its run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragstone.engine import Limits
-from ragstone.forecast.dry_run import Forecast, Range, Sum
-from ragstone.types import NOTHING
+from ragstone.engine.budget import Amount
+from ragstone.forecast.figures import Range, Row, Sum, added
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,44 +24,67 @@ class JudgePrice:
     tiers: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         names = ("input", "output", "cached")
         price = None if self.price is None else dict(zip(names, self.price, strict=True))
         return {"judge": self.judge, "price": price, "source": self.source, "tiers": self.tiers}
 
 
+@dataclass(slots=True)
+class Alone:
+    """The calls that a cascade's last judge would take alone, and their expected price: None where it is unknown."""
+
+    judge: str
+    calls: int = 0
+    dollars: float | None = 0.0
+
+    def add(self, dollars: float | None) -> None:
+        """Count a call."""
+        self.calls += 1
+        self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would take.
+    """What a run would take: calls, tokens, dollars and seconds, each low, expected and high.
 
-    ``forecast`` has it by metric, step and judge; ``total`` is all of it: calls, tokens, dollars (None: a price is
-    unknown), each low, expected and high. ``limits`` is the budget that the run would have, ``extent`` the part of the
-    input that it would read, empty for all of it.
+    ``total`` is all of it, ``of`` the part of a metric, step or judge. ``exact`` says that the calls do not depend on
+    answers. ``assumed`` maps what had to be assumed to how it was, ``counted`` a judge to how its tokens were counted.
+    ``worst`` is the most that a single call may take; its dollars are 0 where a price is unknown. ``limits`` is the
+    budget that the run would have, ``extent`` the part of the input that it would read, empty for all of it. ``alone``
+    has, by step with a cascade, what its last judge would take alone, were nothing in the store.
     """
 
     name: str
-    forecast: Forecast
+    rows: Sequence[Row]
+    records: int
+    set_aside: int
+    seconds: Range
+    exact: bool
+    assumed: Mapping[str, str]
+    counted: Mapping[str, str]
+    worst: Amount
+    limits: Limits
     prices: tuple[JudgePrice, ...]
     left_out: Mapping[str, str]
-    limits: Limits
-    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    extent: Mapping[str, int]
+    alone: Mapping[str, Alone]
 
     @property
     def total(self) -> Sum:
         """Calls to endpoints, tokens and dollars, all in all."""
-        return self.forecast.total
+        return added(self.rows)
 
-    @property
-    def seconds(self) -> Range:
-        """How long it would take."""
-        return self.forecast.seconds
+    def of(self, **wanted: str) -> Sum:
+        """The rows with this metric, step or judge."""
+        return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Whether the budget is enough: True even if it comes high, False if not even low; None between, or unknown.
+        """Tell whether the budget is enough: True at the high end, False not even at the low end, None in between.
 
         To be enough it has to have room for the last call at its worst.
         """
-        limits, total, worst = self.limits, self.total, self.forecast.worst
+        limits, total, worst = self.limits, self.total, self.worst
         tokens = Range(*(
             getattr(total.input_tokens, end) + getattr(total.output_tokens, end) for end in ("low", "expected", "high")
         ))  # fmt: skip
@@ -75,52 +98,40 @@ class Estimate:
         return True if all(found is not None and found.high + last <= most for most, found, last in wanted) else None
 
     def as_json(self) -> dict[str, Any]:
-        """The whole of it as plain JSON; money to a millionth of a dollar."""
-        forecast = self.forecast
+        """Return plain JSON; money to a millionth of a dollar."""
+        alone = {
+            step: {**asdict(one), "dollars": None if one.dollars is None else round(one.dollars, 6)}
+            for step, one in self.alone.items()
+        }
         return {
             "input": self.name,
             **({"extent": dict(self.extent)} if self.extent else {}),
-            "records": forecast.records,
-            "set_aside": forecast.set_aside,
-            "exact": forecast.exact,
+            "records": self.records,
+            "set_aside": self.set_aside,
+            "exact": self.exact,
             **self.total.as_json(),
-            "seconds": forecast.seconds.as_json(1),
+            "seconds": self.seconds.as_json(1),
             "metrics": [
                 {
                     "metric": metric,
-                    **forecast.of(metric=metric).as_json(),
+                    **self.of(metric=metric).as_json(),
                     "steps": [
-                        {
-                            "step": row.step,
-                            "judge": row.judge,
-                            **forecast.of(metric=metric, step=row.step, judge=row.judge).as_json(),
-                        }
-                        for row in forecast.rows
+                        {"step": row.step, "judge": row.judge, **added([row]).as_json()}
+                        for row in self.rows
                         if row.metric == metric
                     ],
                 }
-                for metric in dict.fromkeys(row.metric for row in forecast.rows)
+                for metric in dict.fromkeys(row.metric for row in self.rows)
             ],
-            **({"alone": alone} if (alone := self._alone()) else {}),
-            "assumed": dict(forecast.assumed),
-            "tokens": dict(forecast.counted),
+            **({"alone": alone} if alone else {}),
+            "assumed": dict(self.assumed),
+            "tokens": dict(self.counted),
             "prices": [price.as_json() for price in self.prices],
             "left_out": dict(self.left_out),
         }
 
-    def _alone(self) -> dict[str, Any]:
-        """By step with a cascade what asking its last judge everything would take, were nothing in the store."""
-        return {
-            step: {
-                "judge": one.judge,
-                "calls": one.calls,
-                "dollars": None if one.dollars is None else round(one.dollars, 6),
-            }
-            for step, one in self.forecast.alone.items()
-        }
-
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:
-        """The estimate beside the bill of its run: how far off it was, as a share of the bill, where all was done.
+        """Compare the estimate with the bill of its run: the error is a share of the bill.
 
         ``error`` is positive where less was paid than expected; a figure is None where nothing was to be paid, a price
         is unknown, or the run did not end (``whole``). ``held`` says whether the bill in dollars, else in tokens, is
@@ -147,7 +158,7 @@ class Estimate:
 
 
 def price_said(price: JudgePrice) -> str:
-    """What a judge costs and where that is from, in one line."""
+    """Say what a judge costs and the source of that price, in one line."""
     name = price.judge.partition("@")[0]
     if price.price is None:
         return f"{name}: unknown; give it in a [judges.NAME] table: price = {{ input = …, output = … }}"

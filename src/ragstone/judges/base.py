@@ -10,6 +10,7 @@ unjudged verdicts.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,6 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from ragstone.questions import Answer, Question, Task
-from ragstone.store.rows import call_key
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Call:
     @cached_property
     def key(self) -> bytes:
         """16 bytes that stand for this call in the store."""
-        return call_key(self.judge, self.maker, self.repeat, self.body)
+        about = f"{self.judge}\0{self.maker}\0{self.repeat}\0".encode()
+        return hashlib.blake2b(about + self.body, digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)

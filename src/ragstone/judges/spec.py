@@ -224,3 +224,21 @@ def parse(name: str) -> Spec:
     else:
         check_address(base_url, f"judge '{provider}:{model}'")
     return Spec(name, provider=provider, model=model, base_url=base_url)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJudge:
+    """A judge in the list of judges: its name, address, and the variable of its key. Never the key.
+
+    ``key_set`` says whether the variable is set, ``table`` whether the judge is from the configuration; ``price`` is
+    the price of such a judge in words.
+    """
+
+    name: str
+    where: str = ""
+    variable: str = ""
+    key_set: bool | None = None
+    model: str = ""
+    table: bool = False
+    note: str = ""
+    price: str = ""

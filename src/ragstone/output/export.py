@@ -26,7 +26,7 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.output.files import file_name
 from ragstone.output.target import is_folder, whole
 from ragstone.output.unwritable import closed_folder
-from ragstone.records import COMPRESSIONS, FORMS, Form, Row, lines
+from ragstone.records import COMPRESSIONS, FORMS, Form, LeaderboardRow, lines
 from ragstone.store.database import CallRow
 
 Format = Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"]
@@ -224,7 +224,7 @@ def _by_run(board: Leaderboard, form: str, on_missing: OnMissing) -> dict[str, l
         for score in board.score_rows(on_missing):
             scores.setdefault(score["run_id"], []).append(orjson.dumps(score) + b"\n")
         return scores
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[LeaderboardRow]] = {}
     for row in board.rows(on_missing):
         rows.setdefault(row.run, []).append(row)
     return {name: list(lines(found, cast("Form", form))) for name, found in rows.items()}

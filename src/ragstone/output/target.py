@@ -13,7 +13,7 @@ from ragstone.errors import ConfigError
 from ragstone.output.files import PARTIAL, holds_anything
 from ragstone.output.lock import locked
 from ragstone.output.unwritable import OTHER_FILE, unwritable
-from ragstone.store.database import MAGIC
+from ragstone.store.connection import MAGIC
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ _AROUND: Final = " \t\"'`*\u201c\u201d\u201e\u00ab\u00bb"
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What a reasoning block says of one unit; a field that it leaves out is empty."""
+    """The reasoning about one unit; fields left out are empty."""
 
     snippet: str = ""
     rationale: str = ""
@@ -82,7 +82,7 @@ def _thought(fields: dict[str, str]) -> Thought:
 
 
 def _block(text: str) -> str:
-    """What stands in the last whole block; thinking before it is left out."""
+    """Return the text of the last complete block, without the thinking before it."""
     depth = 0
     begin = 0
     for tag in _THINKING.finditer(text):

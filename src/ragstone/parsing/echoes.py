@@ -1,4 +1,4 @@
-"""What a reply says again of its own prompt: placeholders such as ``<label>``, and the prompt's words.
+"""Parts of a reply that repeat its prompt: placeholders such as ``<label>``, and the prompt's words.
 
 Neither is ever an answer. Pure.
 """
@@ -39,7 +39,7 @@ class Wording:
 
     @classmethod
     def of(cls, template: str) -> Self:
-        """From the text of a template, Jinja and all."""
+        """Build from the text of a Jinja template."""
         text = _CODE.sub(" ", template)
         form = _FORM.search(text)
         return cls(
@@ -50,11 +50,11 @@ class Wording:
         )
 
     def shows(self, text: str) -> bool:
-        """Whether a text is a placeholder, with its brackets or without, or says what the form of an answer says."""
+        """Return whether a text is a placeholder, bracketed or bare, or repeats the form of an answer."""
         return self._is(text, self.form)
 
     def says(self, text: str) -> bool:
-        """Whether a text is a placeholder or the prompt's, wherever it stands in it."""
+        """Return whether a text is a placeholder or the prompt's, wherever it stands in it."""
         return self._is(text, self.whole)
 
     def left_out(self, reply: str) -> str:
@@ -68,7 +68,7 @@ class Wording:
 
 
 def is_placeholder(text: object) -> bool:
-    """Whether a value is ``<anything>`` or dots, and nothing else."""
+    """Return whether a value is ``<anything>`` or dots, and nothing else."""
     return isinstance(text, str) and _PLACEHOLDER.fullmatch(text) is not None
 
 

@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
-from ragstone.parsing.lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
-from ragstone.parsing.plain import plain
+from ragstone.parsing.label_lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
+from ragstone.parsing.label_words import BACK, Words, words_of
+from ragstone.parsing.normalize import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
-from ragstone.parsing.words import BACK, Words, words_of
 from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
@@ -73,7 +73,7 @@ _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a reply says of each unit.
+    """The labels read from a reply, one for each unit.
 
     ``labels`` has one place for each unit, None where nothing is known. ``raw`` is what stood in each place.
     ``format_used`` is the reader that found them (``fallback``: label words in order; empty: none did).
@@ -88,7 +88,7 @@ class Parsed:
 
     @property
     def read(self) -> int:
-        """How many units have a label."""
+        """The number of units with a label."""
         return sum(label is not None for label in self.labels)
 
 
@@ -202,7 +202,7 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
 
 
 def _explains(found: Found, answer: str, words: Words) -> bool:
-    """Whether a list is the scale itself, written out within a sentence or with what each label means."""
+    """Return whether a list is the scale itself, written out within a sentence or with what each label means."""
     scale = list(words.labels)
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False
@@ -272,7 +272,7 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
 
 
 def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
-    """Whether the pieces are one list with blank lines in it.
+    """Return whether the pieces are one list with blank lines in it.
 
     Lists in brackets, or with words between them, may be a first and a second try at the same units.
     """
@@ -386,7 +386,7 @@ class _Echoes:
         self._values: frozenset[_Value] | None = None
 
     def holds(self, found: Found) -> bool:
-        """Whether the list is the record's, as it stands there or written otherwise.
+        """Return whether the list is the record's, as it stands there or written otherwise.
 
         A reply that is nothing but the list is an answer all the same.
         """

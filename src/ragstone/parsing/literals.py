@@ -41,7 +41,7 @@ NONE: Final = _Nothing()
 
 
 class _NoListError(Exception):
-    """What was begun is no list or object."""
+    """The text that begins here is not a list or an object."""
 
 
 class _CutError(Exception):

@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _quoting(text: str, key: str) -> list[range]:
-    """Where answers stand that hold a reasoning tag, which then must be in one of their strings."""
+    """Return where answers with a reasoning tag inside one of their strings stand."""
     stretches = []
     for stretch, closed in _objects(text):
         piece = text[stretch.start : stretch.stop]
@@ -130,7 +130,7 @@ def _close(text: str, start: int, ends: dict[int, int]) -> None:
 
 
 def _loaded(text: str) -> Any:
-    """What the text is as JSON; None if it is none."""
+    """Parse the text as JSON; None if it is not JSON."""
     try:
         orjson.loads(text)  # no lone surrogates, no NaN
         return _DECODER.decode(text)
@@ -139,7 +139,7 @@ def _loaded(text: str) -> Any:
 
 
 def _nearly(text: str) -> Any:
-    """What the text is as JSON, if need be without trailing commas and with line breaks inside strings."""
+    """Parse the text as JSON, tolerating trailing commas and line breaks inside strings."""
     found = _loaded(text)
     if found is None:
         try:
@@ -168,7 +168,7 @@ def _refused(name: str) -> NoReturn:
 
 
 def _nearly_closed(text: str) -> bool:
-    """Whether an object that is not closed lacks no more than braces at its end.
+    """Return whether an object that is not closed lacks no more than braces at its end.
 
     One that breaks off in a text, a label or a list has lost what came after; mended, it would be half an answer
     that looks like a whole one.

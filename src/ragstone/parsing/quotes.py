@@ -33,7 +33,7 @@ _LETTERS: Final = 5
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
-    """Where ``text`` stands in the passages: to the letter, else folded, else nearly.
+    """Locate ``text`` in the passages: verbatim, else folded, else nearly.
 
     Folded is with white space, quotation marks, dashes and case as one. What is nowhere as it is is looked for without
     the dots and quotation marks around it. Nearly is a stretch that at most a tenth of the quote's characters tell
@@ -67,7 +67,7 @@ def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 
 
 def _standing(wanted: str, text: str) -> int:
-    """Where it stands in the text, and not as a part of a longer number: "5 %" is not in "15 %"; -1 if nowhere."""
+    """Find it in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
     at = text.find(wanted)
     digits = (wanted[0].isdigit(), wanted[-1].isdigit())
     while at >= 0 and any(digits):
@@ -101,7 +101,7 @@ def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts say the same in the same words.
+    """Return whether two texts say the same in the same words.
 
     What tells them apart are slips of one letter in long words, articles and marks. Another number, sign or unit, or a
     "not" more or less, is none of these.
@@ -115,7 +115,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def _one_slip(one: str, other: str) -> bool:
-    """Whether one letter more, less or otherwise makes the one the other; not the first one, which may be a prefix."""
+    """Return whether the words differ by one letter, but not the first, which may be a prefix."""
     if abs(len(one) - len(other)) > 1 or one[0] != other[0]:
         return False
     short, long = sorted((one, other), key=len)
@@ -189,7 +189,7 @@ def _fold(text: str) -> str:
 
 
 def _traced(text: str) -> tuple[str, list[int]]:
-    """What ``_fold`` gives, and where in the text each of its characters comes from. Slow, and seldom needed."""
+    """Return ``_fold(text)`` with the offset in the text of each character. Slow, and seldom needed."""
     out: list[str] = []
     offsets: list[int] = []
     blank = True

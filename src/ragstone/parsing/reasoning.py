@@ -44,7 +44,7 @@ def strip_reasoning(text: str, quoted: Sequence[range] = ()) -> str:
 
 
 def quoted_tags(text: str, material: Sequence[str]) -> list[range]:
-    """Where a tag stands in the text that the texts it is about hold as well, with what stands beside it.
+    """Return where the text quotes a tag from its material.
 
     A judge that quotes a record which pretends to end its reasoning has not ended it.
     """
@@ -60,7 +60,7 @@ def quoted_tags(text: str, material: Sequence[str]) -> list[range]:
 
 
 def unopened(text: str) -> bool:
-    """Whether a reasoning block is closed that was not opened."""
+    """Return whether a reasoning block is closed that was not opened."""
     depth = 0
     for tag in TAG.finditer(text):
         depth += -1 if tag[1] else 1

@@ -1,8 +1,8 @@
 """Prompt templates: one text file each, found by task and style, known by a hash.
 
 Packaged templates do not change once released: ``LOCK`` holds their hashes, and a new wording is a new version. A
-user's own file is read and checked as ours are. How a label is to be given is worded apart (``formats/``), so that
-every style can be asked for in every format that it takes.
+user's own file is read and checked in the same way. The formats of labels have files of their own (``formats/``), so
+that every style works with every format that it takes.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 __all__ = [
-    "FORMS", "POSITIONAL", "Entry", "Shape", "Template", "changed", "digest", "entries", "is_path", "load", "parse",
-    "read", "repair", "shape", "stem", "styles",
+    "DEFAULT", "FORMS", "POSITIONAL", "PromptFile", "Shape", "Template", "changed", "digest", "entries", "entry_of",
+    "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
 ]  # fmt: skip
 
+DEFAULT: Final = "default"
+"""The style that is used where none is named."""
 _NAME: Final = re.compile(r"(?P<style>[a-z][a-z0-9_]*)(?:\.(?P<language>[a-z]{2,3}))?\.v(?P<version>[0-9]+)\.md")
 LONGEST: Final = 200_000
-"""Bytes of a prompt file of a user; a prompt is never near it."""
+"""Bytes at most of a user's prompt file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One packaged file: ``task`` is its folder, ``name`` the style with its language."""
+class PromptFile:
+    """One packaged file: ``task`` is its folder, ``name`` the style with form and language."""
 
     task: str
     name: str
@@ -46,9 +48,14 @@ class Entry:
         """Its wording."""
         return self.file.read_text(encoding="utf-8")
 
+    @property
+    def full_name(self) -> str:
+        """With step and version: ``support.short_cot.v2``."""
+        return f"{self.task}.{self.name}.v{self.version}"
+
 
 @lru_cache(maxsize=1)
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[PromptFile, ...]:
     """Every packaged file, by task, name and version."""
     found = []
     for folder in resources.files(__name__).iterdir():
@@ -56,46 +63,55 @@ def entries() -> tuple[Entry, ...]:
             for file in folder.iterdir():
                 if name := _NAME.fullmatch(file.name):
                     full = name["style"] + (f".{name['language']}" if name["language"] else "")
-                    found.append(Entry(folder.name, full, int(name["version"]), file))
+                    found.append(PromptFile(folder.name, full, int(name["version"]), file))
     return tuple(sorted(found, key=lambda entry: (entry.task, entry.name, entry.version)))
 
 
 def stem(style: str, form: str) -> str:
-    """The name of the file for one form of a task's question: ``second``, ``no_reasoning_second.ru``.
+    """The file name of a style for one form of a step's question: ``second``, ``no_reasoning_second.ru``.
 
-    A question that has but one form has the style's own name; the forms of ``default`` are named after the form.
+    Without a form it is the style; the forms of ``default`` are named after the form.
     """
     if not form:
         return style
     base, dot, language = style.partition(".")
-    return (form if base == "default" else f"{base}_{form}") + dot + language
+    return (form if base == DEFAULT else f"{base}_{form}") + dot + language
+
+
+def split(task: str, name: str) -> tuple[str, str]:
+    """The style and the form of a file name; the inverse of ``stem``."""
+    base, dot, language = name.partition(".")
+    for form in filter(None, FORMS.get(task, ())):
+        if base == form:
+            return DEFAULT + dot + language, form
+        if base.endswith(f"_{form}"):
+            return base.removesuffix(f"_{form}") + dot + language, form
+    return name, ""
+
+
+def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
+    """A packaged file by its name, the newest unless a version is given; TemplateError if there is none."""
+    named = [entry for entry in entries() if entry.task == task]
+    found = [entry for entry in named if entry.name == name and version in (0, entry.version)]
+    if found:
+        return found[-1]
+    known = dict.fromkeys(entry.name for entry in named)
+    listed = f"; known are {', '.join(known)}" if known else ""
+    what = f"version {version} of the prompt '{name}'" if version else f"prompt '{name}'"
+    raise TemplateError(f"no {what} for the step '{task}'{listed}")
 
 
 @lru_cache(maxsize=256)
-def load(task: str, name: str = "default", version: int = 0) -> Template:
+def load(task: str, name: str = DEFAULT, version: int = 0) -> Template:
     """A packaged template by its name, the newest unless a version is given; TemplateError if there is none."""
-    found = [entry for entry in entries() if entry.task == task and entry.name == name]
-    found = [entry for entry in found if version in (0, entry.version)]
-    if not found:
-        known = dict.fromkeys(entry.name for entry in entries() if entry.task == task)
-        listed = f"; known are {', '.join(known)}" if known else ""
-        what = f"version {version} of the prompt '{name}'" if version else f"prompt '{name}'"
-        raise TemplateError(f"no {what} for the step '{task}'{listed}")
-    newest = max(found, key=lambda entry: entry.version)
-    template = parse(newest.text, f"{task}.{name}.v{newest.version}")
-    form = next(
-        (
-            form
-            for form in FORMS.get(task, ())
-            if form and template.style in (form, f"{template.style.rpartition('_')[0]}_{form}")
-        ),
-        "",
-    )
+    entry = entry_of(task, name, version)
+    template = parse(entry.text, entry.full_name)
+    _, form = split(task, template.style)
     return replace(template, form=form) if form else template
 
 
-def read(path: Path | str) -> Template:
-    """A template from a user's own file; TemplateError says what is wrong with it."""
+def read(path: Path | str, task: str = "") -> Template:
+    """A template from a user's own file; TemplateError says what is wrong, also if it is not for the step ``task``."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(LONGEST + 1)
@@ -107,7 +123,10 @@ def read(path: Path | str) -> Template:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise TemplateError(f"prompt {path}: not UTF-8 ({error.reason} at byte {error.start})") from error
-    return parse(text, str(path))
+    template = parse(text, str(path))
+    if task and template.task != task:
+        raise TemplateError(f"prompt {path}: it is for the step '{template.task}' and was given for '{task}'")
+    return template
 
 
 def is_path(style: str) -> bool:
@@ -117,39 +136,30 @@ def is_path(style: str) -> bool:
 
 @lru_cache(maxsize=16)
 def repair(name: str, language: str = "") -> Template:
-    """What is said after an answer that cannot be used, in the language or else in English."""
-    named = f"{name}.{language}" if language else name
-    return load("repair", named if any(e.task == "repair" and e.name == named for e in entries()) else name)
+    """The prompt that asks again after an unusable reply, in the language or else in English."""
+    return load("repair", _localized("repair", name, language))
+
+
+def _localized(task: str, name: str, language: str) -> str:
+    """The file name in a language, or in English if there is none."""
+    named = f"{name}.{language}"
+    return named if any((entry.task, entry.name) == (task, named) for entry in entries()) else name
 
 
 def styles(task: str) -> tuple[str, ...]:
-    """The styles that a step may be asked in, by name; the forms of one style are one."""
-    forms = FORMS.get(task, ())
-    found: dict[str, None] = {}
-    for entry in entries():
-        if entry.task == task:
-            style, dot, language = entry.name.partition(".")
-            if style in forms:
-                style = "default"
-            elif any(form and style.endswith(f"_{form}") for form in forms):
-                style = style.rpartition("_")[0]
-            found[style + dot + language] = None
-    return tuple(found)
+    """The styles of a step, by name; the forms of one style are one."""
+    return tuple(dict.fromkeys(split(task, entry.name)[0] for entry in entries() if entry.task == task))
 
 
 @lru_cache(maxsize=64)
 def shape(fmt: Format, language: str = "") -> Shape:
-    """How an answer format is asked for, in the language or else in English."""
-    for name in (f"{fmt}.{language}", fmt):
-        found = [entry for entry in entries() if entry.task == "formats" and entry.name == name]
-        if found:
-            newest = max(found, key=lambda entry: entry.version)
-            return parse_shape(newest.text, f"formats.{newest.name}.v{newest.version}")
-    raise TemplateError(f"no wording for the format '{fmt}'")
+    """The wording that asks for a format of labels, in the language or else in English."""
+    entry = entry_of("formats", _localized("formats", fmt, language))
+    return parse_shape(entry.text, entry.full_name)
 
 
 def changed() -> dict[str, str]:
-    """What is wrong with the packaged files by their path, held against ``LOCK``."""
+    """The packaged files that differ from ``LOCK``: what is wrong, by path."""
     lines = resources.files(__name__).joinpath("LOCK").read_text(encoding="utf-8").split("\n")
     locked = {path: known for known, _, path in (line.partition(" ") for line in lines if line)}
     found = {f"{entry.task}/{entry.file.name}": digest(entry.text) for entry in entries()}

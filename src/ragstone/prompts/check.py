@@ -1,7 +1,7 @@
-"""What must hold of every template, ours and users'.
+"""Check a prompt template, packaged or the user's own.
 
-It renders for every question of its step, sets every text of the record off by the code, explains the labels, and
-asks for them in the form that it is used with.
+It must render for every question of its step, delimit every text of the record, explain the labels, and ask for them in
+each of its formats.
 """
 
 from __future__ import annotations
@@ -9,37 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from ragstone.errors import TemplateError
-from ragstone.prompts.material import variables_of
+from ragstone.errors import ConfigError, TemplateError
+from ragstone.prompts.material import named_texts, variables_of
 from ragstone.prompts.templates import FORMS, Template
-from ragstone.questions import (
-    GRADE_0_2,
-    GRADE_0_3,
-    IMPORTANCE,
-    LIKERT,
-    SUPPORT_2,
-    SUPPORT_3,
-    TASKS,
-    YES_NO,
-    Rate,
-    Trace,
-    Write,
-)
-from ragstone.types import TRIVIAL, Level, Passage, Scale, Span, Unit
+from ragstone.questions import SCALES, TASKS, Rate, Trace, Write
+from ragstone.types import TRIVIAL, Level, Passage, Span, Unit
 
 if TYPE_CHECKING:
     from ragstone.parsing import Format
-
-SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
-    "support": (YES_NO, LIKERT, GRADE_0_3),
-    "assign": (SUPPORT_3, SUPPORT_2),
-    "response_support": (GRADE_0_2,),
-    "relevance": (YES_NO, LIKERT, GRADE_0_3),
-    "importance": (IMPORTANCE,),
-}
-"""The scales that metrics rate a step's units on."""
 
 _QUESTION: Final = "sample question: which river runs through Bern?"
 _PASSAGES: Final = (
@@ -48,13 +28,22 @@ _PASSAGES: Final = (
 )
 _TEXTS: Final = ("sample unit one: Bern lies on the Aare", "sample unit two: it is long", "sample unit three: so")
 _LONG: Final = " and the river goes on" * 20
-"""What a text may be longer by than a template expects."""
-MOST: Final = 40
-"""The most units that a sample has; a template that takes more a call is tried with so many."""
+"""Added to texts, to find templates that cut them."""
+_LEVELS: Final[Mapping[str, tuple[Level, ...]]] = {
+    "assign": ("nugget",), "importance": ("nugget",), "response_support": ("response",),
+    "relevance": ("passage", "claim", "nugget", "response"), "support": ("claim", "sentence"),
+}  # fmt: skip
+MOST_UNITS: Final = 40
+"""Units at most in a sample, for templates that take more in one call."""
+MOST_PROBLEMS: Final = 12
+"""Problems of one template after which its check ends."""
+
+
+# ---- sample questions
 
 
 def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
-    """Questions of a step that cover what its templates may be asked: each scale, one unit and several, all options."""
+    """Questions of a step that cover all options: each scale, one unit and several, with evidence and without."""
     if task == "trace":
         sentences = tuple(
             Unit(f"r/doc_0_s{n}", "sentence", passage.text, Span(0, len(passage.text)), passage.id)
@@ -71,28 +60,19 @@ def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
             if form != "answer":
                 yield Write("nuggetize", "nugget", _QUESTION, passages=_PASSAGES, known=known, most=30)
     else:
-        for question in _rates(task):
-            yield replace(question, wording=2) if form == "second" else question
+        yield from _rates(task, 2 if form == "second" else 1)
 
 
-def _rates(task: str) -> Iterator[Rate]:
+def _rates(task: str, wording: int) -> Iterator[Rate]:
     passages = {"assign": _PASSAGES[:1], "support": _PASSAGES, "response_support": _PASSAGES}.get(task, ())
-    known: Mapping[str, tuple[Level, ...]] = {
-        "assign": ("nugget",), "importance": ("nugget",), "response_support": ("response",),
-        "relevance": ("passage", "claim", "nugget", "response"),
-    }  # fmt: skip
-    levels = known.get(task, ("claim", "sentence"))
-    for scale in SCALES[task]:
-        for level in levels:
-            for count in (1,) if level == "response" else (1, 3):
-                for reasons in (False, True):
-                    for evidence in (False, True) if passages or task == "relevance" else (False,):
-                        question = "" if task in ("support", "response_support") else _QUESTION
-                        skippable = level == "sentence"
-                        yield Rate(
-                            task, _units(level, count), scale, question, passages,  # type: ignore[arg-type]
-                            reasons=reasons, evidence=evidence, skippable=skippable,
-                        )  # fmt: skip
+    question = "" if task in ("support", "response_support") else _QUESTION
+    evidence = (False, True) if passages or task == "relevance" else (False,)
+    for scale, level, count, reasons, quoted in product(SCALES[task], _LEVELS[task], (1, 3), (False, True), evidence):
+        if level != "response" or count == 1:
+            yield Rate(
+                task, _units(level, count), scale, question, passages,  # type: ignore[arg-type]
+                reasons=reasons, evidence=quoted, skippable=level == "sentence", wording=wording,
+            )  # fmt: skip
 
 
 def _units(level: Level, count: int, prefix: str = "") -> tuple[Unit, ...]:
@@ -101,101 +81,112 @@ def _units(level: Level, count: int, prefix: str = "") -> tuple[Unit, ...]:
     )
 
 
-def _full(template: Template) -> Iterator[Rate]:
-    """A question with as many units as one call takes, and long texts."""
-    for question in list(samples(template.task, template.form))[-1:]:
-        if isinstance(question, Rate):
-            level, count = question.units[0].level, min(template.batch, MOST)
-            units = tuple(Unit(f"r/{level}/{n}", level, f"sample unit no. {n:03d}{_LONG}") for n in range(1, count + 1))
-            passages = tuple(replace(passage, text=passage.text + _LONG) for passage in question.passages)
-            yield replace(question, units=units, passages=passages)
+def sample(template: Template, units: int | None = None, scale: str | None = None) -> Rate | Write | Trace:
+    """A question for a template as metrics ask it: with evidence if the step has any, and without reasons.
+
+    ``units`` is how many it asks about (up to 3 unless given), ``scale`` the name of its scale. ConfigError for what
+    the template cannot be asked.
+    """
+    asked = list(samples(template.task, template.form))
+    known = {one.name: one for one in SCALES.get(template.task, ())}
+    if not known:
+        for flag, value in (("--units", units), ("--scale", scale)):
+            if value is not None:
+                raise ConfigError(f"{flag} is for steps that rate units; '{template.task}' does not")
+        return asked[-1]
+    if scale is not None and scale not in known:
+        raise ConfigError(f"the step '{template.task}' has no scale '{scale}'; it has {', '.join(known)}")
+    wanted = known[scale or next(iter(known))]
+    rated = [one for one in asked if isinstance(one, Rate) and one.scale == wanted and not one.reasons]
+    level = rated[0].units[0].level
+    question = max(
+        (one for one in rated if one.units[0].level == level), key=lambda one: (one.evidence, len(one.units))
+    )
+    if units is None:
+        return replace(question, units=question.units[: template.batch])
+    if units > template.batch:
+        raise ConfigError(
+            f"--units {units}: the prompt '{template.name}' asks about at most {template.batch} in one call"
+        )
+    if level == "response" and units > 1:
+        raise ConfigError(f"--units {units}: the step '{template.task}' asks about one response at a time")
+    more = (Unit(f"r/{level}/{n}", level, f"sample unit {n}") for n in range(len(question.units) + 1, units + 1))
+    return replace(question, units=(*question.units, *more)[:units])
+
+
+def _largest(template: Template, question: Rate | Write | Trace) -> Iterator[Rate]:
+    """The question with as many units as one call takes, and long texts."""
+    if isinstance(question, Rate):
+        level, count = question.units[0].level, min(template.batch, MOST_UNITS)
+        units = tuple(Unit(f"r/{level}/{n}", level, f"sample unit no. {n:03d}{_LONG}") for n in range(1, count + 1))
+        passages = tuple(replace(passage, text=passage.text + _LONG) for passage in question.passages)
+        yield replace(question, units=units, passages=passages)
+
+
+# ---- problems
 
 
 def problems(template: Template) -> list[str]:
-    """What is wrong with a template, each in one line; empty if nothing is."""
+    """The problems of a template, each in one line; empty if there are none."""
     if template.task not in TASKS:
         return [f"there is no step '{template.task}'; the steps are {', '.join(TASKS)}"]
     forms = FORMS.get(template.task, ("",))
     if template.form not in forms:
         wanted = " or ".join(f"'form: {form}'" if form else "no 'form' line" for form in forms)
         return [f"the header has {f'form: {template.form}' if template.form else 'no form'}; expected {wanted}"]
-    rates = template.task in SCALES
-    if not rates and template.formats != ("object",):
-        return [f"the step '{template.task}' has one form of answer; its header takes no 'formats' line"]
-    if template.gives and template.formats != ("object",) and "<reasoning>" not in template.text:
-        return [
-            "the header says that it gives "
-            + " and ".join(sorted(template.gives))
-            + ", and no <reasoning> block is asked for"
-        ]
+    if template.formats != ("object",):
+        if template.task not in SCALES:
+            return [f"the step '{template.task}' has one form of answer; its header takes no 'formats' line"]
+        if template.gives and "<reasoning>" not in template.text:
+            given = " and ".join(sorted(template.gives))
+            return [f"the header says that it gives {given}, and no <reasoning> block is asked for"]
+    asked = list(samples(template.task, template.form))
     found: dict[str, None] = {}
-    for question in (*samples(template.task, template.form), *_full(template)):
-        for fmt in template.formats:
-            try:
-                for problem in _problems(template, question, fmt):
-                    found[problem] = None
-            except TemplateError as error:
-                found[str(error).partition(": ")[2]] = None
-            if len(found) >= 12:
-                return list(found)
+    for question, fmt in product((*asked, *_largest(template, asked[-1])), template.formats):
+        try:
+            found.update(dict.fromkeys(_problems(template, question, fmt)))
+        except TemplateError as error:
+            found[str(error).partition(": ")[2]] = None
+        if len(found) >= MOST_PROBLEMS:
+            break
     return list(found)
 
 
 def _problems(template: Template, question: Rate | Write | Trace, fmt: Format) -> Iterator[str]:
     variables = variables_of(question, fmt, template.language)
-    system, user = (message["content"] for message in template.render(variables))
-    if template.render(variables) != [{"role": "system", "content": system}, {"role": "user", "content": user}]:
-        yield "it renders otherwise each time, so that no reply is ever found again"
+    messages = template.render(variables)
+    if template.render(variables) != messages:
+        yield "it renders differently each time, so no reply can be cached"
+    system, user = (message["content"] for message in messages)
     nonce = variables["nonce"]
     if nonce not in system:
-        yield "the system part does not say what the code {{ nonce }} means"
-    yield from _unmarked(system, user, nonce, question)
+        yield "the system part does not explain the code {{ nonce }}"
+    yield from _undelimited(system, user, nonce, question)
     if isinstance(question, Rate):
         yield from _unasked(system, user, variables, fmt, question)
 
 
-def _unmarked(system: str, user: str, nonce: str, question: Rate | Write | Trace) -> Iterator[str]:
-    """Texts of the record that are not set off: before and after each stands a line with the code."""
-    for name, texts in _named(question):
-        for text in texts:
-            if text in system:
-                yield f"{name} stands in the system part, where it may be taken for an instruction"
-            elif text not in user:
-                yield f"{name} is left out"
-            else:
-                before, _, after = user.partition(text)
-                if nonce not in before or nonce not in after:
-                    yield f"{name} does not stand between lines with {{{{ nonce }}}}"
-                if user.count(text) > 1:
-                    yield f"{name} stands there twice"
+def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Trace) -> Iterator[str]:
+    """Texts of the record without a line with the code before and after them."""
+    for name, text in ((name, text) for name, texts in named_texts(question) for text in texts if text):
+        if text in system:
+            yield f"{name} is in the system part, where it could act as an instruction"
+        elif text not in user:
+            yield f"{name} is left out"
+        else:
+            before, _, after = user.partition(text)
+            if nonce not in before or nonce not in after:
+                yield f"{name} is not between lines with {{{{ nonce }}}}"
+            if user.count(text) > 1:
+                yield f"{name} is there twice"
     if isinstance(question, Rate) and question.passages:
         places = [user.find(passage.text) for passage in question.passages]
         if max(places) > user.find(question.units[0].text) >= 0:
-            yield "the passages stand after the units; before them they are cached by the endpoint for all batches"
-
-
-def _named(question: Rate | Write | Trace) -> Iterator[tuple[str, list[str]]]:
-    def texts(items: Any) -> list[str]:
-        return [item.text for item in items]
-
-    if question.question:
-        yield "the question (question)", [question.question]
-    if isinstance(question, Rate):
-        yield "a passage (passages)", texts(question.passages)
-        yield "a unit (units)", texts(question.units)
-    elif isinstance(question, Trace):
-        yield "a sentence of the contexts (documents)", texts(question.sentences)
-        yield "a sentence of the response (response)", texts(question.response)
-    else:
-        yield "a sentence (sentences)", texts(question.sentences)
-        yield "a passage (passages)", texts(question.passages)
-        yield "a known nugget (known)", list(question.known)
-        if question.before:
-            yield "what stands before (before)", [question.before]
+            yield "the passages come after the units; put them first, so that the endpoint caches them for all batches"
 
 
 def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, question: Rate) -> Iterator[str]:
-    """Labels and form of the answer, as far as they are not asked for."""
+    """Labels that are not explained, and parts of the answer that are not asked for."""
     asked = f"{system}\n{user}"
     for label in question.scale.labels:
         if f'"{label}"' not in asked and label not in asked.split():
@@ -206,7 +197,7 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         if '"verdicts"' not in asked:
             yield 'the object {"verdicts": …} is not asked for; or name other formats in the header'
     elif variables["answer"] not in asked:
-        yield "{{ answer }}, which says in what form the labels are wanted, is left out"
+        yield "{{ answer }}, the wording of the format, is left out"
     if str(len(question.units)) not in asked:
         yield "{{ n }}, the number of units, is left out"
     if len(question.units) > 1:
@@ -214,6 +205,6 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         for number, unit in enumerate(question.units, 1):
             place = user.find(unit.text, at)
             if place >= 0 and not re.search(rf"(?<!\d){number}(?!\d)", user[at:place]):
-                yield "the units do not stand after their numbers ({% for number, unit in units %})"
+                yield "the units do not follow their numbers ({% for number, unit in units %})"
                 break
             at = max(at, place + len(unit.text))

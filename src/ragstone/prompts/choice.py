@@ -1,7 +1,7 @@
-"""Which prompt a judge is asked with: by step a style or a user's own file, and a format for the labels.
+"""Choose the prompt of each step: a style or a user's own file, and a format for the labels.
 
-What cannot be meant is refused by name: a style that a step does not have, a file of another step, a format that a
-chosen style does not take.
+A style that a step does not have, a file of another step and a format that a chosen style does not take are refused by
+name.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ragstone.errors import TemplateError
-from ragstone.prompts import Template, entries, is_path, load, read, stem, styles
-from ragstone.questions import TASKS
+from ragstone.prompts import DEFAULT, Template, entries, is_path, load, read, stem, styles
+from ragstone.questions import SCALES, TASKS
 from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
     from ragstone.parsing import Format
 
-DEFAULT: Final = "default"
 LABELS_ALONE: Final = "no_reasoning"
-"""The style that is taken where a format is wanted, no style is named, and the default one does not take it."""
+"""The style for a format that the default style does not take, where no style is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a user chose.
+    """The prompts that a user chose.
 
-    ``styles`` has for a step the name of a style or the path of a file; ``style`` is for every other step that has
-    it, of which those that have not take the default one of its language. ``format`` is how labels are to be given;
-    steps that write texts or trace sentences have one form only, which it does not change.
+    ``styles`` maps steps to the name of a style or the path of a file. ``style`` is for all other steps; those that do
+    not have it use the default style in its language. ``format`` is the format of labels; it does not change steps that
+    write texts or trace sentences.
     """
 
     style: str = ""
@@ -39,27 +38,20 @@ class Choice:
     format: Format | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Plain JSON, for a run's record of itself."""
+        """Plain JSON, as a run stores it."""
         return {"style": self.style, "styles": dict(self.styles), "format": self.format}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """What ``as_json`` made plain; what is absent was not chosen."""
+        """The choice that ``as_json`` wrote."""
         return cls(given.get("style", ""), dict(given.get("styles", {})), given.get("format"))
 
     def template(self, task: str, form: str = "") -> tuple[Template, Format]:
-        """The template for a step and the format that it is used with; TemplateError when there is none."""
+        """The template for a step, and the format of its labels; TemplateError if there is none."""
         template, chosen = self._find(task, form)
-        if self.format is None or self.format in template.formats:
-            return template, self.format or template.formats[0]
-        from ragstone.prompts.check import SCALES  # noqa: PLC0415 - for a format that a prompt does not take
-
         if template.formats == ("object",) and (not chosen or task not in SCALES):
-            return template, "object"  # a step that writes or traces has one form, which a format does not touch
-        raise TemplateError(
-            f"the prompt '{template.name}' of the step '{task}' takes no format '{self.format}'; "
-            f"it takes {', '.join(template.formats)}"
-        )
+            return template, "object"
+        return template, template.taking(self.format)
 
     def _find(self, task: str, form: str) -> tuple[Template, bool]:
         """The template, and whether the user chose it."""
@@ -83,11 +75,9 @@ class Choice:
 
 
 def own(path: str, task: str) -> Template:
-    """A user's own file for a step, checked as ours are; TemplateError with the first thing that is wrong."""
-    template = read(path)
-    if template.task != task:
-        raise TemplateError(f"prompt {path}: it is for the step '{template.task}' and was given for '{task}'")
-    from ragstone.prompts.check import problems  # noqa: PLC0415 - for prompts of the user's own
+    """A user's own file for a step, checked; TemplateError with the first problem."""
+    template = read(path, task)
+    from ragstone.prompts.check import problems  # noqa: PLC0415 - a run with packaged prompts checks none
 
     if wrong := problems(template):
         more = f" ({len(wrong) - 1} more: ragstone prompts check {path})" if len(wrong) > 1 else ""
@@ -96,14 +86,14 @@ def own(path: str, task: str) -> Template:
 
 
 def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """``STYLE``, ``TASK=STYLE`` and ``TASK=FILE.md`` as a style for all steps and those of the named ones."""
+    """The style for all steps, and those of single steps, from ``STYLE``, ``TASK=STYLE`` and ``TASK=FILE.md``."""
     general = ""
     named: dict[str, str] = {}
     for text in given:
         left, equals, right = text.partition("=")
         if not equals:
             if is_path(left):
-                raise TemplateError(f"--prompt {text}: say for which step, as in --prompt support={text}")
+                raise TemplateError(f"--prompt {text}: name its step, as in --prompt support={text}")
             if general and general != left:
                 raise TemplateError(f"--prompt {text}: '{general}' is given for all steps already; name the step")
             check_style(left)
@@ -111,7 +101,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         elif left.strip() not in TASKS:
             raise TemplateError(f"--prompt {text}: no step '{left.strip()}'; steps are {', '.join(TASKS)}")
         elif not right.strip():
-            raise TemplateError(f"--prompt {text}: say which style or file, as in --prompt {left.strip()}=default")
+            raise TemplateError(f"--prompt {text}: name a style or a file, as in --prompt {left.strip()}=default")
         else:
             named[left.strip()] = right.strip()
     return general, named

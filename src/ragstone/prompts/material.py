@@ -1,7 +1,7 @@
-"""What a template sees of its question: texts with their numbers, and the code that sets them off.
+"""The variables of a prompt template: the texts of its question with their numbers, and a code that delimits them.
 
-Texts that come from records stand between lines with a code that they cannot hold: it is a keyed hash of them, so
-that the same question is the same bytes, and a text would have to contain a hash of itself.
+Texts from records stand between lines with a code that they cannot contain: it is a keyed hash of them. The same
+question gives the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
-    """For a batch of the units of a ``Rate``. ``answer`` says how the labels are to be given; empty for objects.
+    """For a batch of the units of a ``Rate``; ``answer`` is the wording of the format, empty for ``object``.
 
     Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
     """
@@ -72,16 +72,31 @@ def form_of(question: Rate | Write | Trace) -> str:
     return ""
 
 
-def texts_of(question: Rate | Write | Trace) -> list[str]:
-    """Every text of the record that the question holds."""
+def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
+    """The texts of the record in the question, with what they are and the variable of the template in brackets."""
     if isinstance(question, Rate):
-        texts = [item.text for items in (question.passages, question.units) for item in cast("Sequence[Unit]", items)]
+        found = [
+            ("a passage (passages)", [passage.text for passage in question.passages]),
+            ("a unit (units)", [unit.text for unit in question.units]),
+        ]
     elif isinstance(question, Trace):
-        texts = [unit.text for unit in (*question.sentences, *question.response)]
+        found = [
+            ("a sentence of the contexts (documents)", [unit.text for unit in question.sentences]),
+            ("a sentence of the response (response)", [unit.text for unit in question.response]),
+        ]
     else:
-        texts = [cast("Unit | Passage", item).text for item in (*question.sentences, *question.passages)]
-        texts += [*question.known, question.before]
-    return [*texts, question.question]
+        found = [
+            ("a sentence (sentences)", [unit.text for unit in question.sentences]),
+            ("a passage (passages)", [passage.text for passage in question.passages]),
+            ("a known nugget (known)", list(question.known)),
+            ("the text before (before)", [question.before]),
+        ]
+    return [*found, ("the question (question)", [question.question])]
+
+
+def texts_of(question: Rate | Write | Trace) -> list[str]:
+    """All texts of the record in the question."""
+    return [text for _, texts in named_texts(question) for text in texts]
 
 
 def nonce_of(question: Rate | Write | Trace) -> str:

@@ -66,6 +66,15 @@ class Template:
         """The style as it is asked for: ``short_cot``, ``short_cot.ru``."""
         return f"{self.style}.{self.language}" if self.language else self.style
 
+    def taking(self, fmt: Format | None) -> Format:
+        """The format, or the template's own if it is None; TemplateError if the template does not take it."""
+        if fmt is not None and fmt not in self.formats:
+            raise TemplateError(
+                f"the prompt '{self.name}' of the step '{self.task}' takes no format '{fmt}'; "
+                f"it takes {', '.join(self.formats)}"
+            )
+        return fmt or self.formats[0]
+
     def render(self, variables: Mapping[str, Any]) -> list[dict[str, str]]:
         """The messages; TemplateError when the template asks for what the question does not have."""
         import jinja2  # noqa: PLC0415 - 75 ms to import, for LLM judges only
@@ -77,15 +86,13 @@ class Template:
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"prompt {self.origin}: {error}") from error
         except (RecursionError, MemoryError) as error:
-            raise TemplateError(
-                f"prompt {self.origin}: it takes itself in again and again, or grows too large"
-            ) from error
+            raise TemplateError(f"prompt {self.origin}: it includes itself without end, or grows too large") from error
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How answers of one format look: the part of a prompt that says so. ``digest`` tells its wordings apart."""
+    """The part of a prompt that describes one answer format. ``digest`` identifies its wording."""
 
     digest: str
     answer: jinja2.Template

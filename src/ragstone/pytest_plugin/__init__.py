@@ -1,12 +1,12 @@
-"""The pytest plugin: weigh a response inside a test, hold it against thresholds, tell what came of it at the end.
+"""The pytest plugin: score responses in tests, check them against thresholds, print a summary of the session.
 
-Promises: in a test session that does not use it, nothing of Ragstone is loaded but this file and the bare package. A
-judge that does not do its work makes a test an ERROR, never a FAIL and never a pass. PYTEST_DONT_REWRITE
+Promises: a test session that does not use it loads nothing of Ragstone but this file and the bare package. A judge that
+fails makes a test an ERROR, never a FAIL and never a pass. PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -15,98 +15,117 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ragstone.analysis.result import Result
-    from ragstone.pytest_plugin.weighing import Weigher
+    from ragstone.pytest_plugin.scoring import Scorer
 
 MARK: Final = "ragstone"
 RECORD: Final = "ragstone_record"
 ATTRIBUTE: Final = "ragstone"
-"""Where a test's report holds what was weighed in it, in plain values: reports travel from pytest-xdist's workers."""
+"""The attribute of a test's report with its scores, as plain values: pytest-xdist sends reports between processes."""
 
-_WEIGHER: Final = pytest.StashKey["Weigher"]()
+_SCORER: Final = pytest.StashKey["Scorer"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which judge, store and configuration tests have, where they do not say so themselves."""
+    """Add the options of a session: judge, store and configuration of tests that do not name their own."""
     group = parser.getgroup("ragstone", "Ragstone: evaluate responses against their evidence")
-    group.addoption("--ragstone-judge", metavar="NAME", help="Judge of tests that name none, like --judge.")
-    group.addoption("--ragstone-store", metavar="PATH", help="The store of calls, as --store of the command line.")
-    group.addoption("--ragstone-config", metavar="PATH", help="The configuration; ragstone.toml of the root directory.")
     group.addoption(
-        "--ragstone-offline", action="store_true", help="Send nothing: stored replies only; a missing one is an error."
+        "--ragstone-judge", metavar="NAME", help="Judge of tests that name none, as --judge of ragstone run."
+    )
+    group.addoption("--ragstone-store", metavar="PATH", help="Path of the store, as --store of ragstone run.")
+    group.addoption(
+        "--ragstone-config", metavar="PATH", help="Configuration file [default: ragstone.toml in the root directory]"
+    )
+    group.addoption(
+        "--ragstone-offline",
+        action="store_true",
+        help="Send nothing; use stored replies only. A missing one is an error.",
     )
     parser.addini("ragstone_judge", "judge of tests that name none", default="")
-    parser.addini("ragstone_store", "the store of calls, from the folder of this file", default="")
-    parser.addini("ragstone_config", "the configuration, from the folder of this file", default="")
+    parser.addini("ragstone_store", "path of the store, relative to this file", default="")
+    parser.addini("ragstone_config", "configuration file, relative to this file", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the two marks known."""
+    """Register the two marks."""
     config.addinivalue_line(
         "markers",
-        f"{MARK}(SCORE=least, ..., judge=NAME, OPTION=...): the thresholds of assert_scores, and "
-        "options of ragstone.evaluate.",
+        f"{MARK}(SCORE=MIN, ..., judge=NAME, OPTION=...): thresholds of assert_scores, and options of "
+        "ragstone.evaluate.",
     )
     config.addinivalue_line(
         "markers",
-        f"{RECORD}(question=..., contexts=[...], ...): fields of the record that a test is about; a call may add more.",
+        f"{RECORD}(question=..., contexts=[...], ...): fields of the record of a test; a call may add more.",
     )
 
 
 @pytest.fixture
-def ragstone(request: pytest.FixtureRequest) -> Iterator[Weigher]:
-    """Weigh responses in a test: ``ragstone.score(question=..., response=..., contexts=[...], metrics=[...])``."""
-    from ragstone.pytest_plugin.weighing import Weigher  # noqa: PLC0415 - only for a test that asks for it
+def ragstone(request: pytest.FixtureRequest) -> Iterator[Scorer]:
+    """Score responses in a test: ``ragstone.score(question=..., response=..., contexts=[...], metrics=[...])``."""
+    from ragstone.pytest_plugin.scoring import Scorer  # noqa: PLC0415 - only for a test that asks for it
 
-    weigher = Weigher.of(request.node)
-    request.node.stash[_WEIGHER] = weigher
-    yield weigher
-    weigher.close()
+    scorer = Scorer.of(request.node, _marked(request.node, MARK), _marked(request.node, RECORD))
+    request.node.stash[_SCORER] = scorer
+    yield scorer
+    scorer.close()
 
 
 @pytest.fixture
-def assert_scores(ragstone: Weigher) -> Callable[..., Result]:
-    """Weigh a response and hold it to thresholds: ``assert_scores(response, question=..., grounding=0.8)``."""
+def assert_scores(ragstone: Scorer) -> Callable[..., Result]:
+    """Score a response and check it against thresholds: ``assert_scores(response, question=..., grounding=0.8)``."""
     return ragstone.assert_scores
+
+
+def _marked(item: pytest.Item, name: str) -> dict[str, Any]:
+    """The arguments of the marks of that name; those of the test override those of its class and module."""
+    from ragstone.errors import InputError  # noqa: PLC0415 - only for a test that uses the fixture
+
+    found: dict[str, Any] = {}
+    for mark in reversed(list(item.iter_markers(name))):
+        for given in (*mark.args, mark.kwargs):
+            if not isinstance(given, Mapping):
+                raise InputError(f"mark {name}: {given!r} has no name; give keywords, or a dict")
+            found.update(given)
+    return found
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Tell errors of judging from tests that failed, and hand over what was weighed."""
+    """Report errors of judging as errors of the setup, and attach the scores to the report."""
     report: pytest.TestReport = (yield).get_result()
-    weigher = item.stash.get(_WEIGHER, None)
+    scorer = item.stash.get(_SCORER, None)
     if report.when == "call":
-        trouble = _trouble(item, call, weigher)
+        trouble = _trouble(item, call, scorer)
         if trouble is not None:
-            # Every reader of reports takes what goes wrong before the call for an error of the test's surroundings.
+            # All readers of reports count a failure before the call as an error, not as a failed test.
             report.when, report.outcome = "setup", "failed"
             report.__dict__.pop("wasxfail", None)
             if trouble:
                 report.longrepr = trouble
-        if weigher is not None:
-            weigher.failed = report.failed
-    elif report.when == "teardown" and weigher is not None:
-        setattr(report, ATTRIBUTE, weigher.notes)
+        if scorer is not None:
+            scorer.failed = report.failed
+    elif report.when == "teardown" and scorer is not None:
+        setattr(report, ATTRIBUTE, scorer.notes)
 
 
-def _trouble(item: pytest.Item, call: pytest.CallInfo[None], weigher: Weigher | None) -> str | None:
-    """None where a test did what it says; else why it did not, empty where its exception tells."""
+def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | None) -> str | None:
+    """Why a test is an error: None if it is not, empty if its exception says it."""
     if call.excinfo is not None:
-        if weigher is None:
+        if scorer is None:
             return None
-        from ragstone.errors import RagstoneError  # noqa: PLC0415 - only for a test that used the fixture
+        from ragstone.errors import RagstoneError  # noqa: PLC0415 - as above
 
         return "" if isinstance(call.excinfo.value, RagstoneError) else None
-    own = {mark.name for mark in item.own_markers}  # a module's marks need not be meant for each of its tests
-    if weigher is None:
+    own = {mark.name for mark in item.own_markers}  # marks of a module need not apply to each of its tests
+    if scorer is None:
         lonely = next((name for name in (MARK, RECORD) if name in own), None)
         return lonely and f"marked {lonely}, and uses neither of the fixtures assert_scores and ragstone"
-    if MARK in own and weigher.least and not weigher.held:
-        return f"marked with thresholds ({', '.join(weigher.least)}), and assert_scores was never called"
+    if MARK in own and scorer.least and not scorer.checked:
+        return f"marked with thresholds ({', '.join(scorer.least)}), and assert_scores was never called"
     return None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was weighed in this session, where anything was."""
+    """Print the summary of a session that scored anything."""
     notes = [
         note
         for reports in terminalreporter.stats.values()
@@ -114,8 +133,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for note in getattr(report, ATTRIBUTE, ())
     ]
     if notes:
-        from ragstone.pytest_plugin.ending import told  # noqa: PLC0415 - only where there is something to tell
+        from ragstone.pytest_plugin.summary import summary_lines  # noqa: PLC0415 - only with something to print
 
         terminalreporter.write_sep("=", "ragstone")
-        for line in told(notes):
+        for line in summary_lines(notes):
             terminalreporter.write_line(line)

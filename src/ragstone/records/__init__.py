@@ -16,8 +16,8 @@ from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.bytestream import COMPRESSIONS
 from ragstone.records.cut import Cut
 from ragstone.records.fields import ALIASES, Fields, offered
-from ragstone.records.formats import READERS
-from ragstone.records.leaderboard import FORMS, Form, Row, lines, read_leaderboard
+from ragstone.records.file_formats import READERS
+from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines, read_leaderboard
 from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.source import SetAside, Source, open_records, open_runs
 from ragstone.records.survey import Note, Survey, has, survey
@@ -32,8 +32,8 @@ __all__ = [
     "Cut",
     "Fields",
     "Form",
+    "LeaderboardRow",
     "Note",
-    "Row",
     "SetAside",
     "Source",
     "Survey",

@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 def is_bank(row: dict[str, Any]) -> bool:
-    """Whether a row is such a bank: by its keys, or by what the first of its nuggets is made of."""
+    """Return whether a row is such a bank: by its keys, or by what the first of its nuggets is made of."""
     if QUESTIONS in row or CLAIMS in row:
         return not MARKS.isdisjoint(row) or _asks(row[QUESTIONS])
     return row.get("format_version") in VERSIONS and ("query_id" in row or "title_query" in row)  # it holds nothing
@@ -64,15 +64,15 @@ def _nuggets(bank: Any, above: str, notes: list[str]) -> Iterator[Any]:
     if bank is None:
         return
     if not isinstance(bank, dict | list):
-        subject = f"as 'sub_nuggets' of nugget {above.removesuffix('.')}" if above else "where nuggets are due"
-        raise UnfitError(f"{kind(bank)} {subject}", "a list of nuggets, or an object of them by their text")
+        found = f"'sub_nuggets' of nugget {above.removesuffix('.')} is {kind(bank)}" if above else f"found {kind(bank)}"
+        raise UnfitError(found, "expected a list of nuggets, or an object of them by their text")
     for number, item in enumerate(bank.values() if isinstance(bank, dict) else bank, 1):
         name = f"{above}{number}"
         if isinstance(item, str) and isinstance(bank, list):
             yield item
             continue
         if not isinstance(item, dict):
-            raise UnfitError(f"{kind(item)} as nugget {name}", "an object with a question or a claim")
+            raise UnfitError(f"nugget {name} is {kind(item)}", "expected an object with a question or a claim")
         yield _nugget(item, name, notes)
         yield from _nuggets(item.get("sub_nuggets"), f"{name}.", notes)
 
@@ -80,12 +80,12 @@ def _nuggets(bank: Any, above: str, notes: list[str]) -> Iterator[Any]:
 def _nugget(item: dict[str, Any], name: str, notes: list[str]) -> dict[str, Any]:
     key = next((key for key in STATEMENTS if item.get(key) is not None), None)
     if key is None:
-        raise UnfitError(f"nugget {name} has neither a question nor a claim", "an object with one of them")
+        raise UnfitError(f"nugget {name} has neither a question nor a claim", "expected an object with one of them")
     if not isinstance(item[key], str):
-        raise UnfitError(f"{kind(item[key])} as '{key}' of nugget {name}", "a string")
+        raise UnfitError(f"'{key}' of nugget {name} is {kind(item[key])}", "expected a string")
     importance = item.get("importance")
     if isinstance(importance, dict | list):
-        raise UnfitError(f"{kind(importance)} as 'importance' of nugget {name}", "vital, okay or nothing")
+        raise UnfitError(f"'importance' of nugget {name} is {kind(importance)}", "expected vital, okay or nothing")
     if item.get("aggregator_type") == "NOT":
         notes.append(NEGATED)
     answers = _answers(item.get("answers"), name) if key == "question" else ()
@@ -98,13 +98,15 @@ def _answers(answers: Any, name: str) -> list[str]:
     if answers is None:
         return []
     if not isinstance(answers, dict | list):
-        raise UnfitError(f"{kind(answers)} as 'answers' of nugget {name}", "a list of {answer}, or an object of them")
+        raise UnfitError(
+            f"'answers' of nugget {name} is {kind(answers)}", "expected a list of {answer}, or an object of them"
+        )
     found: dict[str, None] = {}
     for number, item in enumerate(answers.values() if isinstance(answers, dict) else answers, 1):
         text = item.get("answer") if isinstance(item, dict) else item if isinstance(answers, list) else None
         if not isinstance(text, str):
             what = "an object without one" if isinstance(item, dict) else kind(item)
-            raise UnfitError(f"{what} as answer {number} of nugget {name}", "an object with an answer, a string")
+            raise UnfitError(f"answer {number} of nugget {name} is {what}", "expected {answer: string}")
         if text.strip():
             found[text.strip()] = None
     return list(found)

@@ -20,7 +20,7 @@ import orjson
 from ragstone.errors import InputError, RecordError
 from ragstone.records import autojudge, values
 from ragstone.records.bytestream import reason
-from ragstone.records.formats import READERS
+from ragstone.records.file_formats import READERS
 from ragstone.records.jsontext import excerpt
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import SetAside, Source, open_records, stem_of
@@ -110,7 +110,9 @@ def _files(folder: Path) -> list[Path]:
         raise RecordError(str(folder), reason(error)) from None
     found = [path for path in there if path.name.removeprefix(stem_of(path).name).lower().startswith(tuple(READERS))]
     if not found:
-        raise RecordError(str(folder), "there is no bank in this folder", "files such as <topic>.json or .jsonl.gz")
+        raise RecordError(
+            str(folder), "there is no bank in this folder", "expected files such as <topic>.json or .jsonl.gz"
+        )
     return found
 
 
@@ -137,7 +139,7 @@ class _Gathered:
         if NO_ID in record.notes:
             name = topic
         if not name:
-            raise RecordError(record.where, "nuggets without a topic", "an id beside them: qid, topic_id, ...")
+            raise RecordError(record.where, "nuggets without a topic", "expected an id beside them: qid, topic_id, ...")
         nuggets = tuple(replace(nugget, assignment=None) for nugget in record.nuggets or ())
         known = self._nuggets.get(name)
         if known is None:
@@ -149,7 +151,7 @@ class _Gathered:
                 self._note(EMPTY, record.where)
         elif _canonical(known) != _canonical(nuggets):
             found = f"the nuggets of topic {excerpt(name)} are others than before ({_difference(known, nuggets)})"
-            raise RecordError(record.where, found, "one list of nuggets for each topic")
+            raise RecordError(record.where, found, "expected one list of nuggets for each topic")
         question = record.question or ""
         if question.strip() and self._questions.setdefault(name, question) != question:
             self._note(REWORDED, record.where)
@@ -160,7 +162,7 @@ class _Gathered:
 
     def bank(self) -> Bank:
         if not self._nuggets:
-            raise RecordError(self._name, "there are no nuggets in it", "records with an id and nuggets")
+            raise RecordError(self._name, "there are no nuggets in it", "expected records with an id and nuggets")
         ranked = sorted(self._notes.items(), key=lambda entry: -entry[1][0])
         return Bank(
             name=self._name,

@@ -1,4 +1,4 @@
-"""Where the bytes of a file come from: plain, gzip or Zstandard, a file, a pipe or standard input.
+"""Bytes of a file, plain or compressed with gzip or Zstandard; of a pipe; or of standard input.
 
 What the operating system and the decompressors raise becomes a RecordError that says how far the reading
 came. A stream that cannot be read twice is first copied to a temporary file that only its owner may read.
@@ -170,7 +170,7 @@ def _nearest(path: Path) -> str:
 
 
 def reason(error: OSError) -> str:
-    """What the operating system says, in one line."""
+    """Return the operating system's message in one line."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, PermissionError):
@@ -179,7 +179,7 @@ def reason(error: OSError) -> str:
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
+    """Return whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -220,7 +220,7 @@ def pipe(path: Path) -> Iterator[bytes]:
 
 
 def _blank(so_far: int, data: bytes, where: str) -> int:
-    """How many bytes of white space stand at the end of what was read; RecordError where they are too many."""
+    """Count the bytes of white space at the end of the data read so far; RecordError for too many."""
     count = so_far + len(data) if data.isspace() else 0
     if count > MAX_BLANK_BYTES:
         raise RecordError(where, f"more than {MAX_BLANK_BYTES:,} bytes of white space", "expected a record")

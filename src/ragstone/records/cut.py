@@ -41,11 +41,11 @@ class Cut:
         return self.limit is not None or self.sample is not None
 
     def rank(self, name: str, place: int) -> Rank:
-        """Where a record stands in the order of drawing; records of one id are drawn together, the first one first."""
+        """Return a record's place in the sampling order; records with one id are drawn together, in file order."""
         text = f"{self.seed or SEED}\0{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(text, digest_size=8).digest()), place
 
-    def draw(self, names: Iterable[str]) -> Drawn:
+    def draw(self, names: Iterable[str]) -> Sample:
         """Look at the ids of all records of a file once, and say which are drawn."""
         assert self.sample is not None
         kept: list[Rank] = []  # a heap whose first entry is the last that is drawn: both numbers negative
@@ -54,11 +54,11 @@ class Cut:
             first, second = self.rank(name, count)
             (heapq.heappush if count <= self.sample else heapq.heappushpop)(kept, (-first, -second))
         last = (-kept[0][0], -kept[0][1]) if kept else (0, 0)
-        return Drawn(last, len(kept), count)
+        return Sample(last, len(kept), count)
 
 
-class Drawn(NamedTuple):
-    """What is drawn from a file: all up to the rank ``last``, ``records`` of ``whole``."""
+class Sample(NamedTuple):
+    """The sample of a file: all records up to the rank ``last``, ``records`` of ``whole``."""
 
     last: Rank
     records: int

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import decode, excerpt
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
-from ragstone.records.names import first_repeated
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
 """How a list or an object begins; ``[1] A passage`` does not."""
@@ -98,7 +98,7 @@ class _Lines:
                 self._stream.skip_line()
             raise _RowError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
         if b"\0" in line:
-            raise _RowError("a NUL byte", "text in UTF-8; is this a binary or UTF-16 file?")
+            raise _RowError("a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
         try:
             return line.decode()
         except UnicodeDecodeError as error:

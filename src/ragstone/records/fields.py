@@ -49,7 +49,7 @@ OFFERED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Where one run finds fields: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
+    """The field mapping of a run: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
 
     A mapped field is read from its path alone, never from an alias. ConfigError for a name that no record
     has, or a blank path.
@@ -62,7 +62,7 @@ class Fields:
             if name not in ALIASES:
                 raise ConfigError(f"--field {name}=...: no such field{closest(name, ALIASES)}")
             if not path.strip():
-                raise ConfigError(f"--field {name}=...: a path is due, e.g. {name}=my_column or {name}=a.b[].text")
+                raise ConfigError(f"--field {name}=...: expected a path, e.g. {name}=my_column or {name}=a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
                 raise ConfigError(
                     f"--field {name}={path}: '{path}' is the column of the {path}; name the one that holds the {name}"
@@ -70,7 +70,7 @@ class Fields:
 
     @classmethod
     def parse(cls, assignments: Iterable[str]) -> Self:
-        """From ``field=path`` texts, as the command line brings them; a field given twice is a ConfigError."""
+        """Parse ``field=path`` texts from the command line; ConfigError for a field given twice."""
         paths: dict[str, str] = {}
         for text in assignments:
             name, equals, path = (part.strip() for part in text.partition("="))

@@ -1,4 +1,4 @@
-"""What a Python program holds already: an iterable of dicts or Records, a pandas or polars frame.
+"""Records from Python objects: an iterable of dicts or Records, a pandas or polars frame.
 
 Frames are known by their methods, so no library is imported. A ``datasets.Dataset`` needs nothing of its
 own: it yields dicts and can be read again.
@@ -15,10 +15,10 @@ import orjson
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt, kind
 from ragstone.records.mapping import Item, Rows
-from ragstone.records.names import first_repeated
-from ragstone.records.plain import dumps, plain_row
+from ragstone.records.python_values import dumps, plain_row
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
 Items = Callable[[], Rows]
@@ -48,7 +48,7 @@ def reader(source: Any) -> tuple[str, Items]:
 
 
 def is_iterator(source: object) -> bool:
-    """Whether a source can be read only once."""
+    """Return whether a source can be read only once."""
     return isinstance(source, Iterator)
 
 
@@ -104,7 +104,7 @@ def _line(where: str, value: Any) -> bytes:
         try:
             return dumps([where, "record", value]) + b"\n"
         except TypeError as error:
-            value = RecordError(where, f"a Record that has no form in JSON: {error}", "plain values in meta")
+            value = RecordError(where, f"a Record that has no form in JSON: {error}", "expected plain values in meta")
     if isinstance(value, RecordError):
         return dumps([where, "error", [value.found, value.expected]]) + b"\n"
     return dumps([where, "row", value]) + b"\n"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records.mapping import Rows
-from ragstone.records.plain import plain_row
+from ragstone.records.python_values import plain_row
 
 SCHEME: Final = "hf://"
 ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")

@@ -51,7 +51,7 @@ def first_byte(origin: Origin) -> bytes:
 
 
 def _lines(origin: Origin) -> bool:
-    """Whether the first line that is not blank is a whole object, as in JSON Lines under another name."""
+    """Return whether the first line that is not blank is a whole object, as in JSON Lines under another name."""
     with origin.open() as stream:
         while line := stream.readline(MAX_RECORD_BYTES + 1):
             if text := line.strip(WHITESPACE):
@@ -89,7 +89,7 @@ class _Cutter:
         if self._parts:  # the parser says what is missing
             yield self._taken()
         if self._array:
-            raise RecordError(f"{self._name}:{self._line}", "the array has no end", "a ] after the last item")
+            raise RecordError(f"{self._name}:{self._line}", "the array has no end", "expected a ] after the last item")
 
     def _cut(self, chunk: bytes) -> Rows:
         begin = at = self._entered(chunk)
@@ -113,7 +113,7 @@ class _Cutter:
             self._keep(chunk[begin:])
 
     def _entered(self, chunk: bytes) -> int:
-        """Where the items of this chunk begin: after the bracket that opens the array."""
+        """Return where the items of this chunk begin: after the bracket that opens the array."""
         if self._opened:
             return 0
         at = chunk.find(b"[") + 1
@@ -172,9 +172,11 @@ class _Cutter:
         if size > MAX_RECORD_BYTES:
             return where, RecordError(where, f"an item of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
         if not text:
-            return where, RecordError(where, "nothing stands before this comma or ]", "each item is one {...}")
+            return where, RecordError(where, "nothing stands before this comma or ]", "each item must be {...}")
         return where, row(text.strip(WHITESPACE), where)
 
     def _refuse_rest(self, rest: bytes) -> None:
         if rest.strip(WHITESPACE):
-            raise RecordError(f"{self._name}:{self._line}", "text after the end of the array", "one array a file")
+            raise RecordError(
+                f"{self._name}:{self._line}", "text after the end of the array", "expected one array per file"
+            )

@@ -20,8 +20,8 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from ragstone.errors import RecordError
+from ragstone.records.ids import first_repeated
 from ragstone.records.limits import MAX_DEPTH
-from ragstone.records.names import first_repeated
 
 WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
@@ -32,7 +32,7 @@ LONGEST_INTEGER: Final = 18
 
 
 class RefusedError(Exception):
-    """What stands in the text and may not."""
+    """The text holds something that is not allowed."""
 
 
 def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
@@ -43,7 +43,7 @@ def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
         return error.with_traceback(None)
     if isinstance(value, dict):
         return value
-    return RecordError(where, f"{kind(value)} where an object is due", "each record is one {...}")
+    return RecordError(where, f"expected an object, found {kind(value)}", "each record must be one {...}")
 
 
 def decode(raw: bytes, where: str, *, field: str = "") -> Any:
@@ -63,7 +63,7 @@ def decode(raw: bytes, where: str, *, field: str = "") -> Any:
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words: ``a string``, ``a list``..."""
+    """Name the type of a JSON value: ``a string``, ``a list``..."""
     if isinstance(value, bool):
         return "true or false"
     for types, name in _KINDS:
@@ -82,7 +82,7 @@ _KINDS: Final[Sequence[tuple[Any, str]]] = (
 
 
 def survey_of(value: Any) -> tuple[int, bool]:
-    """How many keys a value has at all levels, and whether no whole number was rounded.
+    """Count the keys of a value at all levels, and tell whether no whole number was rounded.
 
     Level by level, so that the depth is known and no recursion is needed for hostile nesting.
     """
@@ -121,7 +121,7 @@ def _integer(digits: str) -> int | str:
 
 
 def _constant(name: str) -> NoReturn:
-    raise RefusedError(f"{name}, which is not JSON", "a number, or null where there is none")
+    raise RefusedError(f"{name}, which is not JSON", "expected a number, or null where there is none")
 
 
 def excerpt(text: str) -> str:
@@ -130,9 +130,9 @@ def excerpt(text: str) -> str:
 
 
 def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
-    """Why it could not be parsed, better than a parser says it that was made for speed."""
+    """Explain why the text could not be parsed, in better words than the fast parser's."""
     if b"\0" in raw:
-        return f"a NUL byte at byte {raw.index(0) + 1}", "text in UTF-8; is this a binary or UTF-16 file?"
+        return f"a NUL byte at byte {raw.index(0) + 1}", "expected UTF-8 text; is this a binary or UTF-16 file?"
     try:
         text = raw.decode()
     except UnicodeDecodeError as wrong:

@@ -1,4 +1,4 @@
-"""How much of a foreign file is believed at once; everything beyond is refused by name, not truncated."""
+"""Limits for input files; a value beyond its limit is refused by name, not truncated."""
 
 from __future__ import annotations
 

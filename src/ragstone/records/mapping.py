@@ -180,7 +180,7 @@ class Mapper:
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
                 return value, ()
-            raise UnfitError(f"{kind(value)} where a string or a list of {{text, citations}} is due")
+            raise UnfitError(f"expected a string or a list of {{text, citations}}, found {kind(value)}")
 
         return reading.take("response", read) or (None, None)
 
@@ -257,7 +257,7 @@ class _Reading:
                 self.notes.append(f"{field}: read from '{taken}'; '{name}' also fits and is kept as meta")
 
     def rest(self) -> dict[str, Any]:
-        """What no field consumed; a field that is null is not there."""
+        """Return the keys that no field consumed, without null fields."""
         left: Any = {
             name: value
             for name, value in self.row.items()

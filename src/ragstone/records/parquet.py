@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.bytestream import Origin, spool
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt
 from ragstone.records.limits import CHUNK
 from ragstone.records.mapping import Mapper, Rows
-from ragstone.records.names import first_repeated
-from ragstone.records.plain import plain_row
+from ragstone.records.python_values import plain_row
 
 BATCH: Final = 128
 """Rows at a time; a row of a RAG trace has some 10 KB."""

@@ -17,7 +17,7 @@ _INDEX: Final = re.compile(r"\[(-?\d{0,9})\]\.?")
 
 
 def find(value: Any, path: str) -> Any:
-    """What stands at the path, or `MISSING`.
+    """Return the value at the path, or `MISSING`.
 
     ``[]`` gives a list with one entry for each item (None where an item lacks the rest of the path), and
     lists within lists become one list.

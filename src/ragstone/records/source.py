@@ -21,11 +21,11 @@ import orjson
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
 from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
-from ragstone.records.cut import SEED, Cut, Drawn
+from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.fields import Fields
-from ragstone.records.formats import READERS, reader_of
+from ragstone.records.file_formats import READERS, reader_of
+from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
-from ragstone.records.names import REPEATED, Names, first_repeated
 from ragstone.records.trec import RUN
 from ragstone.types import NOTHING, Record
 
@@ -37,7 +37,7 @@ SHOWN: Final = 3
 """Names of parts that a source's own name holds."""
 
 
-class NuggetBank(Protocol):
+class TopicNuggets(Protocol):
     """Nuggets by topic; `banks.Bank` is one."""
 
     def given_to(self, record: Record) -> Record:
@@ -60,7 +60,7 @@ class SetAside:
 Reading = Generator[Record | SetAside, None, None]
 
 
-class Part(NamedTuple):
+class InputPart(NamedTuple):
     """One file or object that a source reads.
 
     ``run`` is the system of its records that do not name theirs; ``loose``: it has no columns that all rows share.
@@ -82,12 +82,12 @@ class Source:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[InputPart],
         mapper: Mapper,
         *,
         on_error: OnError = "stop",
         inspect: Inspect | None = None,
-        bank: NuggetBank | None = None,
+        bank: TopicNuggets | None = None,
         cut: Cut | None = None,
     ) -> None:
         """Use `open_records` or `open_runs`."""
@@ -99,7 +99,7 @@ class Source:
         self._inspect = inspect
         self._bank = bank
         self._cut = cut or Cut()
-        self._drawn: dict[int, Drawn] = {}
+        self._drawn: dict[int, Sample] = {}
         self._cut_off = False
         self._closed = False
         self._delete = weakref.finalize(self, _unlink, [part.temporary for part in parts if part.temporary])
@@ -126,8 +126,8 @@ class Source:
             if not place:
                 raise RecordError(part.name, "there is no record in it", "expected at least one")
 
-    def _draw(self, number: int) -> Drawn | None:
-        """Which records of a part are drawn, found in a reading of their ids alone; None for all of them."""
+    def _draw(self, number: int) -> Sample | None:
+        """Draw the records of a part by their ids; None stands for all of them."""
         if self._cut.sample is None:
             return None
         if number not in self._drawn:
@@ -138,12 +138,12 @@ class Source:
 
     @property
     def loose(self) -> bool:
-        """Whether records are dicts or Records of a program, each with the fields that it has: none is to be mapped."""
+        """Whether records are Python dicts or Records, each with its own fields, rather than rows of one table."""
         return all(part.loose for part in self._parts)
 
     @property
     def extent(self) -> dict[str, int]:
-        """What part of the input this is, once it was read; empty for all of it."""
+        """The part of the input that was read; empty for all of it."""
         found = {"limit": self._cut.limit, "files": len(self._parts)} if self._cut.limit and self._cut_off else {}
         sample, whole = (sum(getattr(one, name) for one in self._drawn.values()) for name in ("records", "whole"))
         if sample < whole:
@@ -163,7 +163,7 @@ class Source:
     ) -> None:
         self.close()
 
-    def _guarded(self, part: Part) -> Rows:
+    def _guarded(self, part: InputPart) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
         try:
@@ -250,7 +250,7 @@ def open_records(
     blocks: Mapping[str, str] = NOTHING,
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
-    bank: NuggetBank | None = None,
+    bank: TopicNuggets | None = None,
     cut: Cut | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
@@ -287,7 +287,7 @@ def open_runs(
     blocks: Mapping[str, str] = NOTHING,
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
-    bank: NuggetBank | None = None,
+    bank: TopicNuggets | None = None,
     cut: Cut | None = None,
 ) -> Source:
     """Make one source of several files, read in their order: the runs of several systems on the same topics.
@@ -304,7 +304,7 @@ def open_runs(
     if not names:
         raise ConfigError("no input; name at least one file")
     mapper, mapping = _mapper(fields, blocks, on_error)
-    parts: list[Part] = []
+    parts: list[InputPart] = []
     with ExitStack() as undo:
         for name, run, called in zip(names, _runs(names), _called(names), strict=True):
             part = _part(name, mapper, mapping, called)
@@ -320,7 +320,7 @@ def _is_no_file(name: str) -> bool:
 
 
 def _runs(names: Sequence[str]) -> list[str]:
-    """What the systems are called whose records do not say so; nothing for one file alone."""
+    """Name the systems whose records do not name theirs; empty for a single file."""
     if len(names) == 1:
         return [""]
     paths = [PurePath("stdin" if name == "-" else name) for name in names]
@@ -332,7 +332,7 @@ def _runs(names: Sequence[str]) -> list[str]:
 
 
 def _called(names: Sequence[str]) -> list[str]:
-    """What messages call the files: nothing of its own, or all of the path where two have one name."""
+    """Name the files for messages: the full path where two share a name, else empty."""
     alike = first_repeated(PurePath(name).name for name in names) is not None
     return [_printable(name) if alike else "" for name in names]
 
@@ -357,11 +357,11 @@ def _mapper(fields: Mapping[str, str] | Fields, blocks: Mapping[str, str], on_er
     return Mapper(mapping, blocks), mapping
 
 
-def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> Part:
+def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> InputPart:
     """One input, opened; ``called`` is what messages call a file, else its name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
-        return Part(source, partial(hub.read, source))
+        return InputPart(source, partial(hub.read, source))
     if isinstance(source, str) and source == "-":
         return _spooled("stdin", standard_input(), "", mapper, fields)
     if isinstance(source, str | os.PathLike):
@@ -369,18 +369,18 @@ def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> Part
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not frames.is_iterator(source):
-        return Part(name, items, loose=loose)
+        return InputPart(name, items, loose=loose)
     path = frames.keep(items())
-    return Part(name, partial(frames.kept, path), path, loose=loose)
+    return InputPart(name, partial(frames.kept, path), path, loose=loose)
 
 
-def _file(path: Path, mapper: Mapper, fields: Fields, called: str) -> Part:
+def _file(path: Path, mapper: Mapper, fields: Fields, called: str) -> InputPart:
     if is_pipe(path):
         return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, fields)
     return _from(origin_of(path, name=called), mapper, fields)
 
 
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fields: Fields) -> Part:
+def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fields: Fields) -> InputPart:
     path = spool(name, chunks, suffix=suffix)
     with ExitStack() as undo:
         undo.callback(path.unlink)
@@ -389,6 +389,6 @@ def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fi
     return part
 
 
-def _from(origin: Origin, mapper: Mapper, fields: Fields, temporary: Path | None = None) -> Part:
+def _from(origin: Origin, mapper: Mapper, fields: Fields, temporary: Path | None = None) -> InputPart:
     read = reader_of(origin, frozenset(fields.paths.values()))
-    return Part(origin.name, partial(read, origin, mapper), temporary)
+    return InputPart(origin.name, partial(read, origin, mapper), temporary)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.errors import ConfigError
-from ragstone.records.names import REPEATED, Names
+from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
 
@@ -37,7 +37,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What one reading of a source found; small, however large the source is."""
+    """Counts of one pass over a source; small for any size of source."""
 
     name: str
     records: int
@@ -151,7 +151,7 @@ class _Tally:
 
 
 def has(record: Record, field: str) -> bool:
-    """Whether a record's field is there and not blank; contexts: whether any passage is not."""
+    """Return whether a record's field is there and not blank; contexts: whether any passage is not."""
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)

@@ -73,7 +73,7 @@ def lifted(row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: f
 
 
 def _is_flat(row: Mapping[str, Any]) -> bool:
-    """Whether nothing in a row could have to be lifted."""
+    """Return whether nothing in a row could have to be lifted."""
     for name in OBJECTS:
         if isinstance(row.get(name), dict):
             return False
@@ -91,7 +91,7 @@ def _is_run(row: Mapping[str, Any]) -> bool:
 
 
 def _holds(value: Any) -> bool:
-    """Whether a value says anything; a number does, 0 too."""
+    """Return whether a value says anything; a number does, 0 too."""
     if isinstance(value, str):
         return bool(value.strip())
     return bool(value) or (isinstance(value, int | float) and value is not False)
@@ -112,7 +112,7 @@ class _Lift:
         return value if isinstance(value, dict) and name not in self._claimed else {}
 
     def free(self, field: str) -> bool:
-        """Whether the row holds a field under none of its names, and no mapping reads it from elsewhere."""
+        """Return whether the row holds a field under none of its names, and no mapping reads it from elsewhere."""
         if field in self._mapped or _holds(self.row.get(field)):
             return False
         others = [self.row.get(name) for name in ALIASES[field] if name not in self._claimed]
@@ -200,7 +200,7 @@ def _document(name: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_answer(value: Any) -> bool:
-    """Whether a value is such a list, by its first sentence."""
+    """Return whether a value is such a list, by its first sentence."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and "text" in value[0]
 
 
@@ -220,7 +220,9 @@ def answer(
     for number, sentence in enumerate(value, 1):
         body = sentence.get("text") if isinstance(sentence, dict) else None
         if not isinstance(body, str):
-            raise UnfitError(f"sentence {number} of the answer has no text", "a string or a list of {text, citations}")
+            raise UnfitError(
+                f"sentence {number} of the answer has no text", "expected a string or a list of {text, citations}"
+            )
         if body.strip():
             parts.append(body)
             cited = _cited(sentence.get("citations"), places, known, number, notes)
@@ -239,7 +241,7 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     if citations is None:
         return ()
     if not isinstance(citations, list | dict):
-        raise UnfitError(f"{kind(citations)} as citations of sentence {number}", "a list of numbers or ids")
+        raise UnfitError(f"citations of sentence {number} is {kind(citations)}", "expected a list of numbers or ids")
     found: dict[str, None] = {}  # in their order, each once
     for citation in citations:
         name = _name(citation, places, known)

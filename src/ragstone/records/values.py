@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind
-from ragstone.records.names import Names
 from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
@@ -60,7 +60,7 @@ def identifier(value: Any, notes: list[str]) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnfitError(f"{kind(value)} where a string or a number is due")
+        raise UnfitError(f"expected a string or a number, found {kind(value)}")
     return str(int(value) if value == int(value) else value)
 
 
@@ -69,7 +69,7 @@ def text(value: Any, notes: list[str]) -> str:
     del notes
     if isinstance(value, str):
         return value
-    raise UnfitError(f"{kind(value)} where a string is due")
+    raise UnfitError(f"expected a string, found {kind(value)}")
 
 
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
@@ -77,7 +77,7 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     if isinstance(value, str):
         value = [value] if value.strip() else []
     if not isinstance(value, list):
-        raise UnfitError(f"{kind(value)} where a list of passages, or one string, is due")
+        raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
     if all(type(item) is str for item in value):  # as most records have them
         if not all(map(str.strip, value)):
             notes.append("contexts: a blank passage")
@@ -101,14 +101,14 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     if isinstance(item, str):
         return "", item, {}
     if not isinstance(item, dict):
-        raise UnfitError(f"{kind(item)} as passage {number}", "a string or an object with a text")
+        raise UnfitError(f"passage {number} is {kind(item)}", "expected a string or an object with a text")
     name, item = _unwrapped(item)
     key = _first(item, PASSAGE_TEXTS)
     if key is None:
-        raise UnfitError(f"passage {number} is an object without a text", f"one of {', '.join(PASSAGE_TEXTS)}")
+        raise UnfitError(f"passage {number} is an object without a text", f"expected one of {', '.join(PASSAGE_TEXTS)}")
     body = item[key]
     if body is not None and not isinstance(body, str):
-        raise UnfitError(f"{kind(body)} as '{key}' of passage {number}", "a string")
+        raise UnfitError(f"'{key}' of passage {number} is {kind(body)}", "expected a string")
     label = None if name else _label(item)
     rest = {other: entry for other, entry in item.items() if other not in (key, label)}
     return name or (str(item[label]) if label else ""), body or "", rest
@@ -176,7 +176,7 @@ def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
     Two that say the same in the same words are one: it stands in the first place and is vital if either is.
     """
     if not isinstance(value, list):
-        raise UnfitError(f"{kind(value)} where a list of nuggets is due")
+        raise UnfitError(f"expected a list of nuggets, found {kind(value)}")
     found: dict[str, tuple[int, Nugget]] = {}
     for number, item in enumerate(value, 1):
         nugget = _nugget(item, number, notes)
@@ -199,7 +199,7 @@ def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str
     given = {first.assignment, second.assignment} - {None}
     if len(given) > 1:
         found = f"nuggets {place} and {number} are the same, one assigned {first.assignment}, one {second.assignment}"
-        raise UnfitError(found, "one assignment for each nugget")
+        raise UnfitError(found, "expected one assignment for each nugget")
     if {first.importance, second.importance} == {"vital", "okay"}:
         notes.append(BOTH)
         return place, Nugget(first.text, "vital", first.assignment or second.assignment)
@@ -210,10 +210,10 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
     if isinstance(item, str):
         return Nugget(item)
     if not isinstance(item, dict):
-        raise UnfitError(f"{kind(item)} as nugget {number}", "a string or {text, importance?, assignment?}")
+        raise UnfitError(f"nugget {number} is {kind(item)}", "expected a string or {text, importance?, assignment?}")
     key = _first(item, NUGGET_TEXTS)
     if key is None or not isinstance(item[key], str):
-        raise UnfitError(f"nugget {number} has no text", "a string or {text, importance?, assignment?}")
+        raise UnfitError(f"nugget {number} has no text", "expected a string or {text, importance?, assignment?}")
     importance, assignment = _word(item, "importance", number), _word(item, "assignment", number)
     if importance and importance not in IMPORTANCES:
         notes.append(NO_IMPORTANCE)
@@ -226,7 +226,7 @@ def _word(item: Mapping[str, Any], key: str, number: int) -> str:
     """A label as it is written here, empty if none is given; UnfitError for what could not be a label anywhere."""
     value = item.get(key)
     if isinstance(value, list | dict):
-        raise UnfitError(f"{kind(value)} as '{key}' of nugget {number}", "a string, or nothing")
+        raise UnfitError(f"'{key}' of nugget {number} is {kind(value)}", "expected a string, or nothing")
     return "" if value is None else "_".join(str(value).casefold().replace("-", " ").replace("_", " ").split())
 
 
@@ -256,8 +256,8 @@ def overrides(value: Any, notes: list[str]) -> dict[str, dict[str, Any]]:
     """Parameters by metric: an object of objects."""
     del notes
     if not isinstance(value, dict):
-        raise UnfitError(f"{kind(value)} where an object is due", "{metric: {parameter: value}}")
+        raise UnfitError(f"expected an object, found {kind(value)}", "{metric: {parameter: value}}")
     for metric, parameters in value.items():
         if not isinstance(parameters, dict):
-            raise UnfitError(f"{kind(parameters)} for '{metric}'", "an object {parameter: value}")
+            raise UnfitError(f"{kind(parameters)} for '{metric}'", "expected an object {parameter: value}")
     return value

@@ -1,93 +1,156 @@
-"""The store: one SQLite file that holds every paid call and every result. The only SQL of the project.
+"""The store: one SQLite file that holds every paid call and every result.
 
-Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use
-one file; a store that is damaged is said to be, and set aside or left, never overwritten; a file that never was a store
-is refused and stays as it is; an older file is brought
-up to date when it is opened; trouble with the file is one line that says what to do. The store knows bytes and
-rows, not judges or metrics.
+Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use one
+file; a damaged store is moved aside or left, never overwritten. The store knows bytes and rows, not judges or metrics.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
+import itertools
 import sqlite3
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
 from ragstone.errors import ConfigError, StoreError
-from ragstone.store.bloom import MOST as SIFTED
-from ragstone.store.bloom import Sieve
-from ragstone.store.rows import CallGroup, CallRow, ResultRow, RunRow, ScoreRow, Which
-from ragstone.store.salvage import Saved, move_aside, save
+from ragstone.store import connection as file
+from ragstone.store.recovery import move_aside, recover
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-__all__ = ["PATIENCE", "USUAL", "VERSION", "CallGroup", "CallRow", "ResultRow", "RunRow", "ScoreRow", "Store", "Which"]
-
-VERSION: Final = 2
-USUAL: Final = ".ragstone/ragstone.db"
-"""Where the store lies unless another place is named."""
-PATIENCE: Final = 30.0
-"""Seconds to wait for another process that writes."""
-MAGIC: Final = b"SQLite format 3\0"
-"""How every SQLite file begins."""
+DEFAULT_PATH: Final = ".ragstone/ragstone.db"
+"""The path of the store unless another is named."""
 LEVEL: Final = 1
-"""Of compression: the fastest; higher ones save a tenth of the space for twice the time."""
+"""The fastest compression; higher levels save a tenth of the space for twice the time."""
 
 _PACKED: Final[dict[int, int]] = {
     zstd.CompressionParameter.compression_level: LEVEL,
     zstd.CompressionParameter.checksum_flag: 1,  # so that damage which SQLite does not see is seen
 }
-_BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
-_CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
-_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
-_FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
-_INSERT_CALL = "INSERT OR IGNORE INTO calls (key, judge, task, maker, request, reply, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class ScoreRow(NamedTuple):
+    """One score as the store keeps it for means and lists; its verdicts are in the result's document.
+
+    ``repeats`` is JSON with the ``values`` of every time and the counts of ``units``, ``flips`` and ``unmatched``;
+    None where all was asked once.
+    """
+
+    metric: str
+    position: int
+    value: float | None
+    status: str
+    asked: int
+    unjudged: int
+    low: float | None
+    high: float | None
+    outcome: str | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+    repeats: str | None = None
+
+
+class ResultRow(NamedTuple):
+    """One record's result: its place in the input (from 1), its id, and its line of results.jsonl."""
+
+    position: int
+    record: str
+    document: bytes
+
+
+class CallRow(NamedTuple):
+    """One paid call; ``request`` and ``reply`` are JSON."""
+
+    key: bytes
+    judge: str
+    task: str
+    maker: str
+    request: bytes
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run; ``summary`` is None while it has not ended."""
+
+    id: int
+    name: str
+    started: float
+    finished: float | None
+    status: str
+    spec: dict[str, Any]
+    summary: dict[str, Any] | None
+
+
+class CallGroup(NamedTuple):
+    """Stored calls that are alike: how many, the bytes that they take, and the times of the oldest and newest."""
+
+    judge: str
+    task: str
+    maker: str
+    calls: int
+    bytes: int
+    oldest: float
+    newest: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """Pick stored calls: from ``before`` a time, of one ``judge``, ``unused`` ones; by default all."""
+
+    before: float | None = None
+    judge: str = ""
+    unused: bool = False
+
+
+_CALL = ", ".join(CallRow._fields)
+_RUN = "id, name, started, finished, status, spec, summary"
+_SCORE = ", ".join(ScoreRow._fields)
+_INSERT_CALL = f"INSERT OR IGNORE INTO calls ({_CALL}, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
-_INSERT_SCORE = (
-    "INSERT OR REPLACE INTO scores (run, metric, position, value, status, asked, unjudged, low, high, outcome,"
-    " calls, input_tokens, output_tokens, dollars, repeats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT_SCORE = (
-    "SELECT metric, position, value, status, asked, unjudged, low, high, outcome,"
-    " calls, input_tokens, output_tokens, dollars, repeats FROM scores WHERE run = ?"
+_INSERT_SCORE = f"INSERT OR REPLACE INTO scores (run, {_SCORE}) VALUES (?{', ?' * len(ScoreRow._fields)})"
+_SELECT_CALL = f"SELECT {_CALL} FROM calls"
+_SELECT_RUN = f"SELECT {_RUN} FROM runs"
+_SELECT_RESULT = "SELECT position, record, document FROM results"
+_SELECT_SCORE = f"SELECT {_SCORE} FROM scores WHERE run = ?"
+_UNREAD = (
+    "SELECT position FROM results AS r WHERE run = ?"
+    " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
 )
 
 
 class Store:
-    """An open store. It has no thread of its own and waits for nobody but the disk and other processes."""
+    """An open store. It has no thread of its own and waits only for the disk and for other processes."""
 
     def __init__(self, path: Path | str, *, renew: bool = True) -> None:
         """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails.
 
-        ConfigError for a file that is something else. A store that is damaged is set aside and a new one begun, which
-        ``notes`` tell; without ``renew`` it is left as it is, and a StoreError.
+        ConfigError for a file that is something else. A damaged store is moved aside and what can be read of it copied
+        to a new one, which ``notes`` tell; without ``renew`` it is left as it is, and a StoreError.
         """
         self._renew = renew
         self.path = str(path)
         self.notes: list[str] = []
         self._packer = zstd.ZstdCompressor(options=_PACKED)
-        self._sieve: Sieve | None = None
-        self._alone = False
-        self._known: tuple[int] | None = None
         if self.path == ":memory:":
             self._reader = self._writer = self._open()
         else:
-            self._make_private(Path(self.path))
+            file.make_private(self.path)
             self._reader = self._open()
             try:
-                self._writer = self._connect()
+                self._writer = file.connect(self.path)
             except sqlite3.Error as error:
                 raise self._trouble(error, "cannot open the store") from error
 
@@ -105,83 +168,61 @@ class Store:
         self._reader.close()
 
     def __del__(self) -> None:
-        """Let go of the file: nobody has to close the store of a run that ``evaluate`` returned."""
+        """Close the file: the caller of ``evaluate`` need not close the store of its run."""
         for connection in (getattr(self, "_writer", None), getattr(self, "_reader", None)):
             if connection is not None:
                 connection.close()
 
     # ---- calls
 
-    def reply(self, key: bytes, *, since: float = 0.0, latest: bool = False) -> bytes | None:
-        """The stored reply (JSON) of a call, or None; also where it was stored before ``since`` (seconds, UTC).
-
-        Once groups were begun, what another process stores is found from the next one on; at once with ``latest``.
-        """
-        if self._alone and not latest and self._sifted().lacks(key):
-            return None
+    def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
+        """Return the stored reply (JSON) of a call, or None; also if it is from before ``since`` (seconds, UTC)."""
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
     def call(self, key: bytes) -> CallRow | None:
-        """The whole stored call, or None."""
-        row = self._row("SELECT key, judge, task, maker, request, reply FROM calls WHERE key = ?", (key,))
-        if row is None:
-            return None
-        key_, judge, task, maker, request, reply = row
-        return CallRow(key_, judge, task, maker, self._unpacked(request), self._unpacked(reply))
+        """Return a stored call, or None."""
+        row = self._row(f"{_SELECT_CALL} WHERE key = ?", (key,))
+        return None if row is None else self._call_row(row)
 
     def call_keys(self) -> list[bytes]:
-        """The keys of all stored calls, oldest first."""
+        """Return the keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
-
-    def _sifted(self) -> Sieve:
-        """The keys of all calls, while this process alone adds to them; a look is dear, for commits empty its cache."""
-        if self._sieve is None:
-            self._sieve = Sieve(key for (key,) in self._rows("SELECT key FROM calls LIMIT ?", (SIFTED + 1,)))
-        return self._sieve
 
     # ---- upkeep
 
-    def stands_on(self, keys: Iterable[bytes]) -> None:
-        """Note calls as used; what ``calls_by`` and ``drop_calls`` take for unused is what was never noted."""
+    def mark_used(self, keys: Iterable[bytes]) -> None:
+        """Mark calls as used; ``calls_by`` and ``drop_calls`` take the others for unused."""
         self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
         self._write("BEGIN")
         self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
         self._write("COMMIT")
 
-    def calls_by(self, which: Which) -> list[CallGroup]:
-        """The calls that ``which`` picks, counted by judge, step and maker."""
+    def calls_by(self, which: CallFilter) -> list[CallGroup]:
+        """Count the calls that ``which`` picks, by judge, step and maker."""
         where, parameters = _picked(which)
         counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
         alike = "judge, task, maker"
-        query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"  # noqa: S608 - as below
+        query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"
         return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
 
-    def drop_calls(self, which: Which) -> int:
-        """Delete the calls that ``which`` picks; how many there were."""
+    def drop_calls(self, which: CallFilter) -> int:
+        """Delete the calls that ``which`` picks; return how many there were."""
         where, parameters = _picked(which)
-        return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount  # noqa: S608 - of constants
-
-    def drop_runs(self, numbers: Iterable[int]) -> None:
-        """Delete runs with their results; their calls stay."""
-        for number in numbers:
-            self.forget(number)
+        return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount
 
     def shrink(self) -> None:
-        """Give the space of what was deleted back to the disk; StoreError while another process uses the store."""
+        """Give deleted space back to the disk; StoreError while another process uses the store."""
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
-        """At most so many calls of a judge for a step, the latest first."""
-        query = "SELECT key, judge, task, maker, request, reply FROM calls WHERE judge = ? AND task = ?"
-        for key, judge_, task_, maker, request, reply in self._rows(
-            f"{query} ORDER BY rowid DESC LIMIT ?", (judge, task, most)
-        ):
-            yield CallRow(key, judge_, task_, maker, self._unpacked(request), self._unpacked(reply))
+        """Return at most so many calls of a judge for a step, the latest first."""
+        query = f"{_SELECT_CALL} WHERE judge = ? AND task = ? ORDER BY rowid DESC LIMIT ?"
+        return map(self._call_row, self._rows(query, (judge, task, most)))
 
     def judges(self) -> list[str]:
-        """The ids of all judges that calls were paid to."""
+        """Return the ids of all judges with stored calls."""
         return [row[0] for row in self._rows("SELECT DISTINCT judge FROM calls ORDER BY judge")]
 
     # ---- writing in groups
@@ -192,11 +233,6 @@ class Store:
     def begin(self) -> None:
         """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
         self._write("BEGIN IMMEDIATE")
-        version = self._writer.execute("PRAGMA data_version").fetchone()
-        if self._known is None:
-            self._known, self._alone = version, self.path != ":memory:"
-        elif version != self._known:  # another connection has changed the file
-            self._alone = False
 
     def insert(
         self,
@@ -210,8 +246,6 @@ class Store:
         Of two replies to the same call the first stays, if it was stored ``since`` then (seconds, UTC). Returned are
         the replies that stay in the place of given ones, by their keys.
         """
-        if self._alone:
-            self._sifted().add(call.key for call in calls)
         now = time.time()
         if since:
             self._write_many("DELETE FROM calls WHERE key = ? AND at < ?", [(call.key, since) for call in calls])
@@ -227,7 +261,7 @@ class Store:
         return stay
 
     def _others(self, calls: Sequence[CallRow]) -> dict[bytes, bytes]:
-        """The stored replies of those calls that have another one than was given."""
+        """Return the stored replies of calls that have another reply than was given."""
         try:
             query = "SELECT reply FROM calls WHERE key = ?"
             rows = ((call, next(self._rows(query, (call.key,), writer=True))) for call in calls)
@@ -263,8 +297,8 @@ class Store:
     # ---- runs
 
     @contextlib.contextmanager
-    def still(self) -> Iterator[None]:
-        """What is read inside is all of one moment, whatever another process writes meanwhile. Not to be nested."""
+    def snapshot(self) -> Iterator[None]:
+        """Read a consistent snapshot inside, whatever another process writes meanwhile. Not to be nested."""
         if self._reader is self._writer:  # in memory: there is no other process
             yield
             return
@@ -278,7 +312,7 @@ class Store:
         """Enter a new run and return its number."""
         cursor = self._change(
             "INSERT INTO runs (name, started, status, spec) VALUES (?, ?, 'running', ?)",
-            (name, time.time(), _pack(orjson.dumps(spec))),
+            (name, time.time(), self._frame(orjson.dumps(spec))),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -287,242 +321,130 @@ class Store:
         """Close a run with how it ended."""
         self._change(
             "UPDATE runs SET finished = ?, status = ?, summary = ? WHERE id = ?",
-            (time.time(), status, _pack(orjson.dumps(summary)), run),
+            (time.time(), status, self._frame(orjson.dumps(summary)), run),
         )
 
-    def forget(self, run: int) -> None:
-        """Take back a run that came to nothing; its calls stay."""
+    def drop_run(self, run: int) -> None:
+        """Delete a run with its results; its calls stay."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))
 
     def runs(self) -> list[RunRow]:
-        """All runs, oldest first."""
-        rows = self._rows("SELECT id, name, started, finished, status, spec, summary FROM runs ORDER BY id")
-        return [self._run_row(row) for row in rows]
+        """Return all runs, oldest first."""
+        return [self._run_row(row) for row in self._rows(f"{_SELECT_RUN} ORDER BY id")]
 
     def run(self, number: int) -> RunRow | None:
-        """One run, or None."""
-        query = "SELECT id, name, started, finished, status, spec, summary FROM runs WHERE id = ?"
-        row = self._row(query, (number,))
+        """Return a run, or None."""
+        row = self._row(f"{_SELECT_RUN} WHERE id = ?", (number,))
         return None if row is None else self._run_row(row)
 
     def results(self, run: int, after: int = 0, until: int = sys.maxsize) -> Iterator[ResultRow]:
-        """The results of a run in the order of the input, one at a time; also those between two places alone."""
-        query = "SELECT position, record, document FROM results WHERE run = ? AND position > ? AND position <= ?"
-        for position, record, document in self._rows(f"{query} ORDER BY position", (run, after, until)):
-            yield ResultRow(position, record, self._unpacked(document))
+        """Return the results of a run in the order of the input, one at a time, between two places if given."""
+        query = f"{_SELECT_RESULT} WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
+        return map(self._result_row, self._rows(query, (run, after, until)))
 
     def latest_results(self, most: int) -> Iterator[ResultRow]:
-        """At most so many results of any run, the latest runs' first."""
-        query = "SELECT position, record, document FROM results ORDER BY run DESC, position DESC LIMIT ?"
-        for position, record, document in self._rows(query, (most,)):
-            yield ResultRow(position, record, self._unpacked(document))
+        """Return at most so many results of any run, the latest runs' first."""
+        query = f"{_SELECT_RESULT} ORDER BY run DESC, position DESC LIMIT ?"
+        return map(self._result_row, self._rows(query, (most,)))
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:
-        """One result by the record's id or by its place in the input, or None."""
+        """Return a result by the record's id or by its place in the input, or None."""
         try:
             record.encode()
         except UnicodeEncodeError:  # half of a character: no id that was ever kept
             return None
-        query = "SELECT position, record, document FROM results WHERE run = ? AND "
-        by_id = query + "record = ?"
-        by_place = query + "position = ?"
-        row = self._row(by_id, (run, record)) if record else self._row(by_place, (run, position))
-        return None if row is None else ResultRow(row[0], row[1], self._unpacked(row[2]))
+        name = "record" if record else "position"
+        row = self._row(f"{_SELECT_RESULT} WHERE run = ? AND {name} = ?", (run, record or position))
+        return None if row is None else self._result_row(row)
 
     def record_ids(self, run: int) -> list[str]:
-        """The ids of a run's records in the order of the input."""
+        """Return the ids of a run's records in the order of the input."""
         return [row[0] for row in self._rows("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
 
     def count(self, run: int) -> int:
-        """How many records of a run have a result, set-aside ones included."""
+        """Count the records of a run that have a result, unreadable records included."""
         ((number,),) = self._rows("SELECT count(*) FROM results WHERE run = ?", (run,))
         return int(number)
 
     def last_place(self, run: int) -> int:
-        """The last place in the input that has a result; 0 where none has."""
+        """Return the last place in the input that has a result; 0 if none has."""
         ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
         return place or 0
 
     def places(self, run: int) -> set[int]:
-        """The places in the input that have a result."""
+        """Return the places in the input that have a result."""
         return {place for (place,) in self._rows("SELECT position FROM results WHERE run = ?", (run,))}
 
     def set_aside(self, run: int) -> int:
-        """How many records of a run could not be read: they have a result and no scores."""
-        query = (
-            "SELECT count(*) FROM results AS r WHERE run = ?"
-            " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
-        )
-        ((number,),) = self._rows(query, (run,))
+        """Count the records that could not be read: they have a result and no scores."""
+        ((number,),) = self._rows(f"SELECT count(*) FROM ({_UNREAD})", (run,))
         return int(number)
 
     def scores_of(self, run: int, position: int) -> list[ScoreRow]:
-        """The scores of one record, by metric."""
+        """Return the scores of one record, by metric."""
         query = _SELECT_SCORE + " AND position = ? ORDER BY metric"
         return [ScoreRow(*row) for row in self._rows(query, (run, position))]
 
     def failed(self, run: int) -> set[int]:
-        """The places of the records that could not be read, or of which a judge gave no verdict on something."""
+        """Return the places of records that could not be read or that lack a verdict."""
         query = (
             "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0"
-            " OR (value IS NOT NULL AND instr(repeats, 'null') > 0)) UNION"  # failed at a later time of asking
-            " SELECT position FROM results AS r WHERE run = ?"
-            " AND NOT EXISTS (SELECT 1 FROM scores AS s WHERE s.run = r.run AND s.position = r.position)"
+            " OR (value IS NOT NULL AND instr(repeats, 'null') > 0))"  # failed at a later time of asking
         )
-        return {position for (position,) in self._rows(query, (run, run))}
+        return {position for (position,) in self._rows(f"{query} UNION {_UNREAD}", (run, run))}
 
     def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
-        """The scores of a run, by metric and place."""
-        if metric is None:
-            rows = self._rows(_SELECT_SCORE + " ORDER BY metric, position", (run,))
-        else:
-            rows = self._rows(_SELECT_SCORE + " AND metric = ? ORDER BY position", (run, metric))
-        for row in rows:
-            yield ScoreRow(*row)
+        """Return the scores of a run, by metric and place."""
+        query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) ORDER BY metric, position"
+        return itertools.starmap(ScoreRow, self._rows(query, (run, metric)))
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
-        """The scores with the lowest values, lowest first; of equal ones the earlier record's."""
+        """Return the lowest scores, lowest first; equal ones in the order of the input."""
         query = _SELECT_SCORE + " AND metric = ? AND value IS NOT NULL ORDER BY value, position LIMIT ?"
         return [ScoreRow(*row) for row in self._rows(query, (run, metric, count))]
 
     # ---- the file
 
-    def _make_private(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise StoreError(
-                f"{path}: cannot create the store ({error.strerror}); choose another with --store"
-            ) from error
+    def put_aside(self) -> str:
+        """Move a damaged store aside, copy what can be read to a new one, and return what was done, in words.
+
+        OSError where the file cannot be renamed; then it is as it was.
+        """
+        self.close()
+        aside = move_aside(self.path)
+        copied = "the same command begins a new one"
+        with contextlib.suppress(StoreError, sqlite3.Error, OSError):
+            file.make_private(self.path)
+            with contextlib.closing(file.connect_current(self.path)) as fresh:
+                copied = recover(aside, fresh)
+        return f"it was moved aside to {aside}; {copied}"
 
     def _open(self) -> sqlite3.Connection:
-        found = self._file()
-        if self._is_foreign():
+        found = file.identity(self.path)
+        if file.is_foreign(self.path):
             raise ConfigError(
                 f"{self.path}: not a store of Ragstone, and left as it is; name another file with --store"
             )
         try:
-            return self._connect_current()
+            return file.connect_current(self.path)
         except sqlite3.Error as error:
             trouble = self._trouble(error, "cannot open the store")
             if not (trouble.damaged and self._renew):
                 raise trouble from error
         # Where another process was faster it is a new file.
-        aside = move_aside(self.path) if self._file() == found else ""
-        self._make_private(Path(self.path))
+        aside = move_aside(self.path) if file.identity(self.path) == found else ""
+        file.make_private(self.path)
         try:
-            connection = self._connect_current()
+            connection = file.connect_current(self.path)
             if aside:
-                saved = self._saved(aside, connection)
-                begun = (
-                    f"a new one was begun with what could be read of it: {saved}" if saved else "a new one was begun"
-                )
-                told = [f"the store was damaged and is set aside as {aside}", begun, saved.losses()]
-                self.notes.append("; ".join(part for part in told if part))
-        except sqlite3.Error as error:
+                copied = recover(aside, connection)
+                self.notes.append(f"the store was damaged and was moved aside to {aside}; {copied}")
+        except (sqlite3.Error, OSError) as error:
             raise self._trouble(error, "cannot open the store") from error
         return connection
 
-    def put_aside(self) -> str:
-        """Set a store aside that turned out to be damaged, and begin a new one with what can be read of it.
-
-        Returned is what was done, for the user. OSError where the file cannot be renamed; then it is as it was.
-        """
-        self.close()
-        aside = move_aside(self.path)
-        with contextlib.suppress(StoreError, sqlite3.Error), Store(self.path) as fresh:
-            if saved := self._saved(aside, fresh._writer):
-                read = f"{saved} could be read and are in a new one: the same command goes on"
-                return "; ".join(part for part in (f"it is set aside as {aside}", read, saved.losses()) if part)
-        return f"it is set aside as {aside}; the same command begins a new one"
-
-    def _saved(self, aside: str, connection: sqlite3.Connection) -> Saved:
-        """Save what can be read of a file that was set aside."""
-        return save(aside, connection, self._unpacked, self._frame)
-
-    def _file(self) -> int | None:
-        """What tells the file from another of its name."""
-        try:
-            return os.stat(self.path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
-        except OSError:
-            return None
-
-    def _is_foreign(self) -> bool:
-        """Whether the file is something else: no database, or one of another program.
-
-        A store may have lost its beginning (zeros), or have all it holds in a log beside it. The file is only read.
-        """
-        path = Path(self.path)
-        if self.path == ":memory:" or path.with_name(f"{path.name}-wal").exists():
-            return False
-        try:
-            with path.open("rb") as file:
-                head = file.read(len(MAGIC))
-            if head != MAGIC:
-                return bool(head.strip(b"\0"))
-            with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as found:
-                tables = {name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        except (OSError, sqlite3.Error):  # what is wrong with it is told when it is opened
-            return False
-        return bool(tables) and not {"calls", "runs"} <= tables
-
     def _trouble(self, error: Exception, what: str) -> StoreError:
-        """One line on what SQLite says, with what to do about it."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        place = "choose another place with --store"
-        if code in _DAMAGED:
-            return StoreError(f"{self.path}: the store is damaged ({error})", damaged=True)
-        if code in _BUSY:
-            return StoreError(
-                f"{self.path}: another process has kept the store busy for {PATIENCE:g} s; "
-                f"wait for it to end, or {place}"
-            )
-        hint = ""
-        if code in _CLOSED_OFF:
-            hint = f"; the file or its folder cannot be written: make both writable, or {place}"
-        elif code in _FULL:
-            hint = f"; free space or {place}"
-        return StoreError(f"{self.path}: {what} ({error}){hint}")
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
-        try:
-            _use_log(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _connect_current(self) -> sqlite3.Connection:
-        """A connection to a store of this version."""
-        connection = self._connect()
-        try:
-            self._migrate(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > VERSION:
-            raise StoreError(
-                f"{self.path}: made by a newer Ragstone (format {version}, this one reads {VERSION}); upgrade"
-            )
-        if version < VERSION:
-            connection.execute("BEGIN EXCLUSIVE")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version < VERSION:  # another process may have been faster
-                for statement in _statements(version):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("COMMIT")
+        return file.trouble(self.path, error, what)
 
     def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
         """The rows, one at a time; StoreError wherever among them the file is damaged."""
@@ -540,17 +462,16 @@ class Store:
         except zstd.ZstdError as error:
             raise StoreError(f"{self.path}: the store is damaged (cannot unpack: {error})", damaged=True) from error
 
+    def _call_row(self, row: tuple[Any, ...]) -> CallRow:
+        return CallRow(*row)._replace(request=self._unpacked(row[4]), reply=self._unpacked(row[5]))
+
+    def _result_row(self, row: tuple[Any, ...]) -> ResultRow:
+        return ResultRow(row[0], row[1], self._unpacked(row[2]))
+
     def _run_row(self, row: tuple[Any, ...]) -> RunRow:
         number, name, started, finished, status, spec, summary = row
-        return RunRow(
-            id=number,
-            name=name,
-            started=started,
-            finished=finished,
-            status=status,
-            spec=orjson.loads(self._unpacked(spec)),
-            summary=None if summary is None else orjson.loads(self._unpacked(summary)),
-        )
+        told = None if summary is None else orjson.loads(self._unpacked(summary))
+        return RunRow(number, name, started, finished, status, orjson.loads(self._unpacked(spec)), told)
 
     def _change(self, statement: str, parameters: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
@@ -559,7 +480,7 @@ class Store:
             raise self._trouble(error, "cannot write") from error
 
 
-def _picked(which: Which) -> tuple[str, tuple[Any, ...]]:
+def _picked(which: CallFilter) -> tuple[str, tuple[Any, ...]]:
     parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
     if which.before is not None:
         parts.append(("at < ?", (which.before,)))
@@ -568,29 +489,3 @@ def _picked(which: Which) -> tuple[str, tuple[Any, ...]]:
     if which.unused:
         parts.append(("key NOT IN (SELECT key FROM temp.used)", ()))
     return " AND ".join(text for text, _ in parts), tuple(value for _, values in parts for value in values)
-
-
-def _use_log(connection: sqlite3.Connection) -> None:
-    """Write ahead. Where several begin one store at the same moment SQLite does not wait here by itself."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= end:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _statements(version: int) -> list[str]:
-    """What brings a store of this version (0: an empty file) up to date: the later parts of schema.sql, in order."""
-    text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
-    later = [part for part in text.split("-- version ")[1:] if int(part.split(maxsplit=1)[0]) > version]
-    lines = [line.split("--")[0] for part in later for line in part.splitlines()[1:]]
-    return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]
-
-
-def _pack(data: bytes) -> bytes:
-    return zstd.compress(data, options=_PACKED)

@@ -7,8 +7,7 @@ without a network, for tests of pipelines; ``drive`` runs one metric by hand. No
 from __future__ import annotations
 
 from ragstone.testing.behaviour import Behaviour, Knobs, Scripted
-from ragstone.testing.replies import REPLY_FORMATS, labels_reply
-from ragstone.testing.schema import fitting
+from ragstone.testing.replies import REPLY_FORMATS, fitting, labels_reply
 from ragstone.testing.scripted import Script, ScriptedBackend, ScriptedJudge, drive, scripted_answer
 from ragstone.testing.server import FakeServer
 

@@ -1,4 +1,4 @@
-"""What a ``FakeServer`` can be told to do, and the values it can be told to answer with."""
+"""The keywords of a ``FakeServer``: faults, refusals, delays and scripted answers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ class Knobs(TypedDict, total=False):
     cached_share: float
     headers: Mapping[str, str]
     vary: bool
-    realistic: bool
     answer: Answering | None
     script: Sequence[Any]
 
@@ -127,8 +126,7 @@ class Behaviour:
 
     ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
     the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
-    from a cache. ``vary`` makes the answers to equal requests differ. ``realistic`` makes
-    them as long as a language model's, with as many claims as the text holds. ``headers`` go on every reply.
+    from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
     ``answer`` makes the answers; ``script`` holds the first ones, in order of arrival, and spares them faults.
     """
 
@@ -167,12 +165,11 @@ class Behaviour:
     cached_share: float = 0.0
     headers: Mapping[str, str] = field(default_factory=dict)
     vary: bool = False
-    realistic: bool = False
     answer: Answering | None = None
     script: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no server could do; ValueError names the knob."""
+        """Raise ValueError for an impossible value, with the keyword's name."""
         for name in (*FAULTS, *MANNERS, "cached_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}: {getattr(self, name)!r} is not a share from 0 to 1")
@@ -189,7 +186,7 @@ class Behaviour:
             raise ValueError(f"dead_how: {self.dead_how!r} is neither '503' nor 'refuse'")
 
     def changed(self, **knobs: Unpack[Knobs]) -> Behaviour:
-        """The same with some knobs turned; ValueError for one that there is not."""
+        """Return a copy with other values; ValueError for an unknown keyword."""
         known = [knob.name for knob in fields(self)]
         for name in knobs:
             if name not in known:
@@ -212,7 +209,7 @@ def to_plain(knobs: Knobs) -> dict[str, Any]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Knobs:
-    """What ``to_plain`` made, back again."""
+    """Read the knobs that ``to_plain`` wrote."""
     knobs = dict(plain)
     if "script" in plain:
         knobs["script"] = [

@@ -1,4 +1,4 @@
-"""What the fake server says: the OpenAI chat-completions dialect, without any network.
+"""Answer requests in the OpenAI chat-completions dialect, without any network.
 
 ``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
 time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
@@ -18,14 +18,12 @@ from typing import Any, Final, Unpack
 
 import orjson
 
-from ragstone.testing.allowing import Meter, asked_to_wait
 from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
-from ragstone.testing.realistic import realistic
-from ragstone.testing.schema import Draws, compiled
+from ragstone.testing.rate_limits import Meter, asked_to_wait
+from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
-MOST_MAKERS: Final = 256
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
 RESET: Final = "reset"
 HANG: Final = "hang"
@@ -51,7 +49,7 @@ class Outcome:
 
 
 class Books:
-    """What happened so far."""
+    """Counts of what happened so far."""
 
     def __init__(self, keep: int) -> None:
         self.count = 0
@@ -74,31 +72,30 @@ class Endpoint:
         self.keep = keep
         self.in_flight = 0
         self.on_death: Callable[[], None] = _nothing
-        self.makers: dict[bytes, Callable[[int], Any]] = {}
         self.reset()
         self.behaviour = behaviour
         self.script = deque(behaviour.script)
 
     def reset(self) -> None:
-        """Forget what happened; the behaviour stays, its script starts anew."""
+        """Clear the counts; the behaviour stays, and its script starts over."""
         self.books = Books(self.keep)
         if hasattr(self, "behaviour"):
             self.script = deque(self.behaviour.script)
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Turn some knobs; a new script starts at its first answer."""
+        """Change some keywords; a new script starts at its first answer."""
         self.behaviour = self.behaviour.changed(**knobs)
         if "script" in knobs:
             self.script = deque(knobs["script"])
 
     @property
     def dead(self) -> bool:
-        """Whether it has answered as many requests as it was to live for."""
+        """Whether ``dead_after`` requests were answered."""
         limit = self.behaviour.dead_after
         return limit is not None and self.books.count >= limit
 
     def stats(self, *, full: bool = False) -> dict[str, Any]:
-        """The books as plain JSON; ``full`` with the requests and the hashes of the answered ones."""
+        """Return the counts as plain JSON; ``full``: with the requests and the hashes of the answered ones."""
         books = self.books
         plain: dict[str, Any] = {
             "count": books.count,
@@ -115,17 +112,17 @@ class Endpoint:
         return plain
 
     def arrive(self) -> None:
-        """A request has come in."""
+        """Count a request that comes in."""
         self.in_flight += 1
         self.books.max_in_flight = max(self.books.max_in_flight, self.in_flight)
 
     def leave(self) -> None:
-        """The client of a request in flight has gone without waiting."""
+        """Count a client that left before its reply."""
         self.in_flight -= 1
         self.books.seen[GONE] += 1
 
     def settle(self, outcome: Outcome) -> Outcome:
-        """The outcome as it really goes out now; a server that died while it waited answers nothing more."""
+        """Return the outcome to send now; a server that died meanwhile answers nothing more."""
         self.in_flight -= 1
         if outcome.answered and self.dead:
             outcome = self._unavailable()
@@ -136,7 +133,7 @@ class Endpoint:
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """What shall happen to this request. Header names are in lower case."""
+        """Decide what happens to a request. Header names are in lower case."""
         path, _, query = path.partition("?")
         if path == "/v1/chat/completions":
             return self._noted(self._chat(headers, body)) if method == "POST" else _not_allowed("POST")
@@ -306,7 +303,7 @@ class Endpoint:
         if not isinstance(scripted, Scripted):
             schema = _schema(request) or self.books.schemas.get(who)
             if scripted is None:
-                scripted = "OK" if schema is None else self._filled(schema, request, seed)
+                scripted = "OK" if schema is None else _quoting(fitting(schema, seed), request, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
             if fault == "rate_truncated":
                 text = str(scripted.body)
@@ -339,20 +336,6 @@ class Endpoint:
         status = CUT if fault == "rate_cut" else 200
         return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
 
-    def _filled(self, schema: Any, request: dict[str, Any], seed: int) -> Any:
-        if self.behaviour.realistic:
-            return realistic(schema, request, seed)
-        return _quoting(self._fitting(schema, seed), request, seed)
-
-    def _fitting(self, schema: Any, seed: int) -> Any:
-        key = _dumps(schema)
-        make = self.makers.get(key)
-        if make is None:
-            if len(self.makers) >= MOST_MAKERS:
-                self.makers.clear()
-            make = self.makers[key] = compiled(schema)
-        return make(seed)
-
     def _fault(self, share: float) -> str:
         edge = 0.0
         for name in FAULTS:
@@ -368,7 +351,7 @@ class Endpoint:
         fenced, think, aside = draws.share(), draws.share(), draws.share()
         if now.rate_think_fenced and draws.share() < now.rate_think_fenced:
             fenced = think = -1.0
-        other = '{"answer": "no"}' if schema is None else _text(self._fitting(schema, ~seed))
+        other = '{"answer": "no"}' if schema is None else _text(fitting(schema, ~seed))
         thought = f"At first sight this looks right:\n{other}\nBut on reflection it is not."
         if fenced < now.rate_fenced:
             text = f"Here is what I found.\n\n```json\n{text}\n```\n\nLet me know if you need anything else."
@@ -392,7 +375,7 @@ class Endpoint:
 
 
 def _nothing() -> None:
-    """Nobody listens who would have to stop."""
+    """Stop nothing: there is no socket yet."""
 
 
 def _schema(request: dict[str, Any]) -> Any:
@@ -440,7 +423,7 @@ def _text(value: Any) -> str:
 
 
 def _dumps(value: Any) -> bytes:
-    """Canonical enough: the same value gives the same bytes. Lone surrogates and huge numbers pass, too."""
+    """Write JSON, the same bytes for the same value, with lone surrogates and huge numbers."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -458,7 +441,7 @@ def _loads(body: bytes) -> Any:
 
 
 def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
-    """The answer with every text under the key ``quote`` copied from the last message, as a real judge's would be.
+    """Replace every text under the key ``quote`` with words of the last message, as a real judge would quote.
 
     One in eight is left as it is: real judges make quotes up, too.
     """
@@ -482,7 +465,7 @@ def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
 
 
 def _quotable(request: Mapping[str, Any]) -> list[str]:
-    """Lines of the last message that are prose rather than marks between parts."""
+    """Return the lines of prose in the last message."""
     messages = request.get("messages")
     content = messages[-1].get("content") if isinstance(messages, list) and messages else None
     lines = content.splitlines() if isinstance(content, str) else []

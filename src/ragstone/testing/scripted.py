@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from ragstone.errors import BackendError
@@ -36,7 +37,7 @@ from ragstone.questions import (
     Written,
     key_of,
 )
-from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
+from ragstone.types import TRIVIAL, Scale, Span, Unit, Verdict
 
 R = TypeVar("R")
 Labels = str | Sequence[str | None] | Mapping[str, Any]
@@ -62,7 +63,7 @@ def drive(
 
 
 def scripted_answer(question: Question[Any], script: Script, *, judge: str = "scripted") -> Answer:
-    """The answer to one question, whichever form the script has it in."""
+    """Return the script's answer to a question."""
     return _answer(question, _look_up(question, script), judge)
 
 
@@ -110,7 +111,8 @@ class ScriptedJudge:
         (reply,) = yield (call,)
         if isinstance(reply, Failed):
             return _answer(question, reply, self.id)
-        return _read(question, reply.text, self.id)
+        answer: Answer = _readers()[type(question)](reply.text)
+        return answer
 
 
 class ScriptedBackend:
@@ -222,29 +224,10 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scal
     return Verdict(unit, label, scale.value(label), judge, raw=scale.raw(label))
 
 
-def _read(question: Question[Any], text: str, judge: str) -> Answer:
-    """The answer that ``ScriptedBackend.send`` wrote out, held against the units of the question."""
-    plain = json.loads(text)
-    if isinstance(question, Rate):
-        verdicts = zip(question.units, plain["verdicts"], strict=True)
-        return Rated(tuple(_verdict_read(unit, verdict, judge) for unit, verdict in verdicts), plain["reason"])
-    if isinstance(question, Trace):
-        pairs = zip(question.response, plain["verdicts"], strict=True)
-        lists = {name: plain[name] if plain[name] is None else tuple(plain[name]) for name in ("relevant", "utilized")}
-        return Traced(**{
-            **plain, **lists, "verdicts": tuple(_verdict_read(unit, verdict, judge) for unit, verdict in pairs),
-            "support": tuple(map(tuple, plain["support"])), "dropped": tuple(plain["dropped"]),
-        })  # fmt: skip
-    return Written(tuple(_unit_read(unit) for unit in plain["units"]), plain["failure"])
+@cache
+def _readers() -> dict[type, Callable[[str], Any]]:
+    """Read the answers that ``ScriptedBackend.send`` wrote, by the type of question."""
+    from pydantic import TypeAdapter  # noqa: PLC0415 - a tenth of a second, for those who run a judge
 
-
-def _verdict_read(unit: Unit, plain: dict[str, Any], judge: str) -> Verdict:
-    evidence = tuple(
-        Quote(**{**quote, "span": Span(**quote["span"]) if quote["span"] else None}) for quote in plain["evidence"]
-    )
-    members = tuple(_verdict_read(unit, member, member["judge"]) for member in plain["members"])
-    return Verdict(**{**plain, "unit": unit, "judge": judge, "evidence": evidence, "members": members})
-
-
-def _unit_read(plain: dict[str, Any]) -> Unit:
-    return Unit(**{**plain, "span": Span(**plain["span"]) if plain["span"] else None})
+    answers = ((Rate, Rated), (Trace, Traced), (Write, Written))
+    return {question: TypeAdapter(answer).validate_json for question, answer in answers}

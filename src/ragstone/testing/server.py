@@ -12,49 +12,18 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 from ragstone.testing.behaviour import Behaviour, Knobs, to_plain
 from ragstone.testing.endpoint import Endpoint
-from ragstone.testing.wire import Connection
+
+if TYPE_CHECKING:
+    from ragstone.testing.listener import Listener
 
 T = TypeVar("T")
 PATIENCE: Final = 10.0
 """Seconds that a server may take to start, to answer about itself, or to stop."""
-
-
-class Listener:
-    """A listening socket for an endpoint, in the event loop that is running around it."""
-
-    def __init__(self, endpoint: Endpoint, host: str, port: int) -> None:
-        self.endpoint = endpoint
-        self.host = host
-        self.port = port
-        self.connections: set[Connection] = set()
-        self.server: asyncio.Server | None = None
-        endpoint.on_death = self.close
-
-    def open(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start to listen; before the loop runs."""
-        make = loop.create_server(self._connection, self.host, self.port, backlog=1024)
-        self.server = loop.run_until_complete(make)
-        self.port = self.server.sockets[0].getsockname()[1]
-
-    def _connection(self) -> Connection:
-        return Connection(self.endpoint, self.connections)
-
-    def close(self) -> None:
-        """Listen no longer, drop every request that waits, and close every connection."""
-        if self.server is not None:
-            self.server.close()
-        for connection in list(self.connections):
-            if connection.transport is None:
-                continue
-            if connection.busy:
-                connection.transport.abort()
-            else:
-                connection.transport.close()
 
 
 class FakeServer:
@@ -92,8 +61,7 @@ class FakeServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._endpoint = Endpoint(behaviour, keep)
-        self._listener = Listener(self._endpoint, host, port)
-        self._errors: list[BaseException] = []
+        self._listener: Listener | None = None
         self._final: dict[str, Any] | None = None
 
     def __enter__(self) -> Self:
@@ -104,11 +72,11 @@ class FakeServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        if self._errors and error is None:
-            raise self._errors[0]
+        if self._listener is not None and self._listener.errors and error is None:
+            raise self._listener.errors[0]
 
     def start(self) -> None:
-        """Begin to listen; ``url`` is known after this."""
+        """Start to listen; ``url`` is known after this."""
         if self._process:
             self._start_process()
         else:
@@ -141,14 +109,14 @@ class FakeServer:
         return f"http://{host}:{self._port}/v1"
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Turn some knobs while it runs; the others stay as they are."""
+        """Change some keywords while it runs; the others stay as they are."""
         if self._child is not None:
             self._ask("POST", "/_configure", to_plain(knobs))
         else:
             self._call(lambda: self._endpoint.configure(**knobs))
 
     def reset(self) -> None:
-        """Forget what was counted; the behaviour stays, its script starts anew."""
+        """Clear the counts; the behaviour stays, and its script starts over."""
         if self._child is not None:
             self._ask("POST", "/_reset")
         else:
@@ -205,51 +173,39 @@ class FakeServer:
     # In a thread
 
     def _start_thread(self) -> None:
+        from ragstone.testing.listener import Listener  # noqa: PLC0415 - aiohttp is for those who use a server
+
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(self._note)
+        self._listener = Listener(self._endpoint, self._host, self._port)
         try:
-            self._listener.open(loop)
+            loop.run_until_complete(self._listener.open())
         except OSError:
             loop.close()
             raise
         self._port = self._listener.port
         self._loop = loop
-        self._thread = threading.Thread(target=self._serve, args=(loop,), name="ragstone-fake-server", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve, args=(loop, self._listener), name="ragstone-fake-server", daemon=True
+        )
         self._thread.start()
 
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _serve(self, loop: asyncio.AbstractEventLoop, listener: Listener) -> None:
         loop.run_forever()
-        self._listener.close()
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(listener.end())
         loop.close()
 
-    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if isinstance(error, BaseException) and not isinstance(error, OSError):
-            self._errors.append(error)
-
     def _call(self, work: Callable[[], T]) -> T:
-        """Do this in the server's thread and wait for it, so that nobody sees it half done."""
+        """Do this in the server's thread and wait for it, because its state is not locked."""
         if self._loop is None or threading.current_thread() is self._thread:
             return work()
-        done = threading.Event()
-        made: list[T] = []
-        errors: list[Exception] = []
 
-        def run() -> None:
-            try:
-                made.append(work())
-            except (ValueError, TypeError) as error:
-                errors.append(error)
-            finally:
-                done.set()
+        async def do() -> T:
+            return work()
 
-        self._loop.call_soon_threadsafe(run)
-        if not done.wait(PATIENCE):
-            raise TimeoutError("the fake server is stuck; does an answer block?")
-        if errors:
-            raise errors[0]
-        return made[0]
+        try:
+            return asyncio.run_coroutine_threadsafe(do(), self._loop).result(PATIENCE)
+        except TimeoutError:
+            raise TimeoutError("the fake server is stuck; does an answer block?") from None
 
     # In a process
 

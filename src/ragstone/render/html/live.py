@@ -55,7 +55,7 @@ class Live(ThreadingHTTPServer):
 
     def _look(self) -> None:
         """Read what the first screen shows, all of one moment; a run that is being written is another the next time."""
-        with self._run.store.still():
+        with self._run.store.snapshot():
             row = self._run.store.run(self._run.id)
             self._run = run = Run(self._run.store, row) if row else self._run
             told = surveyed(islice(run.results(), SURVEYED))

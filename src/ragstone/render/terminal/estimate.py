@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.forecast.dry_run import Range, Sum
+from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.terminal.cascades import called
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
@@ -20,13 +20,13 @@ from ragstone.render.wording import part_said
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
     """All of an estimate; ``following`` is the command that makes the run."""
-    records = plural(estimate.forecast.records, "record").replace(NBSP, " ")
+    records = plural(estimate.records, "record").replace(NBSP, " ")
     records += f" {look.dot} {part}" if (part := part_said(estimate.extent)) else ""
     name = middle(flat(estimate.name), max(12, look.width - 4 - len(records)), look.ellipsis)
     return page(
         Text.assemble((name, "head"), "  ", (records, "quiet")),
         prose(sentence(estimate, look), look),
-        _table(estimate, look) if any(not row.free for row in estimate.forecast.rows) else None,
+        _table(estimate, look) if any(not row.free for row in estimate.rows) else None,
         _facts(estimate, following, look),
     )
 
@@ -36,14 +36,14 @@ def sentence(estimate: Estimate, look: Look) -> str:
     total = estimate.total
     stored = f"; {plural(total.stored, 'call')} more {'is' if total.stored == 1 else 'are'} in the store"
     if not total.calls.high:
-        asked = any(row.free for row in estimate.forecast.rows)
+        asked = any(row.free for row in estimate.rows)
         why = "it is judged on this machine" if asked and not total.stored else "every reply is there already"
         return f"It would cost nothing: {why}. It would take about {duration(estimate.seconds.expected)}."
-    about = "" if estimate.forecast.exact else "about "
+    about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)
     ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"
     said = f"It would take {about}{plural(round(total.calls.expected), 'call')}"
-    if not estimate.forecast.exact:
+    if not estimate.exact:
         said += f" ({_ends(total.calls, lambda value: number(round(value)), look)})"
     if total.dollars is None:
         money = "and its price is unknown"
@@ -63,14 +63,13 @@ def _ends(found: Range, written: Any, look: Look) -> str:
 
 def _table(estimate: Estimate, look: Look) -> Table:
     """One line a metric, below it one a step, at the end all of it."""
-    forecast = estimate.forecast
-    judges = {row.judge for row in forecast.rows}
+    judges = {row.judge for row in estimate.rows}
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
     for title in ("", "calls", "in store", "tokens in", "out", "cost"):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
-    for metric in dict.fromkeys(row.metric for row in forecast.rows):
-        table.add_row(Text(metric, style="head"), *_cells(forecast.of(metric=metric)))
-        for row in forecast.rows:
+    for metric in dict.fromkeys(row.metric for row in estimate.rows):
+        table.add_row(Text(metric, style="head"), *_cells(estimate.of(metric=metric)))
+        for row in estimate.rows:
             if row.metric != metric:
                 continue
             room = max(10, look.width - 50 - len(row.step))
@@ -79,7 +78,7 @@ def _table(estimate: Estimate, look: Look) -> Table:
             if row.free:
                 table.add_row(label, "", "", "", "", Text("free", style="quiet"))
             else:
-                table.add_row(label, *_cells(forecast.of(metric=metric, step=row.step, judge=row.judge)), style="quiet")
+                table.add_row(label, *_cells(added([row])), style="quiet")
     table.add_row(Text("all of it", style="head"), *_cells(estimate.total))
     return table
 
@@ -98,22 +97,21 @@ def _cells(found: Sum) -> tuple[str, ...]:
 
 
 def _facts(estimate: Estimate, following: str, look: Look) -> Table:
-    forecast = estimate.forecast
     rows: list[tuple[str, RenderableType]] = []
 
     def told(label: str, lines: Sequence[str]) -> None:
         for number_, line in enumerate(lines):
             rows.append(("" if number_ else label, prose(line, look, "quiet", LEFT)))
 
-    if any(not row.free for row in forecast.rows):
-        told("Assumed", [f"{flat(what)}: {how}" for what, how in forecast.assumed.items()])
+    if any(not row.free for row in estimate.rows):
+        told("Assumed", [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()])
     told("Alone", _alone(estimate))
-    told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in forecast.counted.items()])
+    told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()])
     told("Price", [flat(price_said(price)) for price in estimate.prices])
     told("Budget", _budget(estimate))
     told("Left out", [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()])
-    if forecast.set_aside:
-        told("Set aside", [f"{plural(forecast.set_aside, 'record')} that cannot be read"])
+    if estimate.set_aside:
+        told("Set aside", [f"{plural(estimate.set_aside, 'record')} that cannot be read"])
     rows.append(("Next", to_paste(following, look)))
     return facts(rows)
 
@@ -122,7 +120,7 @@ def _alone(estimate: Estimate) -> list[str]:
     """What the last judge of a cascade would take for everything, beside what the table has."""
     return [
         f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
-        for step, one in estimate.forecast.alone.items()
+        for step, one in estimate.alone.items()
     ]
 
 
@@ -142,7 +140,7 @@ def next_budget(estimate: Estimate) -> float | None:
     money = estimate.total.dollars
     if money is None or not money.high:
         return None
-    enough = 1.1 * money.high + estimate.forecast.worst.dollars
+    enough = 1.1 * money.high + estimate.worst.dollars
     step = 10.0 ** (math.floor(math.log10(enough)) - 1)
     return round(math.ceil(enough / step) * step, 12)
 

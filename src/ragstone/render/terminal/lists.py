@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ragstone import metrics as catalogue
 from ragstone.analysis.run import Run
-from ragstone.judges.known import KnownJudge
+from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey, offered
 from ragstone.render.terminal.columns import RECALL

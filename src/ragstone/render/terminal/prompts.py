@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.prompts import is_path
+from ragstone.prompts.catalogue import CheckedPrompt, PromptStyle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.text import NBSP, clean, flat
 
@@ -19,61 +18,10 @@ DROPPED: Final = ("languages", "gives", "version")
 """Columns that a narrow terminal does without, the first one first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One style of one step: its packaged prompts.
-
-    ``names`` are those of its prompts, several where the step asks several questions. ``units`` is the most that one
-    call asks about. ``gives`` is what the answers hold, ``purpose`` what the style is for.
-    """
-
-    step: str
-    style: str
-    names: tuple[str, ...]
-    version: int
-    languages: tuple[str, ...]
-    formats: tuple[str, ...]
-    gives: tuple[str, ...]
-    units: int
-    purpose: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "step": self.step, "style": self.style, "names": list(self.names), "version": self.version,
-            "languages": list(self.languages), "formats": list(self.formats), "gives": list(self.gives),
-            "units": self.units, "for": self.purpose,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What a check found of one file; ``step`` is empty where its header could not be read."""
-
-    file: str
-    problems: tuple[str, ...]
-    step: str = ""
-    style: str = ""
-    formats: tuple[str, ...] = ()
-    units: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "file": self.file, "fits": not self.problems, "problems": list(self.problems), "step": self.step,
-            "style": self.style, "formats": list(self.formats), "units": self.units,
-        }  # fmt: skip
-
-    @property
-    def choice(self) -> str:
-        """How the file is named to a run."""
-        return f"{self.step}={self.file if is_path(self.file) else f'./{self.file}'}"
-
-
 # ---- which there are
 
 
-def prompt_list(kinds: Sequence[Kind], changed: Mapping[str, str], look: Look) -> Page:
+def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: Look) -> Page:
     """A row for each step and style, what the columns mean, and what each style is for."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
     columns = _columns(kinds, look)
@@ -96,7 +44,7 @@ def _explained(words: Mapping[str, str], look: Look) -> Table:
     return facts([(word, prose(said, look, indent=wide + 4)) for word, said in words.items()], wide)
 
 
-def _columns(kinds: Sequence[Kind], look: Look) -> dict[str, list[Text]]:
+def _columns(kinds: Sequence[PromptStyle], look: Look) -> dict[str, list[Text]]:
     before = ""
     steps = []
     for kind in kinds:
@@ -119,7 +67,7 @@ def _columns(kinds: Sequence[Kind], look: Look) -> dict[str, list[Text]]:
     return columns
 
 
-def gives(kind: Kind) -> str:
+def gives(kind: PromptStyle) -> str:
     """What an answer holds, in a few words."""
     if kind.gives == ("labels",):
         return "labels alone"
@@ -128,7 +76,7 @@ def gives(kind: Kind) -> str:
     return ", ".join(what for what in kind.gives if what != "labels" or kind.step == "trace")
 
 
-def _legend(kinds: Sequence[Kind], look: Look) -> Table:
+def _legend(kinds: Sequence[PromptStyle], look: Look) -> Table:
     most = max((kind.formats for kind in kinds), key=len)
     said = {
         "units": "the most that one call asks about",
@@ -176,7 +124,7 @@ def coloured(lines: Sequence[str]) -> Iterator[Text]:
 # ---- whether they fit
 
 
-def checked_page(found: Sequence[Checked], look: Look) -> Page:
+def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
     """A line for each problem, or what the file is for and what to do with it."""
     blocks: list[RenderableType] = []
     for checked in found:

@@ -1,0 +1,99 @@
+"""List the judges, and check that one answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.api.estimating import judge_price
+from ragstone.config import file_settings, resolve
+from ragstone.errors import ConfigError
+from ragstone.forecast.summary import JudgePrice, price_said
+from ragstone.judges.base import Judge
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import PRESETS, KnownJudge, Spec
+from ragstone.options import RunOptions
+from ragstone.prices import PriceBook
+from ragstone.questions import YES_NO, Rate
+from ragstone.types import Passage, Span, Unit
+
+
+def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
+    """The judges with a name, then those of the configuration's ``[judges.NAME]`` tables."""
+    tables = file_settings(RunOptions(config=config))[0].get("judges", {})
+    own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
+    return [
+        KnownJudge("embedded", note="needs no key and no network; no language model"),
+        KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
+        KnownJudge("human:FILE", note="answers from labels that people gave, for trace"),
+        *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in PRESETS),
+        *(_known(spec.name, spec, table=True) for spec in own),
+    ]
+
+
+def _known(name: str, spec: Spec, *, table: bool) -> KnownJudge:
+    variable = spec.preset.key if spec.api_key_env is None else spec.api_key_env
+    return KnownJudge(
+        name,
+        where=spec.base_url or spec.preset.base_url,
+        variable=variable,
+        key_set=bool(os.environ.get(variable, "").strip()) if variable else None,
+        model=spec.model,
+        table=table,
+        price=price_said(_price(spec)) if table else "",
+        note="" if spec.base_url or spec.preset.base_url else "azure:MODEL@ADDRESS",
+    )
+
+
+def _price(spec: Spec) -> JudgePrice:
+    judge = build(spec)
+    return judge_price(judge, PriceBook({judge.id: spec.price} if spec.price else None))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The answer of a judge to one short question: the verdict in words, and the call's seconds and tokens."""
+
+    judge: str
+    seconds: float
+    said: str
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+def check_judge(name: str, config: Path | str | None = None) -> Checked:
+    """Ask a judge one short question; BackendError if no answer came, ConfigError for an unknown judge.
+
+    Nothing is stored; a judge that costs money is paid for this one call.
+    """
+    spec = resolve(RunOptions(config=config, judge=name))
+    *others, last = spec.default.judges  # of a cascade, the judge that may cost something
+    if others:
+        raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")
+    return asyncio.run(_asked(build(spec.judges[last])))
+
+
+async def _asked(judge: Judge) -> Checked:
+    unit = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
+    question = Rate("support", (unit,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))
+    if not judge.can("support"):
+        raise ConfigError(f"the judge '{judge.name}' cannot answer the step 'support'")
+    dialogue = judge.dialogue(question)
+    (call,) = next(dialogue)
+    started = time.monotonic()
+    try:
+        await judge.backend.open()
+        reply = await judge.backend.send(call)
+    finally:
+        await judge.backend.close()
+    seconds = time.monotonic() - started
+    try:
+        dialogue.send([reply])
+        said = "the answer does not have the expected format"
+    except StopIteration as stop:
+        (verdict,) = stop.value.verdicts
+        said = f"unjudged: {verdict.failure}" if verdict.unjudged else f"'{unit.text}' is supported: {verdict.label}"
+    return Checked(judge.id, seconds, said, reply.usage.input, reply.usage.output)

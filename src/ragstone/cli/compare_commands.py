@@ -1,0 +1,175 @@
+"""``ragstone compare`` and ``check``: how a run differs from another, and whether it meets its thresholds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ragstone import api
+from ragstone.cli.exit_codes import FAILED, UNJUDGED
+from ragstone.cli.options import AsJson, Configuration, StorePath, examples
+from ragstone.cli.output import answer, html_file
+from ragstone.errors import ConfigError
+
+RUN = "A run's number or name, last, or its -o folder."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the group of all."""
+    app.command(
+        epilog=examples(
+            "ragstone compare 3 last",
+            "ragstone compare baseline last -m grounding --by meta.topic",
+            "ragstone compare main last -o compare.html",
+            "ragstone compare main-out/ out/ --json",
+        )
+    )(compare)
+    app.command(
+        epilog=examples(
+            "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
+            "ragstone check last --max-drop grounding=0.02 --baseline main",
+            "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
+        )
+    )(check)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    second: Annotated[str, typer.Argument(metavar="RUN", help="The run to compare with it.")],
+    *,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME."),
+    ] = None,
+    moved: Annotated[
+        int,
+        typer.Option(
+            "--moved", metavar="N", min=0, show_default=False, help="Most changed records to show [default: 5]"
+        ),
+    ] = 5,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, record by record.
+
+    Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
+    no difference is shown, also the smallest that could have been. Calls no judge.
+    """
+    from ragstone.output.files import COMPARISON
+    from ragstone.render.terminal.outcome import Place
+    from ragstone.render.terminal.side_by_side import side_by_side
+
+    names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
+    page = html_file(out, COMPARISON)
+    place = Place(options=_options(store), comparison=str(page or ""))
+    with api.opened(first, store) as one, api.opened(second, store) as other:
+        found = api.compare(one, other, by=by, metrics=names, moved=moved, out=page)
+        answer(found.as_json(), lambda look: side_by_side(found, one, other, look, place), as_json=as_json)
+    if all(metric.paired is None for metric in found.metrics):
+        raise typer.Exit(UNJUDGED)
+
+
+def check(
+    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
+    *,
+    least: Annotated[
+        list[str] | None,
+        typer.Option("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
+    ] = None,
+    coverage: Annotated[
+        list[str] | None,
+        typer.Option("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--max-drop", metavar="METRIC=X", help="Fail if the drop is shown to exceed X. Repeatable."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="RUN", help="Baseline run for --max-drop.")
+    ] = None,
+    undecided: Annotated[
+        Literal["pass", "fail"] | None,
+        typer.Option("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown, for a job summary.")
+    ] = None,
+    store: StorePath = None,
+    config: Configuration = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a run against thresholds, for CI.
+
+    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if nothing was scored: an
+    error is never a failure. Thresholds can also be set under [check] in the configuration.
+    """
+    from ragstone.output.target import whole
+    from ragstone.render import ci
+    from ragstone.render.terminal.gate import gate_page
+
+    limits = (_limits("--min", least), _limits("--min-coverage", coverage), _limits("--max-drop", drop))
+    files = [(path, write) for path, write in ((junit, ci.junit), (markdown, ci.markdown)) if path is not None]
+    _refuse_inputs([path for path, _ in files], [which, baseline], config)
+    with api.opened(which, store) as run:
+        gate = api.check(
+            run, min=limits[0], min_coverage=limits[1], max_drop=limits[2], baseline=baseline, undecided=undecided,
+            store=store, config=config,
+        )  # fmt: skip
+        for path, write in files:
+            with whole(path) as target:
+                target.write(write(gate))
+        answer(gate.as_json(), lambda look: gate_page(gate, run, look, _options(store)), as_json=as_json)
+    if not gate.passed:
+        raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
+
+
+def _options(store: Path | None) -> tuple[str, ...]:
+    """How a command that is suggested finds the store."""
+    return ("--store", str(store)) if store else ()
+
+
+def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
+    """ConfigError if an output file is standard output, an input, or another output."""
+    from ragstone.analysis.saved import ABOUT, RESULTS
+    from ragstone.output.files import REPORT
+    from ragstone.output.target import refuse_inputs
+
+    folders = [Path(name) for name in runs if name]
+    of_runs = [folder / name for folder in folders for name in (RESULTS, ABOUT, REPORT, "summary.json")]
+    for number, path in enumerate(paths):
+        if str(path) == "-":
+            raise ConfigError("--junit and --markdown are written to files; name them")
+        refuse_inputs(path, [config, *folders, *of_runs])
+        if path in paths[:number]:
+            raise ConfigError(f"{path}: is named twice; give --junit and --markdown different files")
+
+
+def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:
+    """Thresholds by metric from ``METRIC=X``; ConfigError for any other form, and for a metric given twice."""
+    found: dict[str, float] = {}
+    for text in written or ():
+        metric, _, number = (part.strip() for part in text.rpartition("="))
+        try:
+            limit = float(number)
+        except ValueError:
+            metric, limit = "", 0.0
+        if not metric:
+            raise ConfigError(f"{flag} {text!r}; expected METRIC=NUMBER, as in grounding=0.8")
+        if metric in found:
+            raise ConfigError(f"{flag} {metric} is given twice")
+        found[metric] = limit
+    return found

@@ -1,0 +1,143 @@
+"""Exit codes, and the messages of errors on standard error.
+
+0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
+input, configuration or usage, or a file that cannot be written. 3: the judge could not be reached, nothing was scored,
+the last judge of a cascade answered nothing, an offline run lacked a call, or the store failed. 4: a budget was
+reached. 70: a fault of Ragstone itself. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, cast
+
+import typer
+from typer.core import TyperGroup
+
+from ragstone.errors import BudgetReached, InputError, RagstoneError
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+UNJUDGED: Final = 3
+BUDGET: Final = 4
+FAULT: Final = 70
+INTERRUPTED: Final = 130
+TYPED: Final = "ragstone.typed"
+"""Key of the context's entry with the arguments of the command line."""
+MISUSED: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
+"""The parser's usage error, which typer does not export."""
+
+
+def code_of(error: RagstoneError) -> int:
+    """The exit code of an error."""
+    if isinstance(error, InputError):
+        return USAGE
+    return BUDGET if isinstance(error, BudgetReached) else UNJUDGED
+
+
+def _misused(error: Exception, ctx: Any) -> Exception:
+    """Print what is wrong and what to type instead; the help that a bare group prints stays as it is."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return error
+    from ragstone.cli.suggestions import hint_for, message_of
+
+    say("error", message_of(error))
+    say("hint", hint_for(error, ctx.meta[TYPED]))
+    return typer.Exit(USAGE)
+
+
+class Commands(TyperGroup):
+    """The group of all commands; turns every error into a message and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before the command."""
+        ctx.meta[TYPED] = tuple(args)
+        try:
+            return super().parse_args(ctx, args)
+        except MISUSED as error:
+            raise _misused(error, ctx) from error
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except MISUSED as error:
+            raise _misused(error, ctx) from error
+        except RagstoneError as error:
+            say_error(error)
+            raise typer.Exit(code_of(error)) from error
+        except BrokenPipeError as error:
+            _discard_output()
+            raise typer.Exit(DONE) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(INTERRUPTED) from error
+        except OSError as error:
+            with suppress(OSError):
+                say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
+            # An interrupt that cannot print comes from a terminal that was closed.
+            raise typer.Exit(INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else USAGE) from error
+        else:
+            return result
+
+
+def say_error(error: RagstoneError) -> None:
+    """Print what happened, then what to do and what was kept, if known."""
+    say("error", str(error))
+    hint = getattr(error, "hint", "")
+    if hint:
+        say("hint", hint)
+    for note in getattr(error, "__notes__", ()):
+        say("note", note)
+
+
+def say(label: str, text: str) -> None:
+    """Print a labelled line on standard error, without control characters; wrapped at words on a terminal."""
+    from rich.text import Text
+
+    from ragstone.render.terminal.screen import screen
+    from ragstone.render.text import flat
+
+    style = "wrong" if label == "error" else "quiet"
+    console = screen(stderr=True)
+    console.print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=not console.is_terminal)
+
+
+def say_unseen(count: int) -> None:
+    """Print how many calls an offline run lacked, and how to send them."""
+    if count:
+        calls = "1 call was" if count == 1 else f"{count:,} calls were"
+        say("note", f"offline: {calls} not in the store and not sent; run without --offline to send them")
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore interrupts: the command ends already."""
+    interrupts = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.default_int_handler]
+    for number in interrupts:
+        signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number in interrupts:
+            signal.signal(number, signal.default_int_handler)
+
+
+def say_fault() -> None:
+    """Print the traceback of an unexpected exception, and ask for a report."""
+    traceback.print_exc()
+    say("error", "this is a bug in Ragstone, not in your input; please report it with the lines above")
+
+
+def _discard_output() -> None:
+    """Flush the rest of standard output to nowhere: its reader has gone."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the rest of the process

@@ -1,0 +1,333 @@
+"""``ragstone nuggets``: create banks, assign them, score runs; lines to a file or standard output, a page to people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+import typer
+
+from ragstone.cli.options import (
+    HELP,
+    AsJson,
+    BareOptions,
+    DryRun,
+    File,
+    OutFile,
+    Quiet,
+    examples,
+    with_options,
+)  # fmt: skip
+from ragstone.options import RunOptions
+
+if TYPE_CHECKING:
+    from ragstone.analysis.leaderboard import Standing
+    from ragstone.api import Created, Scored
+    from ragstone.cli.output import Lines
+    from ragstone.render.terminal.banks import Assigned
+
+nuggets = typer.Typer(
+    help="Create nuggets, assign them, score runs by them.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings=HELP,
+    epilog=examples(
+        "ragstone nuggets create topics.jsonl -o bank.jsonl",
+        "ragstone nuggets assign a.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets score assigned.jsonl",
+    ),
+)
+
+Runs: TypeAlias = Annotated[list[str], typer.Argument(metavar="FILE", help="Records, as for run; one file per system.")]
+
+
+@nuggets.command(
+    epilog=examples(
+        "ragstone nuggets create topics.jsonl -o bank.jsonl",
+        "ragstone nuggets create topics.jsonl -j openai:gpt-4o --keep 0 -o bank.jsonl",
+        "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
+    )
+)
+@with_options(
+    "create",
+    judge="Judge of all steps or one; importance=[A,B]: a panel. Repeatable.",
+    no_cache="Bypass the cache.",
+)
+def create(
+    file: File,
+    *,
+    out: OutFile = None,
+    form: Annotated[
+        Literal["nuggets", "autojudge"],
+        typer.Option(
+            "--format", "-f", metavar="nuggets|autojudge", help="Write nugget records or TREC AutoJudge banks."
+        ),
+    ] = "nuggets",
+    window: Annotated[
+        int | None, typer.Option("--window", metavar="N", min=1, help="Passages per call [default: 10]")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--max", metavar="N", min=1, help="Max nuggets while writing a bank [default: 30]")
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option("--keep", metavar="N", min=0, help="Nuggets to keep, vital first; 0 is all [default: 20]"),
+    ] = None,
+    min_judgment: Annotated[
+        float | None,
+        typer.Option("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
+    ] = None,
+    options: RunOptions,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create a bank of nuggets for each topic.
+
+    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Each bank is
+    one line, written as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3
+    if no bank could be created.
+    """
+    from ragstone import api
+    from ragstone.cli.evaluating import estimate, show_bill
+    from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
+    from ragstone.cli.output import lines, show, show_json
+    from ragstone.cli.progress import RunDisplay
+    from ragstone.errors import RagstoneError
+    from ragstone.render.terminal.banks import created_page
+    from ragstone.render.text import flat
+
+    given = {"window": window, "max_nuggets": most, "keep": keep, "min_judgment": min_judgment}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    options = replace(options, parameters={"nugget_recall": parameters})
+    if dry_run:
+        own = [word for name, value in parameters.items() for word in (_FLAGS[name], f"{value:g}")]
+        own += [*(("--format", form) if form != "nuggets" else ()), *(("-o", out) if out else ())]
+        forecast = partial(api.forecast_banks, file)
+        estimate("nuggets create", [file], forecast, options, as_json=as_json, own=own, without=("parameters",))
+        return
+    drawn = RunDisplay(flat(file), quiet, forgets=options.no_cache)
+    with lines(out, [file], as_json=as_json) as written:
+        try:
+            with drawn.going_on():
+                created = api.create_nuggets(file, replace(options, on_start=drawn.start), written, form=form)
+        except KeyboardInterrupt:
+            drawn.say_interrupted(written.kept)
+            show_bill(drawn.progress)
+            raise typer.Exit(INTERRUPTED) from None
+        except RagstoneError:
+            show_bill(drawn.progress)
+            raise
+    told = _created(created, out)
+    if as_json:
+        show_json(told)
+    elif out or not quiet:
+        judges = drawn.progress.judges if drawn.progress else ()
+        show(lambda look: created_page(told, file, judges, look), stderr=not out)
+    say_unseen(created.tally.unseen)
+    if not created.topics or created.tally.unseen:
+        raise typer.Exit(UNJUDGED)
+
+
+_FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep", "min_judgment": "--min-judgment"}
+"""The options of ``create`` that are parameters of the metric."""
+
+
+def _created(created: Created, out: str | None) -> dict[str, Any]:
+    return {
+        "topics": created.topics,
+        "nuggets": created.nuggets,
+        "vital": created.vital,
+        "okay": created.nuggets - created.vital - created.unweighed,
+        "unweighed": created.unweighed,
+        "partial": created.partial,
+        "without": dict(created.without),
+        "repeated": created.repeated,
+        "set_aside": created.set_aside,
+        "bill": created.tally.as_json(),
+        "file": out if created.topics else None,
+    }
+
+
+@nuggets.command(
+    cls=BareOptions,
+    epilog=examples(
+        "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+        "ragstone nuggets assign a.jsonl b.jsonl --nuggets bank.jsonl -o out.jsonl",
+        "ragstone nuggets assign a.jsonl -j openai:gpt-4o --no-evidence -o out.jsonl",
+    ),
+)
+@with_options("assign")
+def assign(
+    files: Runs,
+    *,
+    out: OutFile = None,
+    grades: Annotated[
+        int | None,
+        typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, 2 without [default: 3]"),
+    ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.")
+    ] = True,
+    options: RunOptions,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Assign nuggets to responses.
+
+    Finds which nuggets of its topic each response contains. Each response is one line, written as soon as it is done.
+    The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
+    """
+    from ragstone import api
+    from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
+    from ragstone.cli.output import lines, show, show_json
+    from ragstone.render.terminal.banks import assigned_page
+
+    paths = tuple(files)
+    given = {**({} if grades is None else {"grades": grades}), **({} if evidence else {"evidence": False})}
+    parameters = dict(options.parameters or {})
+    options = replace(
+        options, parameters={**parameters, "nugget_recall": {**parameters.get("nugget_recall", {}), **given}}
+    )
+    if dry_run:
+        forecast = partial(api.forecast_assignments, paths)
+        own = ("-o", out) if out else ()
+        estimate("nuggets assign", paths, forecast, options, as_json=as_json, own=own)
+        return
+    with lines(out, [*paths, options.nuggets], as_json=as_json) as written:
+        counting = _Counting(written)
+        finished = evaluated(
+            lambda started: api.assign_nuggets(paths, started, counting),
+            ", ".join(paths), options, None, quiet=quiet, as_json=as_json, kept=lambda: written.kept,
+        )  # fmt: skip
+    with closing(finished.store):
+        assigned = counting.assigned()
+        if as_json:
+            show_json({**finished.summary(), "assigned": assigned.as_json()})
+        elif out or not quiet:
+            place = replace(place_of(finished, options), lines=assigned.file)
+            show(lambda look: assigned_page(finished, assigned, look, place), stderr=not out)
+        exit_if_unjudged(finished)
+
+
+@dataclass(slots=True)
+class _Counting:
+    """Passes assignment records on, and counts what is in them."""
+
+    written: Lines
+    grades: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, line: bytes) -> None:
+        import orjson
+
+        self.written(line)
+        # The nuggets of a blank answer are listed and not assigned.
+        self.grades.update(n["assignment"] for n in orjson.loads(line)["nuggets"] if "assignment" in n)
+
+    def assigned(self) -> Assigned:
+        """The counts."""
+        from ragstone.analysis.assignments import UNASSIGNED
+        from ragstone.render.terminal.banks import Assigned
+
+        unjudged = self.grades.pop(UNASSIGNED, 0)
+        return Assigned(self.written.count, dict(self.grades), unjudged, str(self.written.path or ""))
+
+
+@nuggets.command(
+    epilog=examples(
+        "ragstone nuggets score assigned.jsonl",
+        "ragstone nuggets score assigned.jsonl --sort vital -o scores.jsonl",
+        "ragstone nuggets score assigned.jsonl --format trec_eval -o boards/",
+        "ragstone nuggets score assigned.jsonl --against people.jsonl",
+    )
+)
+def score(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Assignment records, from nuggets assign.")],
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE|DIR/", help="Write rows to a file, or to a folder with one file per run."
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None,
+        typer.Option(
+            "--format", "-f", metavar="FORM", help="scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
+        ),
+    ] = None,
+    on_missing: Annotated[
+        Literal["error", "warn", "skip", "zero"],
+        typer.Option("--on-missing", metavar="HOW", help="If a run lacks a topic: error, warn, skip or zero."),
+    ] = "warn",
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="FILE", help="Compare ranks with this leaderboard.")
+    ] = None,
+    against_form: Annotated[
+        Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
+        typer.Option(
+            "--against-format", metavar="FORM", help="Its format: auto, trec_eval, tot, ir_measures or jsonl."
+        ),
+    ] = "auto",
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="MEASURE", help="Sort by this measure [default: strict_vital, if any]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score systems by their assigned nuggets.
+
+    Prints a table of systems by six measures. Calls no judge. Means cover the topics that a run answered. With
+    --on-missing skip, a topic that one run lacks is left out of all runs; with zero, it counts as 0. With --format and
+    no -o, rows go to standard output.
+    """
+    from ragstone import api
+    from ragstone.cli.output import binary_output, show, show_json
+    from ragstone.errors import InputError
+    from ragstone.output.export import SCORES, form_of, write_board, write_board_to
+    from ragstone.output.target import refuse_inputs
+    from ragstone.records import FORMS
+    from ragstone.render.terminal.board import Board, board_page, order, sorted_by
+
+    chosen = form_of(out, form, (SCORES, *FORMS)) if out else form
+    if out:
+        refuse_inputs(Path(out), [*files, against])
+    scored = api.score_nuggets(tuple(files), on_missing=on_missing, against=against, form=against_form)
+    board = scored.board
+    if sort is not None and sort not in board.measures:
+        raise InputError(f"--sort '{sort}': no such measure; there are {', '.join(board.measures)}")
+    measure = sort or sorted_by(board)
+    written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
+    standings = order(board.standings(scored.on_missing), measure)
+    if as_json:
+        show_json(_scored(scored, standings, measure, written))
+        return
+    if form and not out:
+        stream = binary_output()
+        write_board(board, form, stream, scored.on_missing)
+        stream.flush()
+    told = Board(
+        board, standings, measure, scored.on_missing, scored.against, Path(against).name if against else "", written
+    )
+    show(lambda look: board_page(told, look), stderr=bool(form and not out))
+
+
+def _scored(scored: Scored, standings: list[Standing], measure: str, written: list[Path]) -> dict[str, Any]:
+    from ragstone.render.terminal.board import unjudged_of
+
+    unjudged = unjudged_of(scored.board)
+    return {
+        "sorted_by": measure,
+        "on_missing": scored.on_missing,
+        "runs": [{**asdict(standing), "unjudged": unjudged[standing.run]} for standing in standings],
+        "missing": scored.board.missing(),
+        "against": [
+            {"measure": one.measure, "other": one.other, "runs": one.runs, "tau": one.tau} for one in scored.against
+        ],
+        "files": [str(path) for path in written],
+    }

@@ -1,0 +1,112 @@
+"""Progress of a run on standard error: a live bar on a terminal, else a line every ten seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.live import Live
+from rich.text import Text
+
+from ragstone import api
+from ragstone.cli.exit_codes import say
+from ragstone.render.terminal.lists import messages, warnings
+from ragstone.render.terminal.live import Bar, Watch
+from ragstone.render.terminal.screen import Screen, screen
+from ragstone.render.text import NBSP, flat, plural
+
+EVERY: Final = 10.0
+"""Seconds between two lines where no bar can be drawn."""
+FRAMES: Final = 6
+"""Drawings a second."""
+MOST_WARNINGS: Final = 4
+
+
+@dataclass(slots=True)
+class RunDisplay:
+    """Shows a run on standard error; with ``quiet`` it only knows how far the run came.
+
+    ``forgets``: no reply is stored.
+    """
+
+    name: str
+    quiet: bool = False
+    forgets: bool = False
+    console: Screen = field(default_factory=lambda: screen(stderr=True))
+    progress: api.Progress | None = None
+    _live: Live | None = None
+
+    def start(self, progress: api.Progress) -> None:
+        """Print notes on the records, now that they are counted, and begin to draw."""
+        self.progress = progress
+        if self.quiet:
+            return
+        lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
+        lines += warnings(progress.survey, MOST_WARNINGS)
+        for line in lines:
+            self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
+        if self._live is not None:
+            self._live.update(Bar(self._watch()))
+        else:
+            judged = ", ".join(progress.judges)
+            run = f"run {progress.run}: " if progress.run else ""
+            counted = plural(progress.total, "record").replace(NBSP, " ")
+            self._print(f"{run}{counted}, {', '.join(progress.metrics)}, by {judged}")
+
+    def going_on(self) -> AbstractContextManager[None]:
+        """Draw until the block ends: a live bar on a terminal, else a line now and then."""
+        if self.quiet:
+            return nullcontext()
+        return self._live_view() if sys.stderr.isatty() and not self.console.is_dumb_terminal else self._log()
+
+    def say_interrupted(self, kept: str = "") -> None:
+        """Print how far an interrupted run came and where its results are."""
+        progress = self.progress
+        if progress is None:
+            say("note", "interrupted before the first call; nothing was sent")
+            return
+        count = progress.tally.kept if progress.run else progress.tally.records
+        done = (
+            f"{count:,} of {progress.total:,} records are {f'saved as run {progress.run}' if progress.run else 'done'}"
+        )
+        replies = "all replies are stored: run the same command to continue"
+        if self.forgets:
+            replies = "no reply is stored (--no-cache)"
+            replies += f"; add --only-failed {progress.run} to reuse them" if progress.run and count else ""
+        where = f"; the lines so far are in {kept}" if kept else ""
+        say("note", f"interrupted: {done if count else 'no record is done'}; {replies}{where}")
+
+    @contextmanager
+    def _live_view(self) -> Iterator[None]:
+        reading = Text(f"  reading {self.name}", style="quiet")
+        with Live(reading, console=self.console, refresh_per_second=FRAMES, transient=True) as self._live:
+            yield
+
+    @contextmanager
+    def _log(self) -> Iterator[None]:
+        over = threading.Event()
+        thread = threading.Thread(target=self._lines, args=(over,), name="ragstone-progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _lines(self, over: threading.Event) -> None:
+        watch: Watch | None = None
+        while not over.wait(EVERY):
+            if self.progress is not None:
+                watch = watch or self._watch()
+                self._print(watch.line())
+
+    def _watch(self) -> Watch:
+        assert self.progress is not None
+        return Watch(self.progress.tally, self.progress.total, flat(self.progress.survey.name))
+
+    def _print(self, line: str) -> None:
+        self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)

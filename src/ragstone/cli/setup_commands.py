@@ -1,0 +1,95 @@
+"""``ragstone metrics``, ``judges`` and ``init``: what a run can be set up from, and the file to set it in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragstone import api
+from ragstone.cli.options import AsJson, Configuration, examples
+from ragstone.cli.output import answer
+
+if TYPE_CHECKING:
+    from ragstone.metrics.base import Metric
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the group of all."""
+    app.command(epilog=examples("ragstone metrics", "ragstone metrics grounding"))(metrics)
+    app.command(epilog=examples("ragstone judges", "ragstone judges --check openai:gpt-4o-mini"))(judges)
+    app.command(epilog=examples("ragstone init"))(init)
+
+
+def metrics(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the metrics, or describe one."""
+    from ragstone.metrics import catalogue, find
+    from ragstone.render.terminal.lists import metric_list, metric_page
+
+    if name is None:
+        answer([_described(metric) for metric in catalogue().values()], metric_list, as_json=as_json)
+    else:
+        metric = find(name)
+        answer(_described(metric), lambda look: metric_page(metric, look), as_json=as_json)
+
+
+def judges(
+    *,
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one short question.")
+    ] = None,
+    config: Configuration = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the judges, or check that one answers.
+
+    --check asks once and stores nothing. Exits 3 if there is no answer.
+    """
+    from dataclasses import asdict
+
+    from ragstone.render.terminal.lists import judge_checked, judge_list
+
+    if check is None:
+        known = api.known_judges(config)
+        answer([asdict(judge) for judge in known], lambda look: judge_list(known, look), as_json=as_json)
+    else:
+        one = api.check_judge(check, config)
+        answer(asdict(one), lambda look: judge_checked(one.judge, one.seconds, one.said, look), as_json=as_json)
+
+
+def init(
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented ragstone.toml with every setting."""
+    from ragstone.render.terminal.lists import init_page
+
+    path = str(api.write_config(force=force))
+    answer({"written": path}, lambda look: init_page(path, look), as_json=as_json)
+
+
+def _described(metric: type[Metric]) -> dict[str, Any]:
+    """A metric as plain JSON."""
+    from ragstone.render.terminal.lists import parameters_of, prose_of
+
+    return {
+        "name": metric.name,
+        "title": metric.title,
+        "about": " ".join(prose_of(metric).split()),
+        "needs": metric.needs,
+        "wants": metric.wants,
+        "asks": metric.asks,
+        "suites": (*metric.suites, "all"),
+        "calls": metric.calls,
+        "scores": metric.score_names(),
+        "source": metric.source,
+        "parameters": {
+            parameter["name"]: {"default": parameter["default"], "fixed": parameter["fixed"]}
+            for parameter in parameters_of(metric)
+        },
+    }

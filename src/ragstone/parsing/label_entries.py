@@ -1,0 +1,295 @@
+"""Numbered lists, bulleted lists, YAML, and labels on lines of their own, as models write them.
+
+An entry is given to the unit whose number it stands under. A list without numbers counts by place, and only where
+every entry looks like a label, so that no sentence of an explanation is taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.parsing.label_rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Course, Rows, lines
+from ragstone.parsing.label_words import Words
+
+_BULLET_SIGN: Final = r"[-*•+\u2013]"
+_NUMBERED: Final = re.compile(
+    r"(?P<lead>[\s>]*)(?P<bullet>"
+    + _BULLET_SIGN
+    + r"\s+)?[\s*_`\"'(\[#]*"
+    + NOUN
+    + r"(?P<number>[0-9]{1,4})[*_`\"')\]]*"
+    r"(?:\s*(?P<sep>[.:)\]|=\u2192\u21d2\u2014\u2013]|->|=>|-(?=\s))[*_`\"']*(?![0-9])|(?P<gap>\s+)(?=\S)|\s*$)\s*(?P<rest>.*)"
+)
+_MARK: Final = re.compile(rf"(?:(?<=[\s,;(])|^)([0-9]{{1,4}})(?:[.):=]|\s[{DASHES}])\s*")
+_SINGLE: Final = re.compile(
+    r"[\W_]*(?:[^\W\d_]+\s+){0,3}(?:"
+    + "|".join(map(re.escape, (*LABEL_NAMES, "answer", "ответ")))
+    + r")[*_\"'`]*\s*[:=]\s*(?P<value>.*)",
+    re.IGNORECASE,
+)
+_TEXT_KEY: Final = re.compile(r"\s*(?:-\s+)?[\"'\u201c](?P<key>[^\n]{1,300})[\"'\u201d]\s*:\s*(?P<value>[^:]*)")
+_BULLET: Final = re.compile(r"(?P<lead>[\s>]*)(?P<bullet>" + _BULLET_SIGN + r")\s+(?P<rest>.*)")
+_FIELD: Final = re.compile(r"[\s>*_\-•+\"'`]*(?P<name>[^\W\d_]\w{0,20}|[#№])[*_\"'`]*\s*[:=]\s*(?P<value>.*)")
+LONGEST: Final = 2_000
+"""Characters of a line that are read; an entry's label is never behind them."""
+_BLANKS: Final = re.compile(r"[^\S\n]{2,}")
+_REPEATED: Final = re.compile(r"([^\w\s]|_)\1{3,}")
+WIDEST: Final = 200
+"""The most units that one line may give a label to."""
+_GROUP: Final = re.compile(
+    r"[\s*_>\-\u2022]*"
+    + NOUN
+    + r"(?P<numbers>[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
+    + NOUN
+    + r"[0-9]{1,4})+)[*_]*"
+    r"\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
+)
+_GROUPED: Final = re.compile(
+    r"[\s*_>\-\u2022]*(?P<rest>[^\W\d][\w -]{0,40}?)[*_\s]*[:=\u2192\u2014][*_\s]*(?P<numbers>"
+    + NOUN
+    + r"[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
+    + NOUN
+    + r"[0-9]{1,4})*)[\s.]*"
+)
+_RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+
+
+@dataclass(slots=True)
+class _Entry:
+    number: int | None
+    kind: str
+    start: int
+    end: int
+    indent: int
+    first: str
+    label: str | None = None
+    contested: bool = False
+    named: bool = False
+
+
+def listed(text: str, words: Words) -> list[Rows]:
+    """The lists of the text, in order."""
+    listing = _Listing(words)
+    for start, line in _parted(text, words):
+        listing.add(start, line)
+    return [rows for run in listing.runs if (rows := _rows(run, words))]
+
+
+def numbered(text: str, words: Words) -> tuple[int, str] | None:
+    """The number and the label of an entry that holds nothing else: ``1. support``."""
+    match = _NUMBERED.fullmatch(text) if len(text) <= 60 else None
+    if match is None or match["sep"] is None or (label := words.alone(match["rest"])) is None:
+        return None
+    return int(match["number"]), label
+
+
+class _Listing:
+    """Puts lines together to entries, and entries to lists, one line after the other."""
+
+    def __init__(self, words: Words) -> None:
+        self.runs: list[list[_Entry]] = []
+        self._words = words
+        self._current: _Entry | None = None
+        self._broken = True
+        self._course = Course()
+        self._heading: str | None = None
+        self._apart = False
+
+    def add(self, start: int, line: str) -> None:
+        line = _tidy(line)
+        if _FENCE.match(line):
+            self._broken, self._current, self._heading = True, None, None
+        elif not line.strip():
+            self._apart = True
+        else:
+            end = start + len(line)
+            if not (self._goes_on(line, end) or self._numbered(line, start, end) or self._by_place(line, start, end)):
+                # A list by place ends at a line that is none of it; an entry with a number may go on below one.
+                self._broken = self._broken or (self._current is not None and self._current.number is None)
+                self._current = self._current if self._current and self._current.number is not None else None
+                self._heading = None
+            self._apart = False
+
+    def _goes_on(self, line: str, end: int) -> bool:
+        """Return whether the line belongs to the entry before: it is indented, or a field of it."""
+        entry, words = self._current, self._words
+        if entry is None:
+            return False
+        inner = _FIELD.fullmatch(line)
+        name = inner["name"].casefold() if inner else ""
+        indented = _indent(line) > entry.indent and not _numbered(line, words, within=True)
+        field_of = (name in LABEL_NAMES or name in OTHER_NAMES) and (entry.number is not None or entry.named)
+        if indented or field_of:
+            _continue(entry, line, inner, end, words)
+            return True
+        return False
+
+    def _numbered(self, line: str, start: int, end: int) -> bool:
+        inner = _FIELD.fullmatch(line)
+        if inner and inner["name"].casefold() in NUMBER_NAMES and (number := _whole(inner["value"])) is not None:
+            self._begin(_Entry(number, "yaml", start, end, _indent(line), "", named=True))
+            return True
+        if group := _group(line, self._words):
+            numbers, label = group
+            for number in numbers:  # "Nuggets 1-3: support"
+                self._begin(_Entry(number, "numbered", start, end, _indent(line), label, label))
+            return True
+        entry = _numbered(line, self._words)
+        if entry is None:
+            return False
+        entry.start, entry.end = start, end
+        if self._heading is not None and entry.label is None:
+            entry.label = self._heading  # numbers gathered under a label
+        self._begin(entry)
+        return True
+
+    def _by_place(self, line: str, start: int, end: int) -> bool:
+        words, entry = self._words, self._current
+        indent = _indent(line)
+        under = _SINGLE.fullmatch(line) or _TEXT_KEY.fullmatch(line)
+        if under and (label := words.alone(under["value"].partition(" #")[0])) is not None:
+            self._begin(_Entry(None, "yaml", start, end, indent, under["value"], label))
+            return True
+        bullet = _BULLET.fullmatch(line)
+        content = bullet["rest"] if bullet else line
+        label = words.alone(content)
+        if label is None and not bullet:
+            return False
+        under_heading = self._heading is not None and entry is not None and entry.number is not None
+        if label is not None and not bullet:
+            self._heading = label
+            if under_heading:
+                return True
+        waiting = entry is not None and entry.number is not None and entry.label is None and not entry.contested
+        if entry is not None and waiting and not bullet and not words.numeric and not self._apart:
+            entry.label, entry.end = label, end  # the label of a numbered entry on a line of its own
+        else:
+            kind = "markdown" if bullet else "lines"
+            self._begin(_Entry(None, kind, start, end, indent, content, label or words.beside(content)))
+        return True
+
+    def _begin(self, entry: _Entry) -> None:
+        run = self.runs[-1] if self.runs else []
+        other = not run or (run[0].number is None) != (entry.number is None)
+        if self._broken or other or self._course.anew(entry.number):
+            self.runs.append([])
+            self._course = Course()
+        self._course.add(entry.number)
+        self._broken = False
+        self.runs[-1].append(entry)
+        self._current = entry
+
+
+def _tidy(line: str) -> str:
+    """The line with what repeats itself made short, so that no pattern can lose its time on it."""
+    line = line[:LONGEST]
+    lead = line[: len(line) - len(line.lstrip())]
+    return lead[:40] + _REPEATED.sub(r"\1\1\1", _BLANKS.sub(" ", line[len(lead) :].rstrip()))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t>"))
+
+
+def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
+    """The lines; one that holds several short entries with numbers that count on is parted at them."""
+    for start, line in lines(text):
+        marks = list(_MARK.finditer(line)) if len(line) <= LONGEST else []
+        numbers = [int(mark[1]) for mark in marks]
+        if (
+            len(marks) > 1
+            and not line[: marks[0].start()].strip(" -*>(")
+            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        ):
+            ends = [*(mark.start() for mark in marks[1:]), len(line)]
+            parts = [line[mark.start() : end] for mark, end in zip(marks, ends, strict=True)]
+            if all(words.alone(part[mark.end() - mark.start() :]) for part, mark in zip(parts, marks, strict=True)):
+                for part, mark in zip(parts, marks, strict=True):
+                    yield start + mark.start(), part.strip(" ,;")
+                continue
+        yield start, line
+
+
+def _group(line: str, words: Words) -> tuple[list[int], str] | None:
+    """Several numbers with one label: ``1-3: support``, ``Nuggets 2 and 4: not_support``, ``support: 2, 3``."""
+    if len(line) > 300 or words.numeric:
+        return None
+    match = _GROUP.fullmatch(line)
+    label = words.alone(match["rest"]) if match else None
+    if label is None:
+        match = _GROUPED.fullmatch(line)
+        label = words.strong(match["rest"]) if match else None
+    if match is None or label is None:
+        return None
+    numbers: list[int] = []
+    for part in _RANGE.finditer(match["numbers"]):
+        first = int(part[1])
+        last = int(part[2] or first)
+        if not first <= last <= first + WIDEST:
+            return None
+        numbers += range(first, last + 1)
+    return numbers, label
+
+
+def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None:
+    """The line as an entry of a numbered list; ``within`` another entry only where it is a label and nothing else."""
+    match = _NUMBERED.fullmatch(line)
+    if match is None:
+        return None
+    rest = match["rest"]
+    label = words.alone(rest)
+    closed = line[match.end("number") : match.end("number") + 1] in "*)]_"  # "**1** (the nugget): support"
+    if label is None and (within or (match["sep"] is None and rest and not (closed and words.beside(rest)))):
+        return None
+    if not rest and match["sep"] is None and words.numeric:
+        return None
+    label = label or words.beside(rest)
+    kind = "markdown" if match["bullet"] else "yaml" if match["sep"] == ":" else "numbered"
+    return _Entry(int(match["number"]), kind, 0, 0, len(match["lead"]), rest, label)
+
+
+def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, words: Words) -> None:
+    """A further line of an entry: the label may stand in a field of its own, or alone on the line."""
+    entry.end = end
+    if inner and inner["name"].casefold() in (*LABEL_NAMES, "answer", "ответ"):
+        label = words.alone(inner["value"]) or words.beside(inner["value"])
+        if label is None:
+            return
+        if entry.named and entry.label not in (None, label):
+            entry.contested = True
+        entry.label, entry.named = label, True
+    elif entry.label is None and not words.numeric:
+        content = _BULLET.fullmatch(line)
+        entry.label = words.alone(content["rest"] if content else line)
+
+
+def _rows(run: Sequence[_Entry], words: Words) -> Rows | None:
+    known = [entry for entry in run if entry.label is not None and not entry.contested]
+    if not known:
+        return None
+    if run[0].number is None and not all(_labelish(entry, words) for entry in run):
+        return None
+    rows = Rows(run[0].kind, run[0].start, run[-1].end)
+    for entry in run:
+        if entry.number is not None:
+            rows.numbers.append(entry.number)
+        rows.items.append(entry.first)
+        rows.labels.append(None if entry.contested else entry.label)
+    return rows
+
+
+def _labelish(entry: _Entry, words: Words) -> bool:
+    return words.alone(entry.first) is not None or entry.label is not None or _short(entry.first)
+
+
+def _short(text: str) -> bool:
+    return len(text) <= 30 and len(text.split()) <= 2
+
+
+def _whole(text: str) -> int | None:
+    text = text.strip().strip("\"'`*,;")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None

@@ -1,0 +1,369 @@
+"""Every list of labels that stands in a reply, whichever way it is written, with its place in the text.
+
+One small reader for each form; which of the lists is the answer is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from ragstone.parsing import label_entries, label_tables
+from ragstone.parsing.label_rows import LABEL_NAMES, NUMBER_NAMES, Course, Rows
+from ragstone.parsing.label_words import Words
+from ragstone.parsing.literals import NONE, Pairs, literals
+from ragstone.parsing.literals import Literal as Written
+
+Format = Literal[
+    "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
+]
+"""How labels can be asked for. ``object`` is an entry for each number with label, reason and evidence; ``adaptive``
+leaves the form to the model."""
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if name != "object")
+MOST: Final = 10_000
+"""The most units that a reply is read for."""
+
+WORD: Final = 30
+"""Characters of an unknown word that may stand among labels."""
+ITEM: Final = 400
+"""Characters of an item in brackets, its label and what may stand beside it."""
+_WRAPPERS: Final = frozenset(
+    (
+        "labels", "verdicts", "assignments", "answers", "answer", "results", "result", "judgments", "judgements",
+        "decisions", "output", "data", "list", "nuggets", "statements", "claims", "response", "final", "final_answer",
+        "items", "arguments", "parameters", "input", "метки",
+    )
+)  # fmt: skip
+_KEY: Final = re.compile(r"[^\w]*(?:[^\W\d_]{1,12}[\s_#№-]*)?([0-9]{1,4})[^\w]*")
+_KEY_AND_TEXT: Final = re.compile(r"\W*([0-9]{1,4})[.):]\s+\S")
+_ELLIPSIS: Final = re.compile(r"[.\u2026]+")
+_TAG: Final = re.compile(r"<([A-Za-z_0-9][\w.-]{0,40})((?:\s[^<>]{0,400})?)/?>([^<]*)")
+_NUMBER_TAGS: Final = frozenset(("number", "id", "no", "n", "index", "num", "nugget_id", "statement_id", "claim_id"))
+_ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"'“”]?([^\"'“”\s/>]*)")
+
+
+@dataclass(slots=True)
+class Found:
+    """One list of labels in the reply. ``numbers`` is empty where it counts by place."""
+
+    reader: Format
+    start: int
+    end: int
+    raw: list[str | None]
+    labels: list[str | None]
+    numbers: list[int] = field(default_factory=list)
+    strict: bool = False
+    course: Course = field(default_factory=Course)
+    closed: bool = True
+
+    def overlaps(self, other: Found) -> bool:
+        """Return whether the two stand in the same stretch of the text, in part at least."""
+        return self.start < other.end and other.start < self.end
+
+    def placed(self, asked: Sequence[int]) -> tuple[dict[int, str | None], dict[int, str | None]] | None:
+        """Labels and what stood there by the unit's number; None where the numbers are not those that were asked."""
+        if not self.numbers:
+            if len(self.labels) > len(asked):
+                return None
+            return dict(zip(asked, self.labels)), dict(zip(asked, self.raw))  # noqa: B905 - a short list is allowed
+        numbers = self.numbers
+        # A whole list that counts from 0 says the same as one from 1; one with gaps could mean either.
+        if (
+            None not in self.labels
+            and numbers == list(range(len(asked)))
+            and list(asked) == list(range(1, len(asked) + 1))
+        ):
+            numbers = [number + 1 for number in numbers]
+        if not set(numbers) <= set(asked):
+            return None
+        labels: dict[int, str | None] = {}
+        raw: dict[int, str | None] = {}
+        for number, label, word in zip(numbers, self.labels, self.raw, strict=True):
+            if number in labels and labels[number] != label:
+                label = None  # noqa: PLW2901 - said twice with two labels: given to nobody
+            labels[number], raw[number] = label, word
+        return labels, raw
+
+
+def lists_of(text: str, words: Words) -> list[Found]:
+    """Every list that holds a label, by every reader; one stretch may be read by several."""
+    found = list(_literal_lists(text, words))
+    # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
+    taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
+    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in taken)]
+
+
+def unread(text: str, words: Words) -> bool:
+    """Return whether a bracketed list without any label stands in the text: it may hold the first units."""
+    return any(
+        isinstance(literal.value, list)
+        and literal.value
+        and all(isinstance(item, str) for item in literal.value)
+        and not any(words.alone(item) or words.beside(item) for item in literal.value)
+        for literal in literals(text)
+    )
+
+
+def _written_lists(text: str, words: Words) -> list[Found]:
+    """Lists without brackets."""
+    found: list[Found] = []
+    found += _tags(text, words)
+    for rows in label_entries.listed(text, words):
+        found.append(_of_rows(rows, "csv" if rows.kind == "lines" else rows.kind))
+    for reader in (label_tables.piped, label_tables.tabbed, label_tables.comma_separated):
+        found += [_of_rows(rows, rows.kind) for rows in reader(text, words)]
+    return found
+
+
+def _of_rows(rows: Rows, kind: Any, within: re.Match[str] | None = None) -> Found:
+    start, end = (within.start(), within.end()) if within else (rows.start, rows.end)
+    return Found(kind, start, end, list(rows.items), list(rows.labels), list(rows.numbers))
+
+
+def _literal_lists(text: str, words: Words) -> Iterator[Found]:
+    loose: list[Written] = []
+
+    def gathered() -> Iterator[Found]:
+        if loose:
+            yield from _of_entries(
+                [one.value for one in loose], words, loose[0].start, loose[-1].end, closed=loose[-1].closed
+            )
+            loose.clear()
+
+    for literal in literals(text):
+        entry = isinstance(literal.value, Pairs) and (
+            _entry(literal.value, words) is not None or _single(literal.value)
+        )
+        if re.match(r"\s*[*+]\s*[0-9\[]", text[literal.end : literal.end + 12]):
+            continue  # an expression that would make a list, and no list
+        if loose and not (entry and not text[loose[-1].end : literal.start].strip(" \t\r\n,;")):
+            yield from gathered()
+        if entry:
+            loose.append(literal)
+            continue
+        if literal.bare and isinstance(literal.value, list) and all(isinstance(item, int) for item in literal.value):
+            before = text[text.rfind("\n", 0, literal.start) + 1 : literal.start].strip()
+            after = text[literal.end : (text.find("\n", literal.end) + 1 or len(text) + 1) - 1].strip(" \t.;,`")
+            if after or (before and before[-1] not in ":=`"):
+                continue  # "[1]" within a sentence is a reference
+        yield from _of_value(literal.value, words, literal, 0)
+    yield from gathered()
+    whole = text.strip()
+    if whole[:1] == whole[-1:] == '"' and "\\" in whole:  # the list as a JSON string
+        inner = whole[1:-1].replace('\\"', '"').replace("\\n", "\n")
+        for found in _literal_lists(inner, words):
+            found.start, found.end = 0, len(text)
+            yield found
+
+
+def _of_value(value: Any, words: Words, at: Written, depth: int) -> Iterator[Found]:
+    if isinstance(value, list):
+        if value and all(isinstance(item, Pairs) for item in value):
+            yield from _of_entries(value, words, at.start, at.end, closed=at.closed)
+        elif value and all(_pair(item) for item in value):  # [[1, "support"], [2, "support"]]
+            yield from _plain("json", [item[1] for item in value], [item[0] for item in value], words, at)
+        elif value and not any(isinstance(item, list | Pairs) for item in value):
+            yield from _plain("json", value, [], words, at)
+        elif len(value) == 1 and depth < 3:
+            yield from _of_value(value[0], words, at, depth + 1)
+        return
+    if not isinstance(value, Pairs):
+        return
+    keyed = [(number, item) for key, item in value.items if (number := _number(key)) is not None]
+    if keyed:
+        items = [_label_of(item, words) for _, item in keyed]
+        yield from _plain("keyed", items, [number for number, _ in keyed], words, at)
+        return
+    if value.items and all(words.strong(str(key)) and _all_numbers(item) for key, item in value.items):
+        pairs = [(number, str(key)) for key, item in value.items for number in item]  # {"support": [1, 3]}
+        yield from _plain("keyed", [key for _, key in pairs], [number for number, _ in pairs], words, at)
+        return
+    if len(value.items) > 1 and all(isinstance(item, str) and words.alone(item) for _, item in value.items):
+        names = {str(key).strip().casefold() for key, _ in value.items}
+        if len(names) == len(value.items) and not names & {*LABEL_NAMES, *NUMBER_NAMES, *_WRAPPERS}:
+            yield from _plain("keyed", [item for _, item in value.items], [], words, at)  # by the texts of the units
+            return
+    for key, item in value.items:
+        name = str(key).strip().casefold()
+        if depth < 3 and isinstance(item, list | Pairs) and (name in _WRAPPERS or len(value.items) == 1):
+            yield from _of_value(item, words, at, depth + 1)
+        elif len(value.items) == 1 and name in (*LABEL_NAMES, *_WRAPPERS):
+            yield from _plain("keyed", [item], [], words, at)
+
+
+def _of_entries(values: Sequence[Any], words: Words, start: int, end: int, *, closed: bool) -> Iterator[Found]:
+    """Objects that each hold a label, with the number of their unit or in the order of the units."""
+    entries = [_entry(value, words) for value in values]
+    at = Written(start, end, None, closed)
+    if any(entry is None for entry in entries):
+        merged = [pair for value in values for pair in value.items]
+        if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]
+            yield from _of_value(Pairs(tuple(merged)), words, at, 2)
+        elif len(merged) == len(values) and all(isinstance(i, str) and words.alone(i) for _, i in merged):
+            yield from _plain("json", [item for _, item in merged], [], words, at)  # each by the text of its unit
+        return
+    told = [entry for entry in entries if entry is not None]
+    numbers = [number for number, _ in told if number is not None]
+    if numbers and len(numbers) < len(told):
+        return
+    yield from _plain("json", [item for _, item in told], numbers, words, at)
+
+
+def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
+    """The number and the label of an object that holds one."""
+    fields = {str(key).strip().casefold(): item for key, item in value.items}
+    named = [name for name in LABEL_NAMES if name in fields and not isinstance(fields[name], list | Pairs)]
+    if not named:
+        return None
+    label_name = next((name for name in named if words.alone(fields[name]) is not None), named[0])
+    if words.alone(fields[label_name]) is None and any(isinstance(item, list | Pairs) for item in fields.values()):
+        return None  # the labels are further in
+    for name in NUMBER_NAMES:
+        if name in fields and name != label_name and (number := _number(fields[name], word=False)) is not None:
+            return number, fields[label_name]
+    return None, fields[label_name]
+
+
+def _label_of(value: Any, words: Words) -> Any:
+    """Return the label under a number: itself, inside an object, or paired with a confidence."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], float | int):
+        return value[0]
+    if not isinstance(value, Pairs):
+        return value
+    entry = _entry(value, words)
+    return entry[1] if entry else None
+
+
+def _single(value: Pairs) -> bool:
+    """Return whether an object has one number and what stands under it, as one of a line each."""
+    return len(value.items) == 1 and _number(value.items[0][0]) is not None
+
+
+def _all_numbers(item: object) -> bool:
+    return isinstance(item, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in item)
+
+
+def _pair(item: object) -> bool:
+    return (
+        isinstance(item, list) and len(item) == 2 and isinstance(item[0], int) and not isinstance(item[0], bool)
+        and 0 <= item[0] <= MOST and isinstance(item[1], str | int | float)
+    )  # fmt: skip
+
+
+def _number(key: object, *, word: bool = True) -> int | None:
+    if isinstance(key, bool):
+        return None
+    if isinstance(key, int):
+        return key if 0 <= key <= MOST else None
+    if not isinstance(key, str):
+        return None
+    match = _KEY.fullmatch(key) if len(key) <= 40 else None
+    if match is None and word:
+        match = _KEY_AND_TEXT.match(key)
+    return None if match is None or (not word and len(key) > 20) else int(match[1])
+
+
+def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
+    """Return whether the list at the end of the text holds labels, rather than being a bracket of the prose."""
+    known = [words.alone(item) is not None for item in items]
+    words_only = all(
+        isinstance(item, str) and len(item) <= WORD and label_entries.numbered(item, words) is None
+        for item, label in zip(items, known, strict=True)
+        if not label
+    )
+    return all(known) or (not bare and known[0] and words_only)
+
+
+def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: Words, at: Written) -> Iterator[Found]:
+    words_only = at.bare and not any(item is None or isinstance(item, bool | int | float) for item in items)
+    items = [("none" if words_only else None) if item is NONE else item for item in items]
+    dots = next(
+        (place for place, item in enumerate(items) if isinstance(item, str) and _ELLIPSIS.fullmatch(item)), None
+    )
+    if dots is not None:  # whatever it stands for, what comes behind it has lost its place
+        items, numbers = items[:dots], numbers[:dots]
+    told = [label_entries.numbered(item, words) if isinstance(item, str) else None for item in items]
+    if not numbers and told and all(entry is not None for entry in told):  # ["1. support", "2. support"]
+        pairs = [entry for entry in told if entry is not None]
+        items, numbers = [label for _, label in pairs], [number for number, _ in pairs]
+    raw = [None if item is None or isinstance(item, list | Pairs) else str(item) for item in items]
+    if any(isinstance(item, str) and ("\n" in item.strip() or len(item) > ITEM) for item in items):
+        return  # a bracket of the prose has taken in what follows
+    labels = [
+        words.alone(item) or (words.beside(item) if isinstance(item, str) and not (words.numeric and at.bare) else None)
+        for item in items
+    ]
+    if not any(labels):
+        return
+    if not at.closed and not numbers and not _begun(items, words, bare=at.bare):
+        return
+    name: Format = "python_list" if reader == "json" and (at.bare or at.single) else reader
+    yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True, closed=at.closed)
+
+
+def _attributes(text: str) -> tuple[int | None, str | None]:
+    """The number and the label among the attributes of a tag."""
+    attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(text)}
+    told = next((_number(attributes[key]) for key in NUMBER_NAMES if key in attributes), None)
+    return told, next((attributes[key] for key in (*LABEL_NAMES, "value", "answer") if key in attributes), None)
+
+
+def _tags(text: str, words: Words) -> list[Found]:
+    """XML: elements whose text or attribute is a label, by the number in an attribute or element, or by place."""
+    open_lists: dict[str, Found] = {}
+    done: list[Found] = []
+    number: int | None = None
+    closes = False
+    for match in _TAG.finditer(text):
+        name = match[1].casefold()
+        told, given = _attributes(match[2])
+        content = html.unescape(match[3]).strip()
+        if name in _WRAPPERS and not content and told is None:
+            done += open_lists.values()  # a new list begins
+            open_lists, number = {}, None
+            continue
+        if name in _NUMBER_TAGS and _number(content) is not None:
+            number = _number(content)
+            continue
+        if told is not None and given is None and not content:
+            number = told  # the element around the one with the label
+            continue
+        item = given if given is not None else content
+        if name in _WRAPPERS and "," in content and told is None:  # <answer>support, not_support</answer>
+            done += [_of_rows(rows, "xml", match) for rows in label_tables.comma_separated(content, words)]
+            continue
+        ends = text[match.end() : match.end() + 2]
+        closes = closes or ends == "</"
+        if given is None and closes and not ends:
+            break  # the text was cut off in this element
+        tail = re.fullmatch(r"(\w*?)_?([0-9]{1,4})", name)
+        label = words.alone(item)
+        named = name in LABEL_NAMES or given is not None or tail is not None or told is not None
+        if label is None and not item and name in LABEL_NAMES and told is None and number is None:
+            pass  # an empty element is a place all the same
+        elif label is None and (not named or not item):
+            continue
+        if told is None and tail is not None:
+            told = int(tail[2])
+        if told is None and number is not None and name in LABEL_NAMES:
+            told, number = number, None
+        key = tail[1] if tail else name
+        found = open_lists.get(key)
+        if found is not None and ((told is None) != (not found.numbers) or found.course.anew(told)):
+            done.append(found)
+            found = None
+        if found is None:
+            found = open_lists[key] = Found("xml", match.start(), match.end(), [], [], strict=True)
+        found.end = match.end()
+        found.raw.append(item)
+        # A tag that nothing closes has all of what follows behind it.
+        found.labels.append(label if label is not None or "\n" in item else words.beside(item))
+        if told is not None:
+            found.numbers.append(told)
+            found.course.add(told)
+    return [found for found in (*done, *open_lists.values()) if any(found.labels)]

@@ -1,0 +1,211 @@
+"""Tables of labels: Markdown's, tab-separated and comma-separated rows, with a header or without."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ragstone.parsing.label_entries import numbered
+from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
+from ragstone.parsing.label_words import Words
+
+_MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
+"""What stands in the column of the label that is meant."""
+_RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
+
+
+def piped(text: str, words: Words) -> list[Rows]:
+    """Markdown tables."""
+    return _tables(text, words, "pipe", _cells)
+
+
+def tabbed(text: str, words: Words) -> list[Rows]:
+    """Rows with tabs."""
+    return _tables(text, words, "tsv", _tab_cells)
+
+
+def comma_separated(text: str, words: Words) -> list[Rows]:
+    """Rows with commas or semicolons, and a header with labels below it."""
+    return _tables(text, words, "csv", _csv)
+
+
+def _tab_cells(line: str) -> list[str]:
+    cells = line.split("\t")
+    if len(cells) == 1:  # some write the escape instead
+        cells = line.split("\\t")
+    return [cell.strip() for cell in cells] if len(cells) > 1 else []
+
+
+def _cells(line: str) -> list[str]:
+    if "|" not in line:
+        return []
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+    return cells if any(cells) else []
+
+
+def _csv(line: str) -> list[str]:
+    mark = next((mark for mark in (",", ";") if mark in line), "")
+    if not mark:
+        return []
+    try:
+        (row,) = csv.reader([line.strip().rstrip(mark)], delimiter=mark, skipinitialspace=True)
+    except (csv.Error, ValueError):
+        return []
+    return [cell.strip() for cell in row]
+
+
+def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]]) -> list[Rows]:
+    """Runs of lines that split into cells, each run one table."""
+    found: list[Rows] = []
+    table: list[tuple[int, int, list[str]]] = []
+    for start, line in [*lines(text), (len(text), "")]:
+        if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
+            continue
+        cells = split(line)
+        if kind == "csv" and cells and not _row(cells, words):
+            cells = []
+        if cells:
+            table.append((start, start + len(line), cells))
+        elif table and (line.strip() or start == len(text)):
+            found += _table(table, words, kind)
+            table = []
+    if table:
+        found += _table(table, words, kind)
+    return found
+
+
+def _row(cells: Sequence[str], words: Words) -> bool:
+    """Return whether a line with commas may be a row: it has a label, a leading number, or a label column."""
+    names = (cell.strip(" *_`\"'").casefold() for cell in cells)
+    lead = cells[0].rpartition(":")[2]
+    return (
+        _number(cells[0]) is not None
+        or any(words.alone(cell) is not None for cell in (lead, *cells))
+        or any(name in LABEL_NAMES for name in names)
+    )
+
+
+def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> list[Rows]:
+    if (told := _across(table, words, kind)) is not None:
+        return [told]
+    header = _header(table, words) if len(table) > 1 else None
+    if header is not None:
+        return _columns(table[1:], words, kind, *header)
+    if len(table) == 1:
+        start, end, cells = table[0]
+        if len(cells) > 1 and words.alone(cells[0]) is None and ":" in cells[0]:
+            lead = cells[0].rpartition(":")[2].strip()  # "Labels: support, …"
+            cells = [lead, *cells[1:]] if lead else cells[1:]
+        pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
+        if len(cells) == len(pairs) > 1:  # 1: support | 2: not_support
+            return [
+                Rows(kind, start, end, [number for number, _ in pairs], [label for _, label in pairs],
+                     [label for _, label in pairs])
+            ]  # fmt: skip
+        labels = [words.alone(cell) for cell in cells]
+        if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
+            if words.numeric and labels[0] is not None:
+                return []  # "1,2" may be two labels, or the label of one unit
+            return [Rows(kind, start, end, [number], [cells[1]], [labels[1]])]
+        known = sum(label is not None for label in labels)
+        if known and all(
+            label is not None or _word(cell) or (not cell and known > 1)
+            for label, cell in zip(labels, cells, strict=True)
+        ):
+            return [Rows(kind, start, end, [], list(cells), labels)]
+        if len(cells) < 3 or _number(cells[0]) is None:
+            return []
+    return _columns(table, words, kind, 0, None)
+
+
+def _columns(
+    table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str, number_at: int | None, label_at: int | None
+) -> list[Rows]:
+    """Rows by their number; by place where a header names a column of labels and none of numbers."""
+    runs: list[Rows] = []
+    course = Course()
+    for start, end, cells in table:
+        number = None
+        if number_at is not None:
+            number = _number(cells[number_at]) if number_at < len(cells) else None
+            if number is None:
+                continue
+        if label_at is not None:
+            item = cells[label_at] if label_at < len(cells) else ""
+            label = words.alone(item) or words.beside(item)
+        else:
+            others = cells[1:]
+            told = {found for cell in others if (found := words.alone(cell)) is not None}
+            label = told.pop() if len(told) == 1 else None
+            item = label or (others[-1] if others else "")
+        if not runs or course.anew(number):
+            runs.append(Rows(kind, start, end))
+            course = Course()
+        course.add(number)
+        rows = runs[-1]
+        rows.end = end
+        if number is not None:
+            rows.numbers.append(number)
+        rows.items.append(item)
+        rows.labels.append(label)
+    return [rows for rows in runs if any(rows.labels)]
+
+
+def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> Rows | None:
+    """A table with a column for each unit, or with a column for each label and a mark in one of them."""
+    if len(table) < 2:
+        return None
+    start, end, head = table[0][0], table[-1][1], table[0][2]
+    numbers = [_number(cell) for cell in head]
+    if len(table) == 2 and len(head) > 1:
+        cells = table[1][2]
+        places = [place for place, number in enumerate(numbers) if number is not None and place < len(cells)]
+        labels = [words.alone(cells[place]) for place in places]
+        if len(places) > 1 and len(places) >= len(head) - 1 and all(labels):
+            told = [number for number in numbers if number is not None]
+            return Rows(kind, start, end, told, [cells[place] for place in places], labels)
+    columns = {place: label for place, cell in enumerate(head) if (label := words.strong(cell)) is not None}
+    if len(columns) < 2 or len(columns) < len(head) - 2 or len(set(columns.values())) < len(columns):
+        return None
+    rows = Rows(kind, start, end)
+    for _, _, cells in table[1:]:
+        number = _number(cells[0]) if cells else None
+        if number is None or 0 in columns:
+            return None
+        marked = [label for place, label in columns.items() if place < len(cells) and _MARKED.fullmatch(cells[place])]
+        rows.numbers.append(number)
+        rows.items.append(", ".join(marked))
+        rows.labels.append(marked[0] if len(marked) == 1 else None)
+    return rows if any(rows.labels) else None
+
+
+def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:
+    """Find the columns of numbers and labels, if the first row names them."""
+    cells = table[0][2]
+    names = [re.sub(r"[\s\-]+", "_", cell.strip(" *_`\"'").casefold()) for cell in cells]
+    if any(_number(cell) is not None for cell in cells):
+        return None
+    label_at = next((names.index(name) for name in LABEL_NAMES if name in names), None)
+    if label_at is None or len(set(names) & set(words.labels)) > 1:
+        return None
+    for place, name in enumerate(names):
+        if (
+            place != label_at
+            and name in NUMBER_NAMES
+            and all(place < len(row) and _number(row[place]) is not None for _, _, row in table[1:])
+        ):
+            return place, label_at
+    # Without numbers rows count by place, where each is plainly of one unit: a table may also explain the labels.
+    units = any(name in UNIT_NAMES for name in names) or len(names) == 1
+    return (None, label_at) if units and words.alone(cells[label_at]) is None else None
+
+
+def _number(cell: str) -> int | None:
+    match = re.fullmatch(r"[*_`\"'(\[#№]*" + NOUN + r"([0-9]{1,4})[*_`\"')\].:]*", cell.strip())
+    return int(match[1]) if match else None
+
+
+def _word(cell: str) -> bool:
+    return bool(cell) and len(cell) <= 30 and len(cell.split()) == 1

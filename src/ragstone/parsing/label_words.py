@@ -1,0 +1,214 @@
+"""Label words: those of the scale and their other spellings.
+
+A label that stands alone may be spelled in any of the ways listed here. Beside other words only spellings count
+that say nothing else ("supported", "not_support"); "yes", "no" or "none" may belong to the text around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from ragstone.parsing.echoes import UNFILLED
+from ragstone.types import Scale
+
+SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "support": ("supported", "supports", "fully_supported", "full_support", "подтверждается", "подтверждено"),
+    "partial_support": (
+        "partially_supported", "partially_supports", "partially_support", "partial_supported", "partly_supported",
+        "partial_supports", "частично_подтверждается", "частично_подтверждено",
+    ),
+    "not_support": (
+        "not_supported", "no_support", "unsupported", "unsupported_claim", "not_supports", "не_подтверждается",
+        "не_подтверждено",
+    ),
+    "yes": ("support", "supported", "supports"),
+    "no": ("not_support", "not_supported", "no_support", "unsupported", "unsupported_claim"),
+    "okay": ("ok",),
+}  # fmt: skip
+"""Other words that say the same, wherever they stand."""
+
+ALONE: Final[Mapping[str, tuple[str, ...]]] = {
+    "support": ("yes", "true", "да"),
+    "partial_support": ("partial", "partially", "partly", "maybe", "частично"),
+    "not_support": ("no", "false", "none", "нет"),
+    "yes": ("true", "да"),
+    "no": ("false", "нет"),
+}
+"""Words that say the same only where nothing else stands beside them."""
+
+LONGEST: Final = 600
+"""Characters of an item that are looked through for a label."""
+
+_AROUND: Final = re.compile(r"\A[\W_]+|[\W_]+\Z")
+_GAP: Final = re.compile(r"[\s\u00a0\-\u2010-\u2015_]+")
+_SEPARATOR: Final = re.compile(
+    r"\s*(?:\s#\s?|[:=|()\[\];,\u2192\u21d2\u2013\u2014\n\"\u201c\u201d\u00ab\u00bb*`]|->|=>|\s-+\s|[.!?](?=\s|$))\s*"
+)
+_OF: Final = re.compile(r"([0-9]{1,3})(?:\.0)?\s*(?:(?:/|out of|of|из)\s*([0-9]{1,3}))?", re.IGNORECASE)
+_WORD: Final = re.compile(r"[\w'\u2019]+")
+_NEGATIONS: Final = frozenset(
+    ("not", "no", "never", "cannot", "but", "hardly", "barely", "scarcely", "without", "lack", "insufficient", "не",
+     "нет", "ни", "без")
+)  # fmt: skip
+_FILLING: Final = frozenset(
+    ("be", "been", "is", "as", "a", "an", "the", "fully", "entirely", "quite", "really", "explicitly", "directly",
+     "labelled", "labeled", "called", "considered")
+)  # fmt: skip
+_CROSSED: Final = re.compile(r"[\W_]*[!\u2260\u00ac\u2717\u2718\u274c\u2716]")
+_ABOUT: Final = re.compile(r"[\W_]*[<>~\u2248\u2264\u2265]")
+"""A sign before a word that says the opposite of it."""
+_NAMED: Final = re.compile(
+    r"(?:final\s+)?(?:grade|score|rating|label|verdict|decision|оценка|метка|решение)[\s\W]+(.+)", re.IGNORECASE
+)
+_DANGLING: Final = re.compile(r"\A\s*[^\s_*].*[^\W\d_][_-]\s*\Z", re.DOTALL)
+"""A word that ends in the middle of a label."""
+_NEGATIVE: Final = re.compile(r"[\s\"'`*(]*[-\u2212][0-9]")
+_SCORE: Final = re.compile(
+    r"(?<![\w.,/])([0-9]{1,3})\s*(?:/|out of|of|из)\s*([0-9]{1,3})(?![\w/]|[.,][0-9])", re.IGNORECASE
+)
+BACK: Final = re.compile(
+    r"\b(?:wait|actually|correction|correct(?:ed|ing)|rather(?! than)|instead|on second thought|revis\w+|chang\w+|"
+    r"точнее|вернее|исправ\w+)\b",
+    re.IGNORECASE,
+)
+"""Words with which a label is taken back."""
+
+
+@lru_cache(maxsize=64)
+def words_of(scale: Scale, more: tuple[str, ...] = (), *, exact: bool = False) -> Words:
+    """The words of a scale, made once."""
+    return Words(scale, more, exact=exact)
+
+
+class Words:
+    """The labels of one scale as they may be spelled. ``more`` are labels that it may take besides."""
+
+    def __init__(self, scale: Scale, more: Iterable[str] = (), *, exact: bool = False) -> None:
+        self.labels: tuple[str, ...] = (*scale.labels, *more)
+        self.exact = exact
+        self._numeric = all(label.isascii() and label.isdigit() for label in scale.labels)
+        self._highest = scale.labels[-1] if self._numeric else ""
+        self._own = frozenset(self.labels)
+        own = {_key(label): label for label in self.labels}
+        self._strong = {
+            **{word: label for label in self.labels for word in SYNONYMS.get(label, ()) if word not in own}, **own,
+        }  # fmt: skip
+        weak = {word: label for label in self.labels for word in ALONE.get(label, ())}
+        self._every = {**weak, **self._strong}
+
+    @property
+    def numeric(self) -> bool:
+        """Return whether the labels are numbers, so that a number may be a label or the number of a unit."""
+        return self._numeric
+
+    def alone(self, given: object) -> str | None:
+        """The label that this is and nothing else; None for anything else."""
+        if given is None or isinstance(given, list | dict | tuple):
+            return None
+        if isinstance(given, str) and given in self._own:
+            return given
+        if isinstance(given, float):
+            if not given.is_integer():
+                return None
+            given = int(given)
+        return self._named(str(given), self._every)
+
+    def strong(self, text: str) -> str | None:
+        """The label that this is in a spelling that says nothing else."""
+        return self._named(text, self._strong)
+
+    def beside(self, text: str) -> str | None:
+        """The one label that stands between other words, set off from them.
+
+        Of two different ones that counts which the text begins with, unless it ends with the other or takes
+        something back; else none does, and none does beside a placeholder.
+        """
+        if UNFILLED in text:
+            return None
+        parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
+        labels = [self.strong(part) for part in parts]
+        found = {label for label in labels if label is not None}
+        if any(label and _negated(parts[:place]) for place, label in enumerate(labels)):
+            return None
+        weak = {label for part in parts if (label := self._named(part, self._every)) is not None}
+        if len(found) == 1 and not weak <= found:
+            return None  # "Supported: no"
+        if found and BACK.search(text):
+            return found.pop() if len({*found, *(label for _, _, label in self.in_order(text))}) == 1 else None
+        if len(found) > 1 and labels[0] is not None:
+            found = {labels[0]} if labels[-1] in (None, labels[0]) else set()
+        return found.pop() if len(found) == 1 else None
+
+    def cut(self, text: str) -> bool:
+        """Return whether the text is the beginning of a label, as at the end of a truncated reply."""
+        key = _key(_AROUND.sub("", text))
+        return bool(key) and key not in self.labels and any(label.startswith(key) for label in self.labels)
+
+    def leads(self, text: str) -> bool:
+        """Return whether the text begins with a label that is set off from what follows."""
+        parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
+        return bool(parts) and self.strong(parts[0]) is not None
+
+    def in_order(self, text: str) -> list[tuple[int, int, str]]:
+        """Every label word in the text with its place; only spellings that say nothing else, the longest first."""
+        if self._numeric:
+            return []
+        pattern = _pattern(tuple(self.labels if self.exact else self._strong), exact=self.exact)
+        matches = pattern.finditer(text)
+        return [(match.start(), match.end(), label) for match in matches if (label := self.strong(match[0]))]
+
+    def out_of(self, text: str) -> str | None:
+        """The label of the one "4/5" or "0 out of 2" in the text whose second number is the highest of the scale."""
+        if not self._numeric:
+            return None
+        found = {match[1] for match in _SCORE.finditer(text) if match[2] == self._highest}
+        return next(iter(found)) if len(found) == 1 and found <= set(self.labels) else None
+
+    def _named(self, text: str, known: Mapping[str, str]) -> str | None:
+        if (
+            len(text) > LONGEST
+            or _NEGATIVE.match(text)
+            or _DANGLING.search(text)
+            or text.rstrip(" \n\"'*`_)]").endswith("?")
+        ):
+            return None
+        crossed = _CROSSED.match(text)
+        if self._numeric and _ABOUT.match(text):
+            return None  # "<2", "~3"
+        text = _AROUND.sub("", text)
+        if crossed and known.get(_key(text)) != self.labels[0]:
+            return None  # "✗ support" is none, whatever it means
+        if named := _NAMED.fullmatch(text):  # "Grade 2", "Label: support"
+            text = _AROUND.sub("", named[1])
+        if not text:
+            return None
+        if self.exact:
+            return text if text in self.labels else None
+        if self._numeric and (match := _OF.fullmatch(text)):
+            if match[2] and match[2] != self._highest:
+                return None
+            return known.get(match[1])
+        return known.get(_key(text))
+
+
+def _negated(before: Sequence[str]) -> bool:
+    """Return whether what stands before a label takes it back: its last word is a negation, filling words left out."""
+    for part in reversed(before):
+        said = [word for word in _WORD.findall(part.casefold()) if word not in _FILLING]
+        if said:
+            return said[-1] in _NEGATIONS or said[-1].endswith(("n't", "n\u2019t"))
+    return False
+
+
+def _key(text: str) -> str:
+    return _GAP.sub("_", text.casefold())
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: Sequence[str], *, exact: bool) -> re.Pattern[str]:
+    ordered = sorted(words, key=len, reverse=True)
+    parts = [r"[\s_\-]".join(map(re.escape, word.split("_"))) if not exact else re.escape(word) for word in ordered]
+    return re.compile(r"(?<![\w-])(?:" + "|".join(parts) + r")(?![\w-])", 0 if exact else re.IGNORECASE)

@@ -1,0 +1,186 @@
+"""Find prompts by name, list them by style, and check files: what ``ragstone prompts`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ragstone import prompts
+from ragstone.errors import ConfigError, TemplateError
+from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem
+from ragstone.prompts.check import problems, samples
+from ragstone.prompts.templates import parse_shape
+from ragstone.questions import TASKS, Rate
+
+PURPOSES: Final = {
+    "default": "the default: label, reason and evidence in one object",
+    "no_reasoning": "the labels alone: for strong models and big batches",
+    "short_cot": "snippet, rationale and decision for each unit, then the labels: for instruct models",
+    "long_cot": "the same after thinking at any length: for reasoning models",
+    "legacy": "a short instruction in the manner of TREC, labels alone: for comparison with earlier runs",
+    "optimized": "a fixed order of decision, labels under their numbers: for production",
+}
+"""The purpose of each style, in the order of the list."""
+
+WRITES: Final = {"claims": ("claims",), "nuggetize": ("nuggets",), "trace": ("labels", "reasons")}
+"""What the replies hold of steps that rate nothing."""
+
+
+# ---- find
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPrompt:
+    """A prompt that a user named: a packaged file (``entry``), or the user's own at ``path``."""
+
+    name: str
+    path: str
+    text: str
+    entry: PromptFile | None = None
+
+    def template(self) -> Template:
+        """The template to render; TemplateError for a file that is none."""
+        if self.entry is None:
+            return prompts.read(self.path)
+        return prompts.load(self.entry.task, self.entry.name, self.entry.version)
+
+
+def find(named: str, style: str | None = None) -> NamedPrompt:
+    """The prompt of a step and a style, given apart or as ``STEP=STYLE``, or a file; TemplateError if there is none."""
+    task, equals, right = named.partition("=")
+    if equals and style is not None:
+        raise ConfigError(f"'{named} {style}' names two styles; write {task} {style}")
+    path = right if equals else named
+    if not is_path(path):
+        return _packaged(task, (right if equals else style) or DEFAULT)
+    if style is not None:
+        raise ConfigError(f"'{named}' is a file and has its own style; drop '{style}'")
+    return NamedPrompt(path, path, prompts.read(path, task if equals else "").text)
+
+
+def _packaged(task: str, style: str) -> NamedPrompt:
+    if task not in {entry.task for entry in entries()}:
+        message = f"no step '{task}'; steps are {', '.join(TASKS)}"
+        if task in PURPOSES:
+            message = f"'{task}' is a style; name the step too, as in assign={task}"
+        elif Path(task).is_file():
+            message = f"no step '{task}'; to name the file, write ./{task}"
+        raise TemplateError(message)
+    name, dot, version = style.rpartition(".v")
+    if not (dot and version.isascii() and version.isdigit() and 0 < len(version) < 9):
+        name, version = style, "0"
+    try:
+        entry = entry_of(task, name, int(version))
+    except TemplateError:
+        names = {one.name for one in entries() if one.task == task}
+        forms = [one for form in FORMS.get(task, ()) if form and (one := stem(name, form)) in names]
+        if not forms or version != "0":
+            raise
+        apart = " or ".join(f"{task}={one}" for one in forms)
+        raise TemplateError(f"the step '{task}' asks {len(forms)} questions; name the prompt of one: {apart}") from None
+    return NamedPrompt(f"{entry.full_name}#{prompts.digest(entry.text)[:6]}", str(entry.file), entry.text, entry)
+
+
+# ---- list
+
+
+@dataclass(frozen=True, slots=True)
+class PromptStyle:
+    """One style of one step: its packaged prompts.
+
+    ``names`` are those of its prompts, several where the step asks several questions. ``units`` is the most that one
+    call asks about, ``gives`` what the replies hold, ``purpose`` what the style is for.
+    """
+
+    step: str
+    style: str
+    names: tuple[str, ...]
+    version: int
+    languages: tuple[str, ...]
+    formats: tuple[str, ...]
+    gives: tuple[str, ...]
+    units: int
+    purpose: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON; the purpose is under ``for``."""
+        told = asdict(self)
+        return told | {"for": told.pop("purpose")}
+
+
+def prompt_styles() -> list[PromptStyle]:
+    """The newest prompts by step and style, in the order of the steps and of ``PURPOSES``."""
+    grouped: dict[tuple[str, str], list[Template]] = {}
+    for task, name in dict.fromkeys((entry.task, entry.name) for entry in entries() if entry.task in TASKS):
+        template = prompts.load(task, name)
+        grouped.setdefault((task, split(task, template.style)[0]), []).append(template)
+    order = dict.fromkeys((*PURPOSES, *(style for _, style in grouped)))
+    return [_style(task, style, grouped[task, style]) for task in TASKS for style in order if (task, style) in grouped]
+
+
+def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
+    english = [template for template in templates if not template.language]
+    first = (english or templates)[0]
+    given = WRITES.get(task, ())
+    if not given:
+        quoted = any(isinstance(question, Rate) and question.evidence for question in samples(task, first.form))
+        wanted = ("reasons", "evidence") if quoted else ("reasons",)
+        given = ("labels", *(what for what in wanted if what in first.gives))
+    return PromptStyle(
+        task, style, tuple(template.style for template in english), first.version,
+        tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,
+        PURPOSES.get(style, first.source),
+    )  # fmt: skip
+
+
+# ---- check
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPrompt:
+    """The problems of one file; ``step`` is empty if its header could not be read."""
+
+    file: str
+    problems: tuple[str, ...]
+    step: str = ""
+    style: str = ""
+    formats: tuple[str, ...] = ()
+    units: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"file": self.file, "fits": not self.problems, **asdict(self)}
+
+    @property
+    def choice(self) -> str:
+        """The value of ``--prompt`` that uses the file."""
+        return f"{self.step}={self.file if is_path(self.file) else f'./{self.file}'}"
+
+
+def check_file(path: str) -> CheckedPrompt:
+    """Check a user's own file."""
+    try:
+        found = prompts.read(path)
+    except TemplateError as error:
+        return CheckedPrompt(path, (str(error).removeprefix(f"prompt {path}: "),))
+    return CheckedPrompt(path, tuple(problems(found)), found.task, found.name, found.formats, found.batch)
+
+
+def check_packaged() -> dict[str, list[str]]:
+    """The problems of the packaged files, by path; also that one differs from its released hash."""
+    wrong = {path: [what] for path, what in prompts.changed().items()}
+    for entry in entries():
+        path = f"{entry.task}/{entry.file.name}"
+        try:
+            if entry.task == "formats":
+                parse_shape(entry.text, path)
+                continue
+            template = prompts.load(entry.task, entry.name, entry.version)
+            found = problems(template) if entry.task in TASKS else []
+        except TemplateError as error:
+            found = [str(error)]
+        if found:
+            wrong.setdefault(path, []).extend(found)
+    return dict(sorted(wrong.items()))

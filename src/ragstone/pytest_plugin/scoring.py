@@ -1,0 +1,215 @@
+"""The fixture of a test: score a response, and check it against thresholds.
+
+A response is evaluated as by ``ragstone run`` on a file of one record: with the same configuration and store, so that a
+reply is paid for once. The run of a failed test stays in the store, under the test's name; other runs are deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, Final, Self
+
+import pytest
+
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run
+from ragstone.api import RunOptions, evaluate
+from ragstone.errors import InputError, JudgeError, RagstoneError
+from ragstone.judges.base import Judge
+from ragstone.metrics import called_here, catalogue
+from ragstone.pytest_plugin.summary import note_of
+from ragstone.pytest_plugin.thresholds import check_threshold, explain
+from ragstone.records import ALIASES
+
+__tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
+"""Hides this code from tracebacks of errors that it raises on purpose."""
+
+FIELDS: Final = tuple(ALIASES)
+"""The fields of a record that calls and marks may give."""
+OPTIONS: Final = frozenset(RunOptions.__dataclass_fields__) - {"metrics"}
+"""Options of ``evaluate`` that calls and marks may give."""
+
+
+@dataclass(slots=True, repr=False)
+class Scorer:
+    """Scores responses for one test.
+
+    ``name`` and ``title`` are the test's short and full name, ``root`` the folder to look for the configuration and the
+    store in. From the test's marks come ``record``, its fields, ``least``, thresholds by score, and ``options``, which
+    include the session's. ``notes`` are the scores and outcomes as plain values. ``checked`` says whether a response
+    was checked against thresholds, ``failed`` whether the test failed.
+    """
+
+    name: str
+    title: str
+    root: Path
+    record: Mapping[str, Any]
+    least: Mapping[str, float]
+    options: Mapping[str, Any]
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    checked: bool = False
+    failed: bool = False
+    _scored: list[tuple[Result, Run, object]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, item: pytest.Item, marked: Mapping[str, Any], record: Mapping[str, Any]) -> Self:
+        """The scorer of a test, with the arguments of its two marks; InputError for a name that is unknown."""
+        for name in record:
+            if name not in FIELDS:
+                raise InputError(f"mark ragstone_record: no field '{name}'; fields are {', '.join(FIELDS)}")
+        least, options = thresholds_and_options(marked, "mark ragstone")
+        config = item.config
+        return cls(item.name, item.nodeid, config.rootpath, record, least, {**_of_session(config), **options})
+
+    def score(
+        self,
+        response: str | None = None,
+        *,
+        metrics: Sequence[str] | str | None = None,
+        judge: Sequence[str | Judge] | str | Judge | None = None,
+        **more: Any,
+    ) -> Result:
+        """Score one response and return its result, as in results.jsonl.
+
+        ``more`` are the other fields of the record (``question``, ``contexts``, ``reference``, ...) and options of
+        ``ragstone.evaluate``. RagstoneError if it cannot be scored, which makes the test an error.
+        """
+        given = {name: more.pop(name) for name in FIELDS if name in more}
+        record = {"id": self.name, **self.record, **given, **({} if response is None else {"response": response})}
+        options = {"estimate": False, "name": self.title, **self.options, **more}
+        if judge is not None:
+            options["judge"] = judge
+        _check_fields(metrics, record)
+        elsewhere = contextlib.nullcontext() if Path.cwd() == self.root else contextlib.chdir(self.root)
+        try:
+            with elsewhere:
+                run = evaluate([record], metrics, **options)
+        except RagstoneError as error:
+            if hint := getattr(error, "hint", ""):
+                error.add_note(f"hint: {hint}")
+            # The place in Ragstone's code is of no use in a test's report.
+            raise error.with_traceback(None) from None
+        result = next(run.results())
+        self._scored.append((result, run, options.get("store")))
+        if "set_aside" in result:
+            raise InputError(result["set_aside"])
+        self.notes.append(note_of(run))
+        return result
+
+    def assert_scores(
+        self,
+        response: str | Result | None = None,
+        at_least: Mapping[str, float] | None = None,
+        /,
+        *,
+        metrics: Sequence[str] | str = (),
+        **more: Any,
+    ) -> Result:
+        """Check a response against thresholds: those given here, and those of the test's mark for other scores.
+
+        ``response`` is a text, or the ``Result`` of one that is scored already. ``at_least`` maps scores to thresholds
+        from 0 to 1; a score without a dot in its name may be a keyword. ``metrics`` are scored besides those with a
+        threshold. Further keywords are those of ``score``. AssertionError names what is not supported; JudgeError if
+        what is unjudged decides.
+        """
+        fields = {name: more.pop(name) for name in FIELDS if name in more}
+        own, options = thresholds_and_options({**(at_least or {}), **more}, "assert_scores")
+        least = {**self.least, **own}
+        if not least:
+            raise InputError("no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
+        if not isinstance(response, Result):
+            named = (metrics,) if isinstance(metrics, str) else metrics
+            asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))
+            result = self.score(response, metrics=asked, **fields, **options)
+        elif fields or options or metrics:
+            raise InputError(
+                f"the response is scored already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
+            )
+        else:
+            result = response
+        found = [check_threshold(result, name, threshold) for name, threshold in least.items()]
+        outcomes = Counter(one.outcome for one in found)
+        outcome = next(one for one in ("no", "unknown", "yes") if outcomes[one])
+        self.checked = True
+        self.notes.append({"outcome": outcome})
+        if outcome != "yes":
+            told = explain(result, found, self._store_of(result))
+            raise AssertionError(told) if outcome == "no" else JudgeError(told)
+        return result
+
+    def _store_of(self, result: Result) -> Sequence[str] | None:
+        """The options of a command that shows the result; None if it is no result of this test."""
+        for own, _, store in self._scored:
+            if own is result:
+                return ["--store", str(store)] if store else []
+        return None
+
+    def __repr__(self) -> str:
+        return f"<ragstone for {self.name}>"
+
+    def close(self) -> None:
+        """Close the runs; those of a test that did not fail are deleted."""
+        with contextlib.ExitStack() as stores:
+            for _, run, _ in self._scored:
+                stores.callback(run.store.close)
+                if not self.failed:
+                    stores.callback(run.store.drop_run, run.id)
+
+
+def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """Tell thresholds by score from options of ``evaluate``; InputError for other names and values."""
+    least: dict[str, float] = {}
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in OPTIONS:
+            options[name] = value
+        elif name not in _metrics():
+            raise InputError(f"{where}: {_unknown(name)}")
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise InputError(f"{where}: {name} = {value!r}; a threshold is a number from 0 to 1")
+        else:
+            least[name] = value
+    return least, options
+
+
+@lru_cache(maxsize=1)
+def _metrics() -> Mapping[str, str]:
+    """The metric of every score."""
+    return {score: metric.name for metric in catalogue().values() for score in metric.score_names()}
+
+
+def _unknown(name: str) -> str:
+    if name in catalogue():
+        several = catalogue()[name].score_names()
+        return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
+    near = difflib.get_close_matches(name, [*_metrics(), *OPTIONS], 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
+    hint = called_here(name) or hint
+    return f"'{name}' is neither a score nor an option; {hint}"
+
+
+def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
+    """InputError if a metric that is named lacks a field."""
+    for name in (metrics,) if isinstance(metrics, str) else metrics or ():
+        needs = catalogue()[name].needs if name in catalogue() else ()
+        lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
+        if lacking:
+            raise InputError(f"{name} needs {' and '.join(needs)}; there is no {' and no '.join(lacking)}")
+
+
+def _of_session(config: pytest.Config) -> dict[str, Any]:
+    """The options of the session: from pytest's command line, else from its configuration."""
+    found: dict[str, Any] = {"offline": True} if config.getoption("ragstone_offline") else {}
+    for name in ("judge", "store", "config"):
+        said, written = config.getoption(f"ragstone_{name}"), config.getini(f"ragstone_{name}")
+        folder = config.invocation_params.dir if said else (config.inipath or config.rootpath / "pytest.ini").parent
+        if said or written:
+            found[name] = said or written if name == "judge" else folder / (said or written)
+    return found

@@ -1,0 +1,63 @@
+"""File formats, told by the extension, else by the first bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from ragstone.errors import RecordError
+from ragstone.records import delimited, jsonarray, jsonlines, parquet
+from ragstone.records.bytestream import Origin
+from ragstone.records.fields import ALIASES
+from ragstone.records.mapping import Mapper, Rows
+
+Reader = Callable[[Origin, Mapper], Rows]
+
+READERS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {
+        ".jsonl": jsonlines.read,
+        ".ndjson": jsonlines.read,
+        ".json": jsonarray.read,
+        ".csv": delimited.read_commas,
+        ".tsv": delimited.read_tabs,
+        ".parquet": parquet.read,
+    }
+)
+"""Every format; a new one is a file beside these and a line here."""
+
+SUPPORTED: Final = ", ".join(READERS) + ", each also with .gz or .zst"
+
+
+def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
+    """The reader for a file; ``columns`` are mapped names by which the header of a table may be known.
+
+    RecordError for one that has neither a known extension nor a known beginning.
+    """
+    if origin.suffix in READERS:
+        return READERS[origin.suffix]
+    with origin.open() as stream:
+        head = next((text for chunk in stream.chunks() if (text := chunk.lstrip())), b"")
+    if head.startswith(parquet.MAGIC):
+        return parquet.read
+    if head[:1] in (b"[", b"{"):
+        return jsonarray.read
+    if not head:
+        return jsonlines.read  # which will say that there is nothing in it
+    return _table(head, columns) or _unknown(origin)
+
+
+def _table(head: bytes, columns: frozenset[str]) -> Reader | None:
+    """A table without an extension (standard input), if its header names a field that we know."""
+    known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
+    line = head.partition(b"\n")[0].decode(errors="replace")
+    for delimiter, reader in ((",", delimited.read_commas), (";", delimited.read_commas), ("\t", delimited.read_tabs)):
+        names = delimited.header_names(line, delimiter)
+        if len(names) > 1 and known.intersection(names):
+            return reader
+    return None
+
+
+def _unknown(origin: Origin) -> Reader:
+    found = f"the format of '{origin.suffix}' is not known" if origin.suffix else "the format cannot be told"
+    raise RecordError(origin.name, found, f"supported are {SUPPORTED}")

@@ -1,0 +1,316 @@
+"""Leaderboards: the score of each run on each topic, as trec_eval, ir_measures and TREC AutoJudge write them.
+
+Three forms are columns between blanks and one is JSON lines; a row over all topics has the topic ``all``.
+Values are written so that the same number is read again. Where a file does not say which of two columns is
+the topic, it is refused rather than guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import orjson
+
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import values
+from ragstone.records.bytestream import COMPRESSIONS, origin_of, reason
+from ragstone.records.jsontext import WHITESPACE, decode, excerpt, kind
+from ragstone.records.limits import MAX_RECORD_BYTES
+
+Form = Literal["trec_eval", "tot", "ir_measures", "jsonl"]
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
+
+COLUMNS: Final[Mapping[Form, tuple[str, ...]]] = {
+    "trec_eval": ("measure", "topic", "value"),
+    "tot": ("run", "measure", "topic", "value"),
+    "ir_measures": ("run", "topic", "measure", "value"),
+}
+KEYS: Final = {"run": "run_id", "topic": "topic_id", "measure": "measure", "value": "value"}
+"""The keys of a JSON line, which are also what a header may call the columns."""
+
+HEADERS: Final[Mapping[str, str]] = {key: column for column, key in KEYS.items()} | {
+    "run": "run", "runid": "run", "system": "run", "topic": "topic", "qid": "topic", "query_id": "topic",
+    "request_id": "topic", "narrative_id": "topic", "metric": "measure", "score": "value",
+}  # fmt: skip
+
+ALL: Final = "all"
+"""The topic of a row over all topics."""
+
+OWN_NAME: Final = "runid"
+"""The measure of trec_eval's first row, whose value is the run's own name and no number."""
+
+ENDINGS: Final = frozenset((".txt", ".tsv", ".eval"))
+NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+LONGEST_NUMBER: Final = 100
+TRUTHS: Final = {"True": 1.0, "False": 0.0}
+"""What AutoJudge writes for a measure that holds or does not."""
+
+NO_NAME: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\ufeff]")
+"""What a column between blanks cannot hold."""
+
+HALVES: Final = re.compile(r"[\ud800-\udfff]")
+
+
+class LeaderboardRow(NamedTuple):
+    """One value: of a run, on a topic (or `ALL`), by a measure."""
+
+    run: str
+    topic: str
+    measure: str
+    value: float
+
+
+def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
+    """The rows as lines of a file of that form, in their order; all are looked at before the first line is given.
+
+    Blanks and signs that a column cannot hold become ``_`` in names, an empty name too. ``trec_eval`` has no
+    column for the run: its file is to be named after it.
+
+    Raises:
+        ConfigError: no such form; several runs for ``trec_eval``; a value that is no finite number; two names
+            that would become one, or two values for one place.
+    """
+    _checked_form(form)
+    wanted = list(rows)
+    written: dict[tuple[str, str, str], LeaderboardRow] = {}
+    for row in wanted:
+        if not math.isfinite(row.value):
+            raise ConfigError(f"{_place(row)} is {row.value}, which no leaderboard can hold; leave the row out")
+        first = written.setdefault(_named(row, form), row)
+        if first[:3] != row[:3]:
+            raise ConfigError(f"{_place(first)} and {_place(row)} would be one row of a leaderboard; rename one")
+        if first != row:
+            raise ConfigError(f"{_place(row)} has two values, {first.value} and {row.value}; keep one")
+    runs = {row.run for row in wanted}
+    if form == "trec_eval" and len(runs) > 1:
+        shown = ", ".join(sorted(map(excerpt, runs))[:3])
+        raise ConfigError(
+            f"trec_eval has no column for the run, and there are {len(runs):,} ({shown}); a file for each"
+        )
+    return (_line(row, form) for row in wanted)
+
+
+def _place(row: LeaderboardRow) -> str:
+    return f"{excerpt(row.measure)} of run {excerpt(row.run)} on topic {excerpt(row.topic)}"
+
+
+def _named(row: LeaderboardRow, form: Form) -> tuple[str, str, str]:
+    """Run, topic and measure as they can be written."""
+    found, sign = (HALVES, "\ufffd") if form == "jsonl" else (NO_NAME, "_")
+    run, topic, measure = (found.sub(sign, name) for name in (row.run, row.topic, row.measure))
+    return (run, topic, measure) if form == "jsonl" else (run or "_", topic or "_", measure or "_")
+
+
+def _line(row: LeaderboardRow, form: Form) -> bytes:
+    run, topic, measure = _named(row, form)
+    value = float(row.value)
+    if form == "jsonl":
+        return orjson.dumps({"run_id": run, "topic_id": topic, "measure": measure, "value": value}) + b"\n"
+    cells = {"run": run, "topic": topic, "measure": measure, "value": repr(value)}
+    return "\t".join(cells[column] for column in COLUMNS[form]).encode() + b"\n"
+
+
+def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] = "auto") -> list[LeaderboardRow]:
+    """Read a leaderboard, plain or compressed, or a folder of them, in the order of the file names.
+
+    ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``; of four, a header says which is the
+    topic, or ``all`` does, or that one column holds numbers alone. In ``trec_eval`` the run is the file's name
+    without ``.gz``, ``.zst``, ``.txt``, ``.tsv`` and ``.eval``, and the row ``runid`` is passed over. A row that
+    stands there twice is read once.
+
+    Raises:
+        ConfigError: no such form.
+        RecordError: a file cannot be read or holds no row, a row has other columns, a value is no finite number,
+            one place has two values, or the form cannot be told; the message says which line.
+    """
+    if form != "auto":
+        _checked_form(form)
+    found = _Found()
+    for file in _files(Path(path)):
+        found.add(_File(file), form)
+    return list(found.rows.values())
+
+
+def _checked_form(form: str) -> None:
+    if form not in FORMS:
+        raise ConfigError(f"no form of leaderboard is called {form!r}; expected {', '.join(FORMS)}")
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    try:
+        found = sorted(file for file in path.iterdir() if not file.name.startswith(".") and file.is_file())
+    except OSError as error:
+        raise RecordError(str(path), reason(error)) from None
+    if not found:
+        raise RecordError(str(path), "there is no file in this folder", "expected one leaderboard per file")
+    return found
+
+
+class _File:
+    """One file: its lines with their numbers, none of them blank."""
+
+    def __init__(self, path: Path) -> None:
+        origin = origin_of(path)
+        self.name = origin.name
+        self.run = path.name.encode("utf-8", "replace").decode()
+        for endings in (frozenset(COMPRESSIONS), ENDINGS):
+            stem, dot, ending = self.run.rpartition(".")
+            self.run = stem if stem and dot + ending.lower() in endings else self.run
+        self.lines: list[tuple[str, bytes]] = []
+        with origin.open() as stream:
+            while line := stream.readline(MAX_RECORD_BYTES + 1):
+                where = f"{self.name}:{stream.lines}"
+                if len(line) > MAX_RECORD_BYTES:
+                    raise RecordError(
+                        where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "expected one value per line"
+                    )
+                if text := line.strip(WHITESPACE):
+                    self.lines.append((where, text))
+        if not self.lines:
+            raise RecordError(self.name, "there is no row in it", "expected at least one")
+
+    def cells(self) -> list[tuple[str, list[str]]]:
+        """The columns of each line, all of one number."""
+        found = [(where, _decoded(text, where).split()) for where, text in self.lines]
+        where, first = found[0]
+        wide = len(first)
+        if wide not in (3, 4):
+            raise RecordError(where, f"expected 3 or 4 columns, found {wide}", _shown())
+        for where, cells in found:
+            if len(cells) != wide:
+                raise RecordError(
+                    where, f"{_columns(len(cells))} where the first row has {wide}", "expected one value per line"
+                )
+        return found
+
+
+def _columns(number: int) -> str:
+    return "1 column" if number == 1 else f"{number} columns"
+
+
+def _shown() -> str:
+    return "; ".join(f"{form}: {' '.join(columns)}" for form, columns in COLUMNS.items())
+
+
+def _decoded(text: bytes, where: str) -> str:
+    if b"\0" in text:
+        raise RecordError(where, "a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise RecordError(where, f"byte 0x{text[error.start]:02x} is not UTF-8", "save the file as UTF-8") from None
+
+
+class _Found:
+    """Rows by run, topic and measure, each with one value."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, str, str], LeaderboardRow] = {}
+
+    def add(self, file: _File, form: Form | Literal["auto"]) -> None:
+        if form == "jsonl" or (form == "auto" and file.lines[0][1].startswith(b"{")):
+            for where, text in file.lines:
+                self._keep(where, _of_json(text, where))
+            return
+        found = file.cells()
+        header = _header(found[0][1])
+        if header:
+            where = found.pop(0)[0]
+            if not found:
+                raise RecordError(where, "a header and no row", "expected at least one")
+        columns = COLUMNS[_told(found, header, file.name) if form == "auto" else form]
+        if len(columns) != len(found[0][1]) or (header and header != columns):
+            there = " ".join(header) if header else _columns(len(found[0][1]))
+            raise RecordError(found[0][0], f"{there} where {form} has {' '.join(columns)}", "name another form")
+        named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
+        scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
+        if not scores:
+            raise RecordError(file.name, "there is no row with a value in it", "expected at least one")
+        for where, row in scores:
+            value = _number(row["value"], where)
+            self._keep(where, LeaderboardRow(row.get("run", file.run), row["topic"], row["measure"], value))
+
+    def _keep(self, where: str, row: LeaderboardRow) -> None:
+        known = self.rows.setdefault(row[:3], row)
+        if known.value != row.value:
+            raise RecordError(
+                where, f"{_place(row)} is {row.value} here and {known.value} before", "expected one value each"
+            )
+
+
+def _header(cells: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a header names; empty where the first row is none."""
+    found = tuple(HEADERS.get(cell.lower(), "") for cell in cells)
+    return found if "" not in found and len(set(found)) == len(found) else ()
+
+
+def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name: str) -> Form:
+    """The form of rows in columns; RecordError where neither header nor content tells."""
+    if header:
+        known = next((form for form, columns in COLUMNS.items() if columns == header), None)
+        if known is None:
+            raise RecordError(name, f"columns {' '.join(header)}, which is no known form", _shown())
+        return known
+    if len(found[0][1]) == 3:
+        return "trec_eval"
+    topic = _topic_column([{cells[at] for _, cells in found} for at in range(3)])
+    if topic is None:
+        raise RecordError(
+            name, "four columns, and nothing that tells the topic from the measure", "name the form: tot or ir_measures"
+        )
+    return "ir_measures" if topic == 1 else "tot"
+
+
+def _topic_column(columns: Sequence[set[str]]) -> int | None:
+    """Return which of the second and third column holds the topic; None if their names do not tell.
+
+    ``all`` is a topic and numbers alone are no measures; where the two disagree, nobody knows.
+    """
+    totals = [at for at in range(3) if ALL in columns[at]]
+    numbered = [at for at in (1, 2) if columns[at] - {ALL} and all(map(str.isdecimal, columns[at] - {ALL}))]
+    if totals in ([1], [2]) and numbered in ([], totals, [1, 2]):
+        return totals[0]
+    if totals in ([], [1, 2]) and len(numbered) == 1:
+        return numbered[0]
+    return None
+
+
+def _number(cell: str, where: str) -> float:
+    if cell in TRUTHS:
+        return TRUTHS[cell]
+    value = float(cell) if len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) else math.nan
+    if not math.isfinite(value):
+        raise RecordError(where, f"{excerpt(cell)} as the value", "expected a finite number")
+    return value
+
+
+def _of_json(text: bytes, where: str) -> LeaderboardRow:
+    row: Any = decode(text, where)
+    if not isinstance(row, dict):
+        raise RecordError(where, f"expected an object, found {kind(row)}", "{run_id, topic_id, measure, value}")
+    for key in KEYS.values():
+        if row.get(key) is None:
+            raise RecordError(where, "nothing", "{run_id, topic_id, measure, value}", field=key)
+    value = row["value"]
+    if not isinstance(value, str | int | float):
+        raise RecordError(where, f"expected a number, found {kind(value)}", field="value")
+    return LeaderboardRow(
+        _name(row, "run_id", where),
+        _name(row, "topic_id", where),
+        _name(row, "measure", where),
+        _number(value, where) if isinstance(value, str) else float(value),
+    )
+
+
+def _name(row: Mapping[str, Any], key: str, where: str) -> str:
+    try:
+        return values.identifier(row[key], [])
+    except values.UnfitError as error:
+        raise RecordError(where, error.found, field=key) from None

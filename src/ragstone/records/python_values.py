@@ -1,0 +1,92 @@
+"""Values of Python, pandas, numpy, polars and Arrow to what JSON can hold, so that one mapping reads them all.
+
+NaN, NaT and NA mean "missing" in a table and become None, infinities too; dates become ISO 8601, decimals
+and whole numbers beyond 64 bits their digits, arrays lists, bytes a word on their length. The result shares
+nothing with what came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ragstone.errors import RecordError
+from ragstone.records.jsontext import RefusedError, kind, survey_of
+from ragstone.records.limits import MAX_DEPTH, MAX_RECORD_BYTES
+
+OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
+    """One row as a plain dict, or the error that says why it is none."""
+    if not isinstance(row, Mapping):
+        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
+    try:
+        raw = dumps(dict(row))
+        value: dict[str, Any] = orjson.loads(raw)
+    except (TypeError, orjson.JSONDecodeError) as error:
+        return RecordError(where, *_reason(error))
+    if len(raw) > MAX_RECORD_BYTES:
+        return RecordError(where, f"a record of {len(raw):,} bytes", f"expected at most {MAX_RECORD_BYTES:,}")
+    return value
+
+
+def dumps(value: Any) -> bytes:
+    """JSON of any such value; TypeError for what has no place in a record or is nested too deep."""
+    try:
+        raw = orjson.dumps(value, default=_plain, option=OPTIONS)
+    except TypeError as error:
+        if "64-bit" not in str(error):
+            raise
+        raw = orjson.dumps(_digits(value), default=_plain, option=OPTIONS)
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # only then can it be that deep
+        _check_depth(orjson.loads(raw))
+    return raw
+
+
+def _check_depth(value: Any) -> None:
+    try:
+        survey_of(value)
+    except RefusedError as error:
+        raise TypeError("Recursion limit reached") from error
+
+
+def _reason(error: Exception) -> tuple[str, str]:
+    text = str(error.__cause__ or error)
+    if "surrogate" in text:
+        return "a lone surrogate (half of a character, \\ud800-\\udfff) in a text", "write the whole character"
+    if "ecursion" in text:
+        return f"a value nested deeper than {MAX_DEPTH} levels", "flatten it"
+    return f"a value that has no form in JSON: {text}", "texts, numbers, lists and dicts"
+
+
+def _digits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _digits(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_digits(item) for item in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return str(value)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Convert a type that orjson does not know; by duck-typing, so that no library is imported."""
+    name = type(value).__name__
+    if name in ("NAType", "NaTType"):
+        return None
+    if name == "Decimal":
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    for method in ("isoformat", "tolist", "to_list"):
+        convert = getattr(value, method, None)
+        if callable(convert):
+            return convert()
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    raise TypeError(f"Type is not JSON serializable: {name}")

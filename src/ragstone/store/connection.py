@@ -1,0 +1,145 @@
+"""The SQLite file of a store: open it, bring it up to date, and say in one line what is wrong with it.
+
+Promises: a file that is something else is left as it is; an older store is brought up to date when it is opened,
+a newer one refused; a new file is the user's alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from ragstone.errors import StoreError
+
+VERSION: Final = 2
+PATIENCE: Final = 30.0
+"""Seconds to wait for another process that writes."""
+MAGIC: Final = b"SQLite format 3\0"
+"""How every SQLite file begins."""
+
+_BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
+_CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
+_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+_FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
+
+
+def connect_current(path: str) -> sqlite3.Connection:
+    """Connect to a store and bring it up to date; StoreError for a newer one, sqlite3.Error for other trouble."""
+    connection = connect(path)
+    try:
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Connect so that writes wait for other processes and reach the disk."""
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=64
+    )
+    try:
+        _use_log(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make_private(path: str) -> None:
+    """Create the file, if there is none, for the user alone; StoreError if that fails."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not Path(path).exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot create the store ({error.strerror}); choose another with --store") from error
+
+
+def identity(path: str) -> int | None:
+    """Return the number that tells this file from another of its name; None if there is none."""
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
+    except OSError:
+        return None
+
+
+def is_foreign(path: str) -> bool:
+    """Whether the file is something else: no database, or one of another program. The file is only read.
+
+    A store may have lost its beginning (zeros), or have all it holds in a log beside it.
+    """
+    if path == ":memory:" or Path(f"{path}-wal").exists():
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(len(MAGIC))
+        if head != MAGIC:
+            return bool(head.strip(b"\0"))
+        with contextlib.closing(sqlite3.connect(f"{Path(path).resolve().as_uri()}?immutable=1", uri=True)) as found:
+            tables = {name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except (OSError, sqlite3.Error):  # what is wrong with it is told when it is opened
+        return False
+    return bool(tables) and not {"calls", "runs"} <= tables
+
+
+def trouble(path: str, error: Exception, what: str) -> StoreError:
+    """Say in one line what SQLite could not do, and what to do about it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    place = "choose another place with --store"
+    if code in _DAMAGED:
+        return StoreError(f"{path}: the store is damaged ({error})", damaged=True)
+    if code in _BUSY:
+        return StoreError(
+            f"{path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {place}"
+        )
+    hint = ""
+    if code in _CLOSED_OFF:
+        hint = f"; the file or its folder cannot be written: make both writable, or {place}"
+    elif code in _FULL:
+        hint = f"; free space or {place}"
+    return StoreError(f"{path}: {what} ({error}){hint}")
+
+
+def _migrate(connection: sqlite3.Connection, path: str) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise StoreError(f"{path}: made by a newer Ragstone (format {version}, this one reads {VERSION}); upgrade")
+    if version < VERSION:
+        connection.execute("BEGIN EXCLUSIVE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < VERSION:  # another process may have been faster
+            for statement in _statements(version):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log, with a wait that SQLite lacks where several processes begin a store at once."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _statements(version: int) -> list[str]:
+    """Return the later parts of schema.sql, which bring a store of this version (0: an empty file) up to date."""
+    text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
+    later = [part for part in text.split("-- version ")[1:] if int(part.split(maxsplit=1)[0]) > version]
+    lines = [line.split("--")[0] for part in later for line in part.splitlines()[1:]]
+    return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]

@@ -1,0 +1,54 @@
+"""Rate limits of the fake server: requests and tokens in a window, and the headers that tell them."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+Entry = tuple[float, int]
+
+
+class Meter:
+    """Requests and tokens in a sliding window; what was refused does not count. Times are seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._log: deque[Entry] = deque()
+        self._tokens = 0
+
+    def refusal(self, now: float, window: float, rpm: int | None, tpm: int | None, tokens: int) -> float:
+        """Return the seconds until a request of so many tokens is accepted, 0 for now."""
+        self._forget(now - window)
+        requests, held = len(self._log), self._tokens
+        if (rpm is None or requests < rpm) and (tpm is None or held + tokens <= tpm or not self._log):
+            return 0.0
+        for at, taken in self._log:
+            requests, held = requests - 1, held - taken
+            if (rpm is None or requests < rpm) and (tpm is None or held + tokens <= tpm):
+                return at + window - now
+        return self._log[-1][0] + window - now if self._log else window
+
+    def take(self, now: float, tokens: int) -> None:
+        """Count a request that was accepted, with the tokens of it and its reply."""
+        self._log.append((now, tokens))
+        self._tokens += tokens
+
+    def headers(self, now: float, window: float, rpm: int | None, tpm: int | None) -> dict[str, str]:
+        """Return the headers that say what is left, and when the limit resets."""
+        self._forget(now - window)
+        reset = f"{self._log[-1][0] + window - now:.3f}s" if self._log else "0s"
+        said: dict[str, str] = {}
+        for kind, limit, used in (("requests", rpm, len(self._log)), ("tokens", tpm, self._tokens)):
+            if limit is not None:
+                said[f"x-ratelimit-limit-{kind}"] = str(limit)
+                said[f"x-ratelimit-remaining-{kind}"] = str(max(0, limit - used))
+                said[f"x-ratelimit-reset-{kind}"] = reset
+        return said
+
+    def _forget(self, before: float) -> None:
+        while self._log and self._log[0][0] <= before:
+            self._tokens -= self._log.popleft()[1]
+
+
+def asked_to_wait(seconds: float) -> dict[str, str]:
+    """Return the headers that say how long to wait, in whole seconds and in milliseconds."""
+    return {"Retry-After": str(math.ceil(seconds)), "retry-after-ms": str(math.ceil(1000 * seconds))}

@@ -1,0 +1,325 @@
+"""The command as a process: how fast it starts, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from terminal import TRACES, ragstone, row, write
+
+from ragstone import __version__, api, errors
+from ragstone.__main__ import main
+from ragstone.cli.exit_codes import code_of
+from ragstone.testing import FakeServer
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+COMMAND = (sys.executable, "-m", "ragstone")
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
+
+RIDDLES = (
+    "weigh", "nobody", "anew", "leaves with", "takes part", "as it came", "came of", "hold against", "held against",
+    "hold a run", "hold one run", "to hold", "asks anything", "asked anything", "the most ", "the least ", "; else ",
+    "goes on where", "stands on", "stand in", "all the same", "cannot be read does",
+)  # fmt: skip
+"""Words that help texts had and that a reader had to guess at."""
+
+
+def seconds(*arguments: str, times: int = 3) -> float:
+    """Computing time, the least of a few: what else the machine does is not measured."""
+    best = 60.0
+    for _ in range(times):
+        before = os.times()
+        subprocess.run([*arguments], check=True, capture_output=True, env=ALONE)
+        after = os.times()
+        spent = after.children_user - before.children_user + after.children_system - before.children_system
+        best = min(best, spent)
+    return best
+
+
+def commands(*group: str) -> list[str]:
+    """The names of all commands; those of a group with its name before theirs."""
+    told = ragstone(*group, "--help").out.partition("Commands:")[2]
+    found = []
+    for name in re.findall(r"^  ([a-z-]+) {2,}\S", told, re.MULTILINE):
+        whole = " ".join((*group, name))
+        found += commands(*group, name) if "COMMAND [ARGS]" in ragstone(*whole.split(), "--help").out else [whole]
+    return found
+
+
+def test_help_and_import_are_fast() -> None:
+    """Above what Python itself takes: 0.3 s for the help, 0.1 s for the import."""
+    bare = seconds(sys.executable, "-c", "pass")
+    assert seconds(sys.executable, "-c", "import ragstone") - bare < 0.1
+    assert seconds(*COMMAND, "--help") - bare < 0.3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_a_run_with_a_judge_at_an_endpoint_takes_under_80_megabytes() -> None:
+    """The peak of the whole process, its imports and the calls in flight with it."""
+    write("a.jsonl", *(row(n) for n in range(200)))
+    # Not getrusage, whose peak begins with that of the process that started this one.
+    peak = "import atexit, sys; atexit.register(lambda: sys.stderr.write(open('/proc/self/status').read()))"
+    code = f"{peak}; from ragstone.__main__ import main; main()"
+    with FakeServer() as server:
+        options = ("run", "a.jsonl", "-m", "groundedness", "-j", f"vllm:m@{server.url}", "-q")
+        came = subprocess.run(
+            [sys.executable, "-c", code, *options], check=True, capture_output=True, text=True, env=ALONE
+        )
+        assert server.count == 200
+    highest = re.search(r"^VmHWM:\s+(\d+) kB$", came.stderr, re.MULTILINE)
+    assert highest is not None
+    assert int(highest[1]) / 1024 < 80
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Not the API, not rich, not pydantic: they are loaded by the command that needs them."""
+    code = "import sys, ragstone.cli; print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=ALONE).stdout
+    for name in ("rich", "pydantic", "aiohttp", "sqlite3", "asyncio", "numpy", "genai_prices"):
+        assert f"'{name}'" not in loaded
+    assert "'typer'" in loaded
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    """Each names itself in the example; no line is wider than 80."""
+    names = commands()
+    assert names[:8] == ["run", "validate", "estimate", "show", "report", "view", "compare", "check"]
+    assert set(names) >= {"run", "compare-methods", "validate", "runs", "show", "export", "metrics", "judges", "init"}
+    assert [name for name in names if name.startswith("nuggets ")] == [
+        f"nuggets {n}" for n in ("create", "assign", "score")
+    ]
+    for name in names:
+        came = ragstone(*name.split(), "--help")
+        assert came.code == 0
+        assert f"ragstone {name}" in came.out.partition("Example")[2], name
+        assert "--json" in came.out or name in ("prompts show", "prompts diff"), name  # these print a text as it is
+        assert came.widest <= 80
+    assert all(ragstone(group, "--help").widest <= 80 for group in ("nuggets", "prompts", "cache"))
+
+
+def test_help_is_in_plain_words() -> None:
+    """Of every command, of every group and of all."""
+    for name in (*commands(), "nuggets", "prompts", "cache", ""):
+        told = ragstone(*name.split(), "--help").flat.lower()
+        assert not [words for words in RIDDLES if words in told], name
+
+
+def test_the_version() -> None:
+    """Alone on its line."""
+    assert ragstone("--version").out == f"ragstone {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        (("show",), "ragstone show [OPTIONS] [RUN] [RECORD]"),
+        (("prompts", "check"), "ragstone prompts check [OPTIONS] [FILE]..."),
+    ],
+)
+def test_what_may_be_left_out_is_in_brackets_once(command: tuple[str, ...], usage: str) -> None:
+    """On the usage line of a command's help."""
+    assert ragstone(*command, "-h").out.splitlines()[0] == f"Usage: {usage}"
+
+
+def test_every_error_has_its_code() -> None:
+    """Nothing that went wrong ends with 1, which is for a threshold that was not held."""
+    assert code_of(errors.ConfigError("x")) == code_of(errors.RecordError("f:1", "x")) == 2
+    assert code_of(errors.BackendError("x")) == code_of(errors.ParseError("x")) == code_of(errors.StoreError("x")) == 3
+    assert code_of(errors.BudgetReached("x")) == 4
+
+
+def test_a_fault_of_our_own_is_told_from_a_failed_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Code 70, the traceback, and whom it concerns."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by nought")
+
+    monkeypatch.setattr(api, "open_store", broken)
+    monkeypatch.setattr(sys, "argv", ["ragstone", "runs"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 70
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError: by nought" in told
+    assert "a bug in Ragstone" in told
+
+
+def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
+    """``| head`` is quiet."""
+    for arguments in (("export", "-f", "csv", "--rows", "verdicts"), ("export",), ("show",)):
+        command = [*COMMAND, *arguments, "--store", str(weighed)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ALONE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.read(10)
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 0, arguments
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_fault(weighed: Path, closed: str) -> None:
+    """Whoever closes standard output wants to read nothing."""
+    script = f'"$@" {closed}'
+    arguments = [*COMMAND, "show", "--store", str(weighed)]
+    done = subprocess.run(["/bin/sh", "-c", script, "sh", *arguments], capture_output=True, check=False, env=ALONE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_message_is_broken_between_words_on_a_terminal_and_not_at_all_elsewhere() -> None:
+    """So that a figure is not cut in two, and a log has one line for each message."""
+    came = ragstone("show", columns=60)
+    (line,) = came.err.splitlines()
+    assert len(line) > 60
+    on_screen = re.sub(r"\x1b\[[0-9;]*m", "", ragstone("show", columns=60, env={"FORCE_COLOR": "1"}).err)
+    assert on_screen.split() == line.split()
+    assert max(map(len, on_screen.splitlines())) <= 60
+
+
+def test_interrupted_runs_say_what_is_kept_and_go_on() -> None:
+    """Exit code 130; the same command ends with what an uninterrupted one gives."""
+    write("a.jsonl", *(row(n) for n in range(40)))
+    with FakeServer(latency=0.2) as server:
+        options = ("a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4")
+        with subprocess.Popen([*COMMAND, "run", *options], stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+            while server.count < 30:
+                time.sleep(0.01)
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            told = process.stderr.read()
+        assert process.returncode == 130
+        assert "Traceback" not in told
+        assert "of 40 records are saved as run 1" in told
+        assert "run the same command to continue" in told
+        paid = server.count
+        server.configure(latency=0.0)
+        assert ragstone("run", *options, "-q", "-o", "out").code == 0
+        assert server.count <= 2 * 40 + 4
+        assert server.count - paid < 2 * 40 - 4
+    assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted", "done"]
+
+
+def test_a_second_interrupt_stops_at_once() -> None:
+    """The first lets calls that are under way come back; the second does not wait for them, and nothing is noisy."""
+    write("a.jsonl", *(row(n) for n in range(8)))
+    with FakeServer(latency=20.0) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+            while server.connections < 8:
+                time.sleep(0.01)
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=10)[1]
+        assert process.returncode == 130
+        assert "Unclosed" not in told
+        assert "Traceback" not in told
+
+
+LOADING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", -signal.SIGINT), ("SIG_IGN", 0)])
+def test_an_interrupt_while_the_command_line_is_loaded_is_silent(handler: str, code: int) -> None:
+    """As a shell takes it for 130; where interrupts are ignored, as of a job in the background, they stay so."""
+    told = f"signal.signal(signal.SIGINT, signal.{handler})\nsys.argv[1:] = ['--version']\n"
+    start = "from ragstone.__main__ import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING + told + start], capture_output=True, text=True, env=ALONE, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_only_the_command_line_minds_interrupts() -> None:
+    """Neither an import nor what main did before it leaves another handler."""
+    code = (
+        "import signal, sys, ragstone, ragstone.api, ragstone.__main__ as at\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "sys.argv[1:] = ['--version']\n"
+        "try:\n    at.main()\nexcept SystemExit:\n    pass\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+    subprocess.run([sys.executable, "-c", code], env=ALONE, check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_progress_is_drawn_on_a_terminal_and_leaves_nothing_behind() -> None:
+    """On standard error only; standard output is the JSON document."""
+    import pty
+
+    write("a.jsonl", *(row(n) for n in range(12)))
+    controller, terminal = pty.openpty()
+    with FakeServer(latency=0.15) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-j", f"vllm:m@{server.url}", "--concurrency", "2"]
+        command += ["-m", "answer_relevance", "--json"]
+        surroundings = {**ALONE, "TERM": "xterm", "COLUMNS": "80"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=surroundings) as process:
+            os.close(terminal)
+            drawn = b""
+            while True:
+                try:
+                    piece = os.read(controller, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                drawn += piece
+            assert process.stdout is not None
+            out = process.stdout.read()
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith(b"{")
+    text = drawn.decode("utf-8")
+    assert " of 12" in text
+    assert "calls" in text
+    assert "\x1b[?25h" in text.rsplit("\x1b[?25l", 1)[1]  # the cursor is shown again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_that_is_closed_ends_a_run_in_order() -> None:
+    """With the code of an interrupt and all replies kept, though nothing can be said any more."""
+    import pty
+
+    write("a.jsonl", *(row(n) for n in range(40)))
+    with FakeServer(latency=0.1) as server:
+        command = [*COMMAND, "run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "4"]
+        process, terminal = pty.fork()
+        if not process:
+            os.execve(sys.executable, command, ALONE)
+        while server.count < 20:
+            time.sleep(0.01)
+        os.close(terminal)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+        assert server.seen == {200: server.count}
+        assert ragstone("cache", "info", "--json").json["calls"] == server.count
+    assert [run["status"] for run in ragstone("runs", "--json").json] == ["interrupted"]
+
+
+def test_the_example_runs_from_the_command_line() -> None:
+    """As the README says it."""
+    done = subprocess.run([*COMMAND, "run", str(TRACES)], capture_output=True, text=True, check=False, env=ALONE)
+    assert done.returncode == 0
+    assert "found in its contexts" in done.stdout
+    assert "Traceback" not in done.stderr

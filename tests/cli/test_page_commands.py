@@ -1,0 +1,102 @@
+"""``ragstone report`` and ``ragstone view``: where a page goes, and how serving one ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from terminal import ragstone
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_a_report_is_named_after_its_run(weighed: Path) -> None:
+    """Unless it is named; a folder gets report.html, and is made where it is written as one."""
+    came = ragstone("report", "--store", str(weighed))
+    assert came.code == 0
+    assert "report-1.html" in came.out
+    assert "22 records of run 1" in came.out
+    for given, written in (("x.html", "x.html"), ("new/", "new/report.html"), (".", "report.html")):
+        came = ragstone("report", "1", "-o", given, "--store", str(weighed), "--json")
+        assert came.json == {"written": written, "bytes": Path(written).stat().st_size, "run": 1, "records": 22}
+        assert Path(written).read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_no_calls_makes_it_smaller(weighed: Path) -> None:
+    """What was asked and replied is left out."""
+    sizes = [ragstone("report", "1", "--store", str(weighed), "--json", *more).json["bytes"]
+             for more in ((), ("--no-calls",))]  # fmt: skip
+    assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize(("out", "said"), [
+    ("-", "a page is written to a file"),
+    ("nowhere/report.html", "cannot be written"),
+])  # fmt: skip
+def test_where_it_cannot_go_is_one_line(weighed: Path, out: str, said: str) -> None:
+    """With the code for usage."""
+    came = ragstone("report", "-o", out, "--store", str(weighed))
+    assert came.code == 2
+    assert said in came.err
+    assert len(came.err.splitlines()) == 1
+
+
+def test_the_store_is_not_written_over(weighed: Path) -> None:
+    """Whatever was typed."""
+    before = weighed.read_bytes()
+    came = ragstone("report", "-o", str(weighed), "--store", str(weighed))
+    assert came.code == 2
+    assert "would be written over" in came.err
+    assert weighed.read_bytes() == before
+
+
+def test_a_run_that_is_not_there_is_said(weighed: Path) -> None:
+    """By both commands, as by any other."""
+    for command in ("report", "view"):
+        came = ragstone(command, "99", "--store", str(weighed))
+        assert came.code == 2
+        assert "no run '99'" in came.err
+
+
+def test_run_leaves_the_report_out_where_it_is_not_wanted() -> None:
+    """And says what it wrote."""
+    Path("a.jsonl").write_text('{"id": "a", "response": "It is.", "contexts": ["It is."]}\n', "utf-8")
+    for flag, there in (("--report", True), ("--no-report", False)):
+        came = ragstone("run", "a.jsonl", "-o", flag[2:], flag)
+        assert came.code == 0
+        assert Path(flag[2:], "report.html").exists() == there
+        assert ("report.html" in came.out) == there
+
+
+def test_serving_ends_calmly(weighed: Path) -> None:
+    """The address is printed, the page is there, and Ctrl-C is no error."""
+    command = [sys.executable, "-m", "ragstone", "view", "1", "--store", str(weighed), "--no-open", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("}"):
+                break
+        told = json.loads("".join(lines))
+        place = urlsplit(told["address"])
+        assert place.hostname == "127.0.0.1"
+        connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+        connection.request("GET", "/data/rows-0")
+        assert len(json.loads(connection.getresponse().read())["position"]) == told["records"] == 22
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert out == ""
+    assert err == "note: stopped serving; the run stays in the store\n"
