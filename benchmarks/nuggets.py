@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone import evaluate
-from ragstone.judges.prompted import PromptedJudge, Settings
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.questions import GRADE_0_3, IMPORTANCE, Question, Rate, Write
 from ragstone.testing import FakeServer
 from ragstone.types import Passage, Record, Span, Unit
@@ -87,7 +87,7 @@ def together(row: dict[str, Any]) -> tuple[Counter[str], Counter[str], int]:
 
 def one_by_one(row: dict[str, Any]) -> tuple[Counter[str], Counter[str]]:
     """The same questions with a list for each metric and a nugget a call."""
-    judge = PromptedJudge("m", "m", "", Settings("m"), ReplayBackend(""))
+    judge = build(Spec("m", model="m"))
     calls: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
     passages = tuple(Passage(str(n), text, n) for n, text in enumerate(row["contexts"], 1))

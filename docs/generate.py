@@ -150,6 +150,16 @@ def judges_page() -> str:
     lines += [
         "", "`PROVIDER:MODEL@ADDRESS` is the same dialect at another address. A `[judges.NAME]` table of",
         f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
+        "", "## Add a provider with another dialect", "",
+        "An endpoint that does not speak OpenAI's chat completions needs one class and one entry point in a package of",
+        "your own. The class extends `ragstone.judges.http.HttpBackend` and has four methods: `prepare` (a prompt to",
+        "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
+        "and budgets stand on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
+        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a whole one.",
+        "", "```toml", '[project.entry-points."ragstone.judges"]', 'acme = "acme_judge:ACME"', "```", "",
+        "```text", "from ragstone.judges.spec import Preset", "",
+        'ACME = Preset("https://api.acme.example/v1", key="ACME_API_KEY", backend="acme_judge:AcmeBackend")', "```", "",
+        "The judge is then named `acme:MODEL`.",
     ]  # fmt: skip
     return _page(lines)
 
@@ -199,6 +209,7 @@ def cli_page() -> str:
     lines += ["", "`ragstone --version` prints the version; `-h` after any command its help.", ""]
     lines += ["[Read the results](../tasks/read-the-results.md#for-programs) has the exit codes."]
     for name, command in every:
+        command.get_params(command.context_class(command))  # completes help that is read from a registry
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
         options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
         usage = " ".join(["ragstone", name, *map(_argument, arguments), "[OPTIONS]"])

@@ -431,7 +431,7 @@ def test_cost_adds_up(server: FakeServer, place: Path) -> None:
     dollars = (summary["cost"]["input_tokens"] * 10 + summary["cost"]["output_tokens"] * 100) / 1e6
     assert summary["cost"]["dollars"] == pytest.approx(dollars)
     assert summary["bill"]["paid"]["dollars"] == pytest.approx(dollars)
-    assert sum(metric["cost"]["dollars"] for metric in summary["metrics"].values()) == pytest.approx(dollars)
+    assert sum(metric["cost"]["dollars"] or 0.0 for metric in summary["metrics"].values()) == pytest.approx(dollars)
     steps = {entry["step"]: entry["calls"] for entry in summary["bill"]["by_step"]}
     assert steps["claims"] == 6
     assert sum(steps.values()) == server.count

@@ -23,6 +23,10 @@ ASYNC = ("engine/", "testing/", "api/")
 BACKEND = {"open", "send", "close"}
 """The methods of a backend, which are the only effect that a judge has."""
 
+DIALECT = {"choices", "messages", "response_format", "max_completion_tokens", "prompt_tokens", "completion_tokens",
+           "finish_reason", "reasoning_content"}  # fmt: skip
+"""Keys of OpenAI's requests and answers."""
+
 OUTPUT = ("cli/", "render/", "output/", "testing/__main__.py", "__main__.py")
 
 CAUGHT = {
@@ -119,6 +123,15 @@ def test_the_source_is_read() -> None:
 
 
 @everywhere
+def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[str]:
+    """The keys of a provider's JSON stand in its backend, and in the endpoint of the test kit that plays it."""
+    if name == "judges/openai.py" or name.startswith("testing/"):
+        return []
+    own = {"cli/prompts.py": {"messages"}}.get(name, set())  # the command's own output has them
+    return [at(name, node) for node in texts(tree) if content(node) in DIALECT - own]
+
+
+@everywhere
 def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
     """``async`` and ``await`` are in the engine, in the API over it, and in what a backend must have."""
     if name.startswith(ASYNC):
@@ -127,7 +140,7 @@ def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
     if name.startswith("judges/"):
         for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             methods = {method.name: method for method in owner.body if isinstance(method, ast.AsyncFunctionDef)}
-            if {"open", "send", "close"} <= set(methods):  # a backend, and what its methods share privately
+            if BACKEND & set(methods):  # a backend or a part of one, and what its methods share privately
                 fine = [method for key, method in methods.items() if key in BACKEND or key.startswith("_")]
                 allowed |= {id(node) for method in fine for node in ast.walk(method)}
     kinds = ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith
@@ -268,7 +281,7 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 def test_the_environment_is_read_in_few_places() -> None:
     """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
-    allowed = {"config.py", "settings.py", "judges/openai.py", "api/judge_check.py"}
+    allowed = {"config.py", "settings.py", "judges/http.py", "api/judge_check.py"}
     found = {
         name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
@@ -355,3 +368,43 @@ for name in {chosen!r}:
 print("fine")
 """
     assert in_a_fresh_python(code).strip() == "fine"
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that import each other, directly or through others."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            waiting += (new := edges[waiting.pop()] - seen)
+            seen |= new
+        return seen
+
+    after = {name: reached(name) for name in edges}
+    circles = {frozenset({name, *(other for other in after[name] if name in after[other])}) for name in edges}
+    return sorted(sorted(circle) for circle in circles if len(circle) > 1)
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither at the top, nor inside functions, nor for type checkers alone."""
+    names = {".".join(("ragstone", *Path(name).with_suffix("").parts)).removesuffix(".__init__"): tree
+             for name, tree in MODULES.items()}  # fmt: skip
+    edges = {
+        name: {
+            full if (full := f"{module}.{part}") in names else module
+            for node in ast.walk(tree)
+            for module, part in _imports(node)
+        } & names.keys() - {name}
+        for name, tree in names.items()
+    }  # fmt: skip
+    assert cycles(edges) == []
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert sum(map(len, edges.values())) > 800
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, "") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((node.module or "", alias.name) for alias in node.names)

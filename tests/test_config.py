@@ -290,7 +290,7 @@ def test_only_the_judges_that_are_used_are_built() -> None:
             "judges.a.extra_body.api_key: looks like a key, and requests are stored",
         ),
         ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
-        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is no address"),
+        ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is not an address"),
     ],
 )
 def test_a_table_must_say_where(text: str, message: str) -> None:
@@ -300,7 +300,7 @@ def test_a_table_must_say_where(text: str, message: str) -> None:
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:
     assert refusal(TABLE, judge=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
     assert refusal(TABLE, judge=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
-    assert refusal(TABLE, judge=["openai"]) == "judge 'openai' names no model; write openai:MODEL"
+    assert refusal(TABLE, judge=["openai"]) == "judge 'openai' has no model; write openai:MODEL"
     Path("ragstone.toml").unlink()
     assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judge=["opnai:gpt"])
 

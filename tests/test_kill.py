@@ -21,7 +21,7 @@ from pathlib import Path
 
 import orjson
 
-from ragstone.engine.gate import UNSAVED
+from ragstone.engine.queue import UNSAVED
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 

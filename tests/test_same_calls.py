@@ -157,6 +157,7 @@ def test_another_threshold_sends_nothing(server: FakeServer) -> None:
         change = {name: {"threshold": threshold} for name in METRICS}
         assert sent(server, lambda: run.append(weigh(server, parameters=change))) == 0  # noqa: B023 - called at once
         outcomes = run[0].summary()["metrics"]["grounding"]["outcomes"]
+        assert outcomes is not None
         assert sum(outcomes.values()) == RECORDS
         assert threshold or outcomes == {"PASSED": RECORDS}
 

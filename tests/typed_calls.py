@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from ragstone import Comparison, Estimate, Gate, Run, aevaluate, check, compare, estimate, evaluate, validate
+from ragstone import CheckResult, Comparison, Estimate, Run, aevaluate, check, compare, estimate, evaluate, validate
 from ragstone.records import Survey
 
 
@@ -17,7 +17,7 @@ def results() -> None:
     assert_type(estimate("a.jsonl", metrics=["triad"], judge="embedded", repeat=3), Estimate)
     assert_type(validate("a.jsonl", fields={"question": "q"}), tuple[Survey, dict[str, int]])
     assert_type(compare("1", 2, by="topic"), Comparison)
-    assert_type(check("last", min={"grounding": 0.8}, undecided="fail"), Gate)
+    assert_type(check("last", min={"grounding": 0.8}, undecided="fail"), CheckResult)
 
 
 async def service() -> None:

@@ -20,7 +20,7 @@ _HOMES: Final = {
     ),
     "analysis.compare": ("Comparison",),
     "forecast.summary": ("Estimate",),
-    "analysis.check": ("Gate",),
+    "analysis.check": ("CheckResult",),
     "analysis.result": ("Result",),
     "analysis.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),

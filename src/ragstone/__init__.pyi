@@ -1,4 +1,4 @@
-from ragstone.analysis.check import Gate as Gate
+from ragstone.analysis.check import CheckResult as CheckResult
 from ragstone.analysis.compare import Comparison as Comparison
 from ragstone.analysis.result import Result as Result
 from ragstone.analysis.run import Run as Run

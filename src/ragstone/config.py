@@ -321,7 +321,7 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
 def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
     table = tables.get(name)
     if table is None:
-        if tables and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.PRESETS):
+        if tables and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.providers()):
             near = difflib.get_close_matches(name, tables, 1)
             known = ", ".join(f"[judges.{known}]" for known in tables)
             raise ConfigError(
@@ -329,9 +329,9 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
-    if provider and provider not in judge_spec.PRESETS:
+    if provider and provider not in judge_spec.providers():
         raise ConfigError(
-            f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.PRESETS)}"
+            f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
     if not provider and not address:
         raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")

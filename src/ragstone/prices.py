@@ -1,4 +1,4 @@
-"""Tokens to money, in US dollars. An unknown price is None, said to be unknown, and never 0."""
+"""Prices of tokens in US dollars. An unknown price is None, never 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Price:
 
 
 class PriceBook:
-    """What calls cost, by judge.
+    """Prices of calls, by judge.
 
     ``own`` maps a judge's id to the (input, output) dollars per million tokens that the user gave, or (input, output,
     cached input); everything else is looked up offline by provider and model in genai-prices.
@@ -32,13 +32,13 @@ class PriceBook:
         self._known: dict[tuple[str, str, str], tuple[Price, ...]] = {}
 
     def costs_nothing(self, judge: str) -> bool:
-        """Whether the user's own price for the judge is nothing, whatever its usage."""
+        """Whether the user's own price for the judge is 0."""
         return judge in self._own and not any(self._own[judge])
 
     def cost(
         self, judge: str, provider: str, model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:
-        """Dollars for one call; None when the price is unknown.
+        """Return the dollars of one call; None if the price is unknown.
 
         ``cached_tokens`` are the part of the input that the provider served from its prefix cache.
         """
@@ -51,14 +51,14 @@ class PriceBook:
         return float((total + price.output * output_tokens) / _PER)
 
     def prices(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
-        """The judge's price, dearer ones for long requests after it; empty when it is unknown."""
+        """Return the judge's prices, that of the longest requests last; empty if unknown."""
         at = (judge, provider, model)
         if at not in self._known:
             self._known[at] = self._look_up(*at)
         return self._known[at]
 
     def source(self, judge: str, provider: str, model: str) -> str:
-        """Where the judge's price comes from: ``ragstone.toml``, ``genai-prices``, or empty when it is unknown."""
+        """Return the source of the judge's price: ``ragstone.toml``, ``genai-prices``, or empty if unknown."""
         if judge in self._own:
             return "ragstone.toml"
         return "genai-prices" if self.prices(judge, provider, model) else ""

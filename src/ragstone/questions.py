@@ -1,9 +1,8 @@
-"""Every question that a metric can ask, and what an answer to it looks like.
+"""The questions that metrics ask, and the answers to them.
 
-There are three shapes. ``Write``: list the units that this text holds. ``Rate``: put these units on a scale,
-held against this text. ``Trace``: mark, sentence by sentence, what is relevant, used and supported. A question
-says everything that a judge needs and nothing about judges: no model, no prompt, no format. Questions are values:
-two metrics that ask equal questions pay for one answer.
+There are three shapes. ``Write``: list the units in a text. ``Rate``: rate units on a scale, by a text. ``Trace``: mark
+sentences as relevant, used and supported. A question has all that a judge needs and nothing about
+judges: no model, no prompt, no format. Questions are values: two metrics that ask equal questions pay for one answer.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final, Generic, Literal, TypeVar, get_args
 from ragstone.types import Passage, Scale, Unit, Verdict
 
 Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
-"""The steps that can be routed to judges.
+"""The steps, each of which can have its own judge.
 
 ``claims``: write the claims of a part of a response. ``nuggetize``: write the nuggets of a response, or of
 passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
@@ -45,23 +44,23 @@ SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
 
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
-"""What a response sentence may rest on that is no sentence of the contexts (RAGBench, arXiv 2407.11005)."""
+"""What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
 
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
 
 
 def key_of(unit: Unit) -> str:
-    """The key of a sentence that is traced: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
+    """The key of a traced sentence: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
     return unit.id.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """How one reply was read: by which reader, what came of it, and whether it was asked for to mend another.
+    """How one reply was read, by which ``reader``, and whether it is the ``repair`` of another.
 
     ``key`` is the call's. ``status`` is ``ok``, ``unknown_label``, ``truncation`` (entries are missing),
     ``count_mismatch``, ``format_error``, ``cut_off`` (at its length limit) or ``withheld`` (by a content filter);
-    ``read`` of ``asked`` entries could be used. ``error`` says in one line what was wrong.
+    ``read`` of ``asked`` entries could be used. ``error`` is the problem in one line.
     """
 
     key: str
@@ -77,7 +76,7 @@ class Readout:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The answer to a ``Rate``: one verdict for each unit, in the order of the units, none missing."""
+    """The answer to a ``Rate``: a verdict for each unit, in the order of the units."""
 
     verdicts: tuple[Verdict, ...]
     reason: str = ""
@@ -86,7 +85,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The answer to a ``Write``: the units found. ``failure`` says why there are none, or not all."""
+    """The answer to a ``Write``: the units found; ``failure`` is why there are none, or not all."""
 
     units: tuple[Unit, ...]
     failure: str = ""
@@ -98,10 +97,10 @@ class Traced:
     """The answer to a ``Trace``.
 
     ``relevant`` and ``utilized`` are keys of context sentences in their order, None where the judge did not say.
-    ``verdicts`` has one for each response sentence, in order, none missing: ``yes`` where it is fully supported.
-    ``support`` are the keys that each rests on, special ones among them, in the order of the verdicts. ``overall`` is
-    the judge's own word on the whole, where it gave one. ``dropped`` lists keys that it made up. ``parts`` is how
-    many pieces the contexts were asked about in; ``failure`` says what could not be read.
+    ``verdicts`` has one for each response sentence, in order: ``yes`` if it is fully supported. ``support`` has, for
+    each of them, the keys that support it, special ones included. ``overall`` is the judge's verdict on the whole
+    response, if it gave one. ``dropped`` lists keys that do not exist. ``parts`` is the number of pieces in which the
+    contexts were asked about; ``failure`` is what could not be read.
     """
 
     relevant: tuple[str, ...] | None
@@ -123,14 +122,14 @@ A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[A_co]):
-    """What all questions share: the task, by which judges are chosen."""
+    """Any question; its ``task`` chooses the judge."""
 
     task: Task
 
 
 @dataclass(frozen=True, slots=True)
 class Write(Question[Written]):
-    """List the units of one level that a text states.
+    """List the units of one level in a text.
 
     Of a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order;
     ``before`` is the text that stands before the part, for what a pronoun refers to. Units come back with ids of
@@ -140,7 +139,7 @@ class Write(Question[Written]):
     Of ``passages`` (``nuggetize``): the answer is the whole updated list, which is ``known`` with what the
     passages add, most important first.
 
-    ``most`` is the longest list that is wanted, what is known included; 0 sets no limit.
+    ``most`` is the maximum length of the list, known units included; 0 sets no limit.
     """
 
     level: Literal["claim", "nugget"]
@@ -155,12 +154,12 @@ class Write(Question[Written]):
 
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
-    """Put each unit on the scale, held against passages (support), a response (assign) or the question.
+    """Rate each unit on the scale, by passages (support), a response (assign) or the question.
 
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
-    ``wording`` (from 1) chooses among independently worded forms of the same question. ``temperature`` is
-    wanted of judges that have one. ``batch`` is the most units that one call is to ask about; 0 leaves it to the judge.
+    ``wording`` (from 1) chooses among independent wordings of the same question. ``temperature`` is for judges that
+    have one. ``batch`` is the maximum number of units in a call; 0 leaves it to the judge.
     """
 
     units: tuple[Unit, ...]
@@ -177,7 +176,7 @@ class Rate(Question[Rated]):
 
 @dataclass(frozen=True, slots=True)
 class Trace(Question[Traced]):
-    """Mark, sentence by sentence, what of the contexts is relevant, what the response used, and what supports it.
+    """Mark the sentences of the contexts that are relevant, that the response used, and that support it.
 
     ``sentences`` are those of all contexts, each with its passage as parent and its span there; ``response`` those of
     the response. Their keys (see ``key_of``) are unique.

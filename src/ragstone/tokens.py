@@ -1,4 +1,4 @@
-"""How many tokens a request has: counted where the model's tokenizer is known and installed, else estimated.
+"""Count the tokens of a request if the model's tokenizer is installed, else estimate them.
 
 Every figure says which. An estimate stands on how many bytes made a token in earlier calls to the same judge, where
 there are any, and otherwise on what is usual for the scripts that the text is written in. A bound is no estimate: a
@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
-
-import orjson
 
 PLAIN: Final = 4.3
 """Characters of ASCII text to a token."""
@@ -44,83 +42,47 @@ _ENCODINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long a request is: characters of its messages by kind of script, and bytes of its answer's schema."""
+    """The parts of a request that are charged for, as its backend reads them.
 
-    plain: int
-    dense: int = 0
-    other: int = 0
-    messages: int = 0
+    ``body`` is the bytes of the whole request, ``texts`` are those of its messages, ``schema`` is the bytes of its
+    answer's schema, ``reply`` the most tokens that a reply may have (None: the request sets no limit).
+    """
+
+    body: int
+    texts: tuple[str, ...]
     schema: int = 0
+    reply: int | None = None
+
+    @property
+    def at_most(self) -> int:
+        """Upper bound of the request's tokens for any tokenizer: one per byte, and the chat's format."""
+        return self.body + CHAT
 
     @property
     def usual(self) -> float:
-        """The tokens of the messages, as is usual for their scripts."""
-        return self.plain / PLAIN + self.dense / DENSE + self.other / OTHER + PER_MESSAGE * self.messages
-
-    @property
-    def weight(self) -> float:
-        """How much the messages say, in characters of a Latin script."""
-        return self.plain + 2.5 * self.dense + self.other
+        """Tokens of the texts, as is usual for their scripts."""
+        scripts = [_scripts(text) for text in self.texts]
+        return sum(plain / PLAIN + dense / DENSE + other / OTHER + PER_MESSAGE for plain, dense, other in scripts)
 
 
-def size_of(text: str) -> Size:
-    """The size of a text."""
+def text_length(text: str) -> float:
+    """Return the length of a text in characters of a Latin script; dense scripts count more."""
+    plain, dense, other = _scripts(text)
+    return plain + 2.5 * dense + other
+
+
+def _scripts(text: str) -> tuple[int, int, int]:
+    """Count characters of ASCII, of Chinese, Japanese or Korean, and of other scripts."""
     if text.isascii():
-        return Size(len(text))
+        return len(text), 0, 0
     dense = sum(1 for _ in _DENSE.finditer(text))
     beyond = sum(1 for _ in _BEYOND.finditer(text))
-    return Size(len(text) - beyond, dense, beyond - dense)
-
-
-def texts_of(body: bytes) -> tuple[list[str], int]:
-    """The texts of a request's messages, and the bytes of its answer's schema; any other request is one text."""
-    try:
-        request = orjson.loads(body)
-        messages = request["messages"]
-        texts = [text for message in messages for text in _texts(message["content"])]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return [body.decode("utf-8", "replace")], 0
-    form = request.get("response_format")
-    return texts, len(orjson.dumps(form)) if form else 0
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [str(part.get("text") or "") for part in content]
-
-
-def measure(body: bytes) -> Size:
-    """The size of a request."""
-    texts, schema = texts_of(body)
-    sizes = [size_of(text) for text in texts]
-    return Size(
-        sum(size.plain for size in sizes), sum(size.dense for size in sizes), sum(size.other for size in sizes),
-        len(texts), schema,
-    )  # fmt: skip
-
-
-def at_most(body: bytes) -> int:
-    """Tokens that a request cannot exceed, whatever the tokenizer: one for each byte, and the chat's format."""
-    return len(body) + CHAT
-
-
-def reply_limit(body: bytes) -> int | None:
-    """The most tokens that a request lets a reply have; None where it sets no limit."""
-    try:
-        request = orjson.loads(body)
-        given = [request[name] for name in ("max_completion_tokens", "max_tokens") if request.get(name) is not None]
-        replies = request.get("n") or 1
-    except (orjson.JSONDecodeError, TypeError, AttributeError):
-        return None
-    if not given or not all(isinstance(limit, int) and limit > 0 for limit in (*given, replies)):
-        return None
-    return int(max(given) * replies)
+    return len(text) - beyond, dense, beyond - dense
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many tokens there really were for each one that is usual, and how sure that is.
+    """Real tokens per usual token, with its interval.
 
     ``low`` and ``high`` bound the sum over many requests. ``samples`` is how many calls it stands on.
     """
@@ -132,7 +94,7 @@ class Ratio:
 
 
 def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
-    """The ratio that calls had, each given as (usual tokens, tokens that were counted); None for fewer than three."""
+    """Return the ratio of calls given as (usual tokens, counted tokens); None for fewer than three."""
     pairs = [(usual, real) for usual, real in pairs if usual > 0]
     if len(pairs) < 3:
         return None
@@ -145,7 +107,7 @@ def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
     return Ratio(value, value * max(0.0, 1 - margin), value * (1 + margin), len(pairs))
 
 
-class Counter:
+class TokenCounter:
     """Counts the requests of one judge for one step.
 
     ``how`` says where its figures come from: ``counted with o200k_base``, ``estimated from 412 earlier calls``, or
@@ -166,15 +128,13 @@ class Counter:
         else:
             self.how = "estimated"
 
-    def count(self, body: bytes) -> tuple[float, float, float]:
-        """Tokens of a request: low, expected, high."""
-        texts, schema = texts_of(body)
-        shown = schema / PLAIN if self._schema else 0.0
+    def count(self, size: Size) -> tuple[float, float, float]:
+        """Return the tokens of a request: low, expected, high."""
+        shown = size.schema / PLAIN if self._schema else 0.0
         if self._encoding is not None:
-            counted = float(sum(map(self._encoding.count, texts)) + PER_MESSAGE * len(texts))
+            counted = float(sum(map(self._encoding.count, size.texts)) + PER_MESSAGE * len(size.texts))
             return counted, counted + shown / 2, counted + shown
-        usual = sum(size_of(text).usual for text in texts) + PER_MESSAGE * len(texts)
-        ratio = self._ratio
+        usual, ratio = size.usual, self._ratio
         return usual * ratio.low, usual * ratio.value + shown / 2, usual * ratio.high + shown
 
 
@@ -186,13 +146,13 @@ class Encoding:
     encode: Any
 
     def count(self, text: str) -> int:
-        """The tokens of a text, special ones taken as plain text."""
+        """Count the tokens of a text; special ones are plain text."""
         return len(self.encode(text))
 
 
 @lru_cache(maxsize=64)
 def encoding_of(model: str) -> Encoding | None:
-    """The tokenizer of a model, where it is known and the extra ``tokens`` is installed."""
+    """Return the tokenizer of a model; None if unknown or the extra ``tokens`` is not installed."""
     name = encoding_name(model)
     if not name:
         return None
@@ -204,12 +164,12 @@ def encoding_of(model: str) -> Encoding | None:
 
 
 def encoding_name(model: str) -> str:
-    """The encoding that a model counts its tokens with; empty where that is not known."""
+    """Return the name of a model's encoding; empty if unknown."""
     last = model.rpartition("/")[2].casefold()
     return next((name for pattern, name in _ENCODINGS if pattern.match(last)), "")
 
 
 def family(model: str) -> str:
-    """What models with much the same tokenizer are called: the letters that the name begins with."""
+    """Return the family of a model, whose tokenizers are alike: the first letters of its name."""
     found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""

@@ -1,6 +1,6 @@
-"""The nouns of the field, as frozen dataclasses.
+"""Records, units, verdicts and scores, as frozen dataclasses.
 
-Nothing here computes beyond what follows from its own fields, imports a library, or knows a judge. All
+Nothing here imports a library or knows a judge. All
 offsets are character offsets (not bytes) into the text that they belong to, ``start`` included and ``end``
 excluded. Texts are kept exactly as they came.
 """
@@ -13,18 +13,18 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 Level = Literal["response", "sentence", "claim", "nugget", "passage"]
-"""What kind of thing is judged."""
+"""The kind of a unit."""
 
 Status = Literal["scored", "partial", "empty", "missing_field", "judge_failed", "disabled"]
-"""How a score came about; only ``scored`` and ``partial`` stand on verdicts."""
+"""Why a score has a value or none; only ``scored`` and ``partial`` have verdicts."""
 
 Outcome = Literal["PASSED", "FAILED"]
 
 Importance = Literal["vital", "okay"]
-"""Whether a good answer must hold a nugget, or is good without it (TREC RAG)."""
+"""Whether a good answer must contain a nugget, or is good without it (TREC RAG)."""
 
 Assignment = Literal["support", "partial_support", "not_support"]
-"""How far a response holds a nugget (TREC RAG)."""
+"""How far a response contains a nugget (TREC RAG)."""
 
 TRIVIAL: Final = "trivial"
 """The label of a unit that states nothing (a greeting, a heading): judged, and left out of every mean."""
@@ -32,10 +32,10 @@ TRIVIAL: Final = "trivial"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 RESPONSE: Final = "response"
-"""The id by which the response goes where it is what units are held against, as a passage."""
+"""The id of the response where units are rated by it, as by a passage."""
 
 DETAILS: Final = "context_details"
-"""The key of a record's ``meta`` that holds, by passage id, what else the passages' objects said: score, judgment."""
+"""The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """A fact that a good answer holds, as the record brings it; unset fields were not given."""
+    """A fact that a good answer contains, as given by the record; fields that were not given are unset."""
 
     text: str
     importance: Importance | None = None
@@ -93,7 +93,7 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A sentence of a response that came with the passages it cites (TREC RAG answers)."""
+    """A sentence of a response with the passages that it cites (TREC RAG answers)."""
 
     span: Span
     passages: tuple[str, ...]
@@ -125,7 +125,7 @@ class Record:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """The contexts that hold any text, in their order."""
+        """The contexts that are not blank, in order."""
         return tuple(passage for passage in self.contexts or () if passage.text.strip())
 
 
@@ -165,7 +165,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Evidence that a judge named.
+    """Evidence that a judge quoted.
 
     ``verbatim`` is found by code, never believed: true when ``text`` stands in the passage at ``span``. A
     quote that is nowhere has no span; ``passage`` then is the id that the judge claimed, or empty.
@@ -179,7 +179,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of one unit.
+    """A judge's verdict on one unit.
 
     ``label`` None means unjudged, and ``failure`` says why; that is an answer of its own and never a number.
     The label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is
@@ -200,21 +200,21 @@ class Verdict:
 
     @property
     def unjudged(self) -> bool:
-        """No judge said anything usable of this unit."""
+        """Whether no judge gave a usable verdict on this unit."""
         return self.label is None
 
     @property
     def trivial(self) -> bool:
-        """The unit states nothing that could be supported or not."""
+        """Whether the unit states nothing that could be supported."""
         return self.label == TRIVIAL
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What came of asking for one score several times.
+    """The values of a score that was asked several times.
 
-    ``values`` has the value of each time, the score's own first. Of its ``units``, which had a label every time,
-    ``flips`` had not the same label every time. ``unmatched`` units were not there every time, or once unjudged.
+    ``values`` has one for each time, the score's own first. Of the ``units`` that had a label every time, ``flips``
+    changed it. ``unmatched`` units were missing or unjudged at least once.
     """
 
     values: tuple[float | None, ...]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragstone import check, compare
-from ragstone.analysis.compare import Otherwise, said
+from ragstone.analysis.compare import SignaturePart, said
 from ragstone.analysis.scored import signatures_differ
 from ragstone.errors import ConfigError, InputError
 from run_folders import SIGNED, folder, result, score
@@ -114,7 +114,7 @@ def test_another_way_of_making_is_told_by_its_parts(tmp_path: Path) -> None:
     second = run_of(tmp_path / "b", {"r1": 1.0, "r2": 0.5}, signature=other)
     found = compare(first, second)["grounding"]
     assert set(found.signatures) == {
-        Otherwise("support", "one#1", "two#9", 2), Otherwise("scoring_mode", "", "scale_1_5", 2),
+        SignaturePart("support", "one#1", "two#9", 2), SignaturePart("scoring_mode", "", "scale_1_5", 2),
     }  # fmt: skip
     assert not found.same_ruler
     newer = run_of(tmp_path / "c", {"r1": 1.0, "r2": 0.5}, signature=SIGNED.replace("0.1.0", "0.2.0"))
@@ -140,7 +140,7 @@ def test_other_questions_under_one_id_and_runs_that_did_not_end_are_warned_of(tm
     second = folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)], question="Else?")], status="stopped")
     found = compare(first, second)
     assert found.other_questions == 1
-    assert "the second did not end: it is stopped, and has 1 record" in found.warnings
+    assert "the second did not finish (stopped); it has 1 record" in found.warnings
     assert "1 record has another question in the second than in the first" in found.warnings
 
 
@@ -242,9 +242,9 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
     [
         ("{", "results.jsonl:1: not JSON"),
         ("[]", "results.jsonl:1: no result of a run"),
-        ('{"id": 3, "scores": []}', "no result of a run"),
-        ('{"id": "r1"}', "no result of a run"),
-        ('{"id": "r1", "scores": []}', "the result of 'r1' lacks 'position'"),
+        ('{"id": 3, "position": 1, "scores": []}', "no result of a run"),
+        ('{"id": "r1", "position": 1}', "no result of a run"),
+        ('{"id": "r1", "scores": []}', "no result of a run"),
         ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),

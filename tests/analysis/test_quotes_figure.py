@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import RenderableType
 
 from ragstone import evaluate
-from ragstone.analysis.quotes import Quotes, quotes_of
+from ragstone.analysis.counts import Quotes, quotes_of
 from ragstone.analysis.run import Run
 from ragstone.engine.document import result_document, set_aside_document
 from ragstone.errors import RagstoneError
@@ -24,6 +24,7 @@ from ragstone.questions import Question, Rate, Rated
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, screen
+from ragstone.result_types import QuotesDict
 from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Passage, Quote, Record, Score, Span, Unit, Verdict
@@ -48,7 +49,7 @@ def document(*scores: Score) -> dict[str, Any]:
     return found
 
 
-def both(*scores: Score) -> dict[str, Any]:
+def both(*scores: Score) -> QuotesDict:
     """The figures, counted while a run goes on and from its result: they are the same."""
     live = Quotes()
     live.add(scores)
@@ -92,7 +93,7 @@ def test_a_run_that_is_going_on_counts_as_its_results_do(found: list[list[Verdic
     """Whatever verdicts there are; the parts add up, and the share is one."""
     told = both(*(score(*verdicts, metric=f"m{n}") for n, verdicts in enumerate(found)))
     assert told["named"] == told["verbatim"] + told["near"] + told["absent"]
-    assert told["verified"] is None if not told["named"] else 0 <= told["verified"] <= 1
+    assert told["verified"] is None if not told["named"] else 0 <= (told["verified"] or 0) <= 1
 
 
 # ---- in a run

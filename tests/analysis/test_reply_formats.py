@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.analysis.reply_formats import BEGINNING, FEWEST, Formats, Group, advice, how_read
+from ragstone.analysis.reply_formats import BEGINNING, FEWEST, FormatGroup, Formats, advice, how_read
 from ragstone.analysis.run import Run
 from ragstone.judges.base import Reply, reply_to_json
 from ragstone.parsing import Status
@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
         yield opened
 
 
-def call(key: int, status: str = "ok", read: int = 4, asked: int = 4, **more: Any) -> dict[str, Any]:
+def call(key: int, status: str = "ok", read: int = 4, asked: int = 4, **more: Any) -> Any:
     """A call as a result has it; ``more`` may change either the call or its reading."""
     reading = {
         "style": "no_reasoning",
@@ -65,7 +65,7 @@ def run_of(
     return Run(store, kept)
 
 
-def only(run: Run, most: int = 3) -> dict[str, Any]:
+def only(run: Run, most: int = 3) -> Any:
     (found,) = how_read(run, most)["groups"]
     assert isinstance(found, dict)
     return found
@@ -181,7 +181,7 @@ readings = st.builds(
 
 
 @given(st.lists(readings, max_size=60), st.integers(0, 4))
-def test_the_parts_add_up(calls: list[dict[str, Any]], most: int) -> None:
+def test_the_parts_add_up(calls: list[Any], most: int) -> None:
     """Whole and problems are all calls, shares are shares, nothing is less than none, samples are few and bad."""
     found = Formats()
     for one in calls:
@@ -202,8 +202,8 @@ def test_the_parts_add_up(calls: list[dict[str, Any]], most: int) -> None:
 # ---- advice
 
 
-def counted(step: str, style: str, form: str, bad: int, status: str = "format_error", calls: int = 20) -> Group:
-    made = Group("openai/m", step, style, form)
+def counted(step: str, style: str, form: str, bad: int, status: str = "format_error", calls: int = 20) -> FormatGroup:
+    made = FormatGroup("openai/m", step, style, form)
     for number in range(calls):
         found, read = (status, 0) if number < bad else ("ok", 4)
         made.add("r", call(number, found, read, style=style, format=form, step=step), 3)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ragstone.analysis.summary import summarize
+from ragstone.result_types import SummaryDict
 from ragstone.store.database import ResultRow, ScoreRow, Store
 
 
@@ -35,16 +36,15 @@ def keep(store: Store, rows: dict[int, list[ScoreRow]]) -> int:
     return run
 
 
-def summary(store: Store, *scores: ScoreRow, signatures: dict[str, str] | None = None) -> dict[str, Any]:
+def summary(store: Store, *scores: ScoreRow, signatures: dict[str, str] | None = None) -> SummaryDict:
     rows: dict[int, list[ScoreRow]] = {}
     for row in scores:
         rows.setdefault(row.position, []).append(row)
     return summarize(store, keep(store, rows), signatures or {"m": "m|v:1"}, "done")
 
 
-def metric(store: Store, *scores: ScoreRow) -> dict[str, Any]:
-    found: dict[str, Any] = summary(store, *scores)["metrics"]["m"]
-    return found
+def metric(store: Store, *scores: ScoreRow) -> Any:
+    return summary(store, *scores)["metrics"]["m"]
 
 
 def test_the_mean_stands_on_the_scored_alone(store: Store) -> None:
@@ -134,7 +134,7 @@ def test_both_triads_are_compared_over_the_records_that_have_both(store: Store) 
     found = summary(store, *plain, *nuggets, *alone)
     told = found["methods"]["groundedness"]
     assert (told["plain"], told["nuggetized"], told["difference"], told["records"]) == (0.0, 0.5, 50.0, 20)
-    low, high = found["metrics"]["nugget_groundedness"]["interval"]
+    low, high = found["metrics"]["nugget_groundedness"]["interval"] or (0.0, 0.0)
     assert told["interval"] == pytest.approx([100 * low, 100 * high])
     assert "relevance" not in found["methods"]
 

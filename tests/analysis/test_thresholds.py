@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragstone import check
-from ragstone.analysis.check import Gate
+from ragstone.analysis.check import CheckResult
 from ragstone.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -38,7 +38,7 @@ def results(name: str, values: Sequence[float | None], partly: Mapping[int, tupl
     Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> Gate:
+def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> CheckResult:
     """A check of the second run's values that allows so large a drop from the first's."""
     results("before", before)
     results("after", after)
@@ -56,7 +56,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, and that could be chance" in note for note in decision.notes)
+    assert any("larger than allowed, but could be chance" in note for note in decision.notes)
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
@@ -76,7 +76,8 @@ def test_a_failed_mean_names_no_record_at_100_percent() -> None:
 def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     gate = drop_of([0.5] * 8, [0.3] * 8)
     assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
-    assert drop_of([0.5] * 5, [0.3] * 5).outcome == "error"
+    few = drop_of([0.5] * 5, [0.3] * 5)
+    assert (few.outcome, "fewer than 6 cannot show a drop" in few.decisions[0].found) == ("error", True)
 
 
 def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allowed() -> None:
@@ -97,4 +98,4 @@ def test_a_mean_tells_what_it_could_be_where_one_record_has_a_unit_unjudged() ->
     results("after", [1.0, 0.5], {2: (0.3, 0.7)})
     (decision,) = check("after", min={"m": 0.5}).decisions
     assert (decision.outcome, decision.value) == ("passed", 0.75)
-    assert "with what is unjudged the mean could be 65 % to 85 %" in decision.notes
+    assert "counting unjudged units as worst or best, the mean could be 65 % to 85 %" in decision.notes

@@ -45,6 +45,7 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert cards[:2] == ["Grounding", "Groundedness"]
     assert len(cards) == 6
     mean = shown.run.summary()["metrics"]["grounding"]["mean"]
+    assert mean is not None
     assert browser.text(".card .mean a") == f"{mean * 100:.0f}\u00a0%"
     assert len(browser.all(ROWS)) == 22
 

@@ -17,7 +17,7 @@ from ragstone import api, evaluate
 from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
 from ragstone.records import read_leaderboard
 from ragstone.render.terminal.nuggets import grade
-from ragstone.render.text import points as percent_points
+from ragstone.stats.points import points as percent_points
 from ragstone.testing import FakeServer, ScriptedJudge
 from ragstone.types import RESPONSE, Quote, Span, Unit, Verdict
 
@@ -266,7 +266,7 @@ def test_a_grade_between_two_is_a_percentage() -> None:
     """As the mean of a panel may be; what is unjudged is a question mark, what was not asked a dash."""
     shown = [grade(one and {"value": one[0], "label": one[1]}).plain for one in (
         (2 / 3, "2"), (0.0, "0"), (1.0, "3"), (0.5, "1"), (None, None), None)]  # fmt: skip
-    assert shown == ["2/3", "0/3", "3/3", "50 %", "?", "-"]
+    assert shown == ["2/3", "0/3", "3/3", "50\u00a0%", "?", "-"]
 
 
 # ---- exported

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
+from ragstone.cli.progress_bar import Watch
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.render.terminal.live import Watch
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]
@@ -28,17 +29,21 @@ def records(count: int) -> str:
     return write("a.jsonl", *(row(number) for number in range(count)))
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("columns", [40, *WIDTHS])
 @pytest.mark.parametrize(
     "options",
     [(), ("-j", "openai:gpt-4o-mini"), ("-j", "openai:unheard-of"), ("-j", "openai:gpt-4o", "-j", "claims=embedded")],
 )
 def test_an_estimate_fits_the_terminal(options: tuple[str, ...], columns: int) -> None:
     """Whatever the price is, free or unknown."""
-    came = ragstone("estimate", str(TRACES), *options, columns=columns)
+    Path("t.jsonl").write_bytes(TRACES.read_bytes())
+    came = ragstone("estimate", "t.jsonl", *options, columns=columns)
     assert came.code == 0
     assert came.err == ""
     assert came.widest <= columns
+    if options:  # no cell of the table is cut off
+        assert re.search(r"^ +calls .*cost$", came.out, re.MULTILINE)
+        assert re.search(r"^  total +\d+ .*(\$\S*\d|unknown|free)$", came.out, re.MULTILINE)
 
 
 def test_an_estimate_says_what_it_stands_on() -> None:
@@ -226,5 +231,5 @@ def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
     refused = ragstone("run", "a.jsonl", "-m", "groundedness", "--only-failed", columns=200)
     assert (refused.code, "it read a part: first 7 only" in refused.err) == (2, True)
     compared = ragstone("compare", "out/", "2").flat
-    assert "Run 1 is not of its whole input: sample of 8 (seed 5)." in compared
-    assert "Run 2 is not of its whole input: first 7 only." in compared
+    assert "Run 1 covers only a part of its input: sample of 8 (seed 5)." in compared
+    assert "Run 2 covers only a part of its input: first 7 only." in compared

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
 from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS
-from ragstone.output.export import harmless
+from ragstone.output import export
+from ragstone.output import formats as packaged
+from ragstone.output.formats.csv import harmless
 from ragstone.records import read_leaderboard
 
 pytest_plugins = ["terminal_fixtures"]
@@ -70,13 +72,13 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' is no ending of the format csv; name it as in -o x.csv"),
-        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' is no ending of the format jsonl; name it as in -o x.jsonl"),
-        (("--json", "-o", "x.csv"), "'.csv' is no ending of the format jsonl"),
-        (("-f", "calls", "-o", "x.csv"), "'.csv' is no ending of the format calls; name it as in -o x.jsonl"),
-        (("-f", "tot", "-o", "x.csv"), "'.csv' is no ending of the format tot; name it as in -o x.tsv"),
+        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' does not fit the format csv; name it as in -o x.csv"),
+        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' does not fit the format jsonl; name it as in -o x.jsonl"),
+        (("--json", "-o", "x.csv"), "'.csv' does not fit the format jsonl"),
+        (("-f", "calls", "-o", "x.csv"), "'.csv' does not fit the format calls; name it as in -o x.jsonl"),
+        (("-f", "tot", "-o", "x.csv"), "'.csv' does not fit the format tot; name it as in -o x.tsv"),
         (("-o", "x.tsv"), "'.tsv' may be trec_eval or tot or ir_measures; say which with --format"),
-        (("-o", "x.csv.gz"), "nothing is compressed while it is written; name it without '.gz'"),
+        (("-o", "x.csv.gz"), "compressed output is not supported; name it without '.gz'"),
     ],
 )
 def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple[str, ...], said: str) -> None:
@@ -86,16 +88,42 @@ def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple
     assert not list(Path().glob("x.*"))
 
 
+def test_a_format_is_one_file(weighed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, listed in the help and in messages, found by its extension, and written; no other file knows it."""
+    (tmp_path / "toy.py").write_text(
+        "from ragstone.output.export import ExportFormat\n"
+        "def write(run, rows, target):\n"
+        "    target.writelines(f'{rows} {result[\"id\"]}\\n'.encode() for result in run.results())\n"
+        "FORMATS = [ExportFormat('toy', ('.toy',), 'ids alone', write)]\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(packaged, "__path__", [*packaged.__path__, str(tmp_path)])
+    export.formats.cache_clear()
+    try:
+        for wanted in (("-f", "toy", "-o", "plain"), ("-o", "ids.toy")):
+            assert ragstone("export", *wanted, "--store", str(weighed)).code == 0
+            assert Path(wanted[-1]).read_text(encoding="utf-8").startswith("scores kettle-descale\n")
+        assert ragstone("export", "--format", "toy", "--store", str(weighed)).out.count("\n") == 22
+        assert "toy: ids alone" in ragstone("export", "--help").flat
+        came = ragstone("export", "-f", "toys", "--store", str(weighed))
+        assert (came.code, came.err.count("\n")) == (2, 1)
+        assert "no format 'toys'; there are jsonl, assignments, calls, csv" in came.err
+        assert ", toy\n" in came.err
+    finally:
+        sys.modules.pop(f"{packaged.__name__}.toy", None)
+        export.formats.cache_clear()
+
+
 def test_no_file_holds_what_its_ending_belies() -> None:
     """Nothing here writes CSV; lines of banks and assignments are no table either."""
     nugget = {"text": "It boils.", "importance": "vital", "assignment": "support"}
     write("a.jsonl", {**row(1), "run_id": "a", "nuggets": [nugget]})
     cases = (
-        (("score", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'; endings are .jsonl"),
-        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' is no ending of the format tot"),
+        (("score", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files; use one of .jsonl"),
+        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' does not fit the format tot"),
         (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
-        (("create", "a.jsonl", "-o", "x.csv"), "nothing that this command writes ends in '.csv'"),
-        (("assign", "a.jsonl", "-o", "x.parquet"), "nothing that this command writes ends in '.parquet'"),
+        (("create", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files"),
+        (("assign", "a.jsonl", "-o", "x.parquet"), "this command does not write '.parquet' files"),
     )
     for words, said in cases:
         came = ragstone("nuggets", *words)
@@ -196,7 +224,7 @@ def test_a_judge_of_the_callers_own_cannot_be_recorded(weighed: Path) -> None:
     """No file could name it."""
     came = ragstone("export", "-f", "calls", "--store", str(weighed))
     assert came.code == 2
-    assert "'scripted' was an object" in came.err
+    assert "'scripted' was a Python object" in came.err
 
 
 def test_a_panel_cannot_be_recorded_as_one_judge(fake: str) -> None:

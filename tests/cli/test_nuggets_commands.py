@@ -24,7 +24,7 @@ from terminal import ragstone, row, write
 
 from ragstone.analysis.leaderboard import Entry, Leaderboard
 from ragstone.records import read_bank, read_leaderboard
-from ragstone.render.terminal.board import Board, board_page, order
+from ragstone.render.terminal.leaderboard_table import Board, board_page, order
 from ragstone.render.terminal.screen import Look
 from ragstone.testing import FakeServer
 from realistic import realistic
@@ -320,7 +320,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("twice.jsonl",), "run 'a' has two answers to topic 't1'"),
         (("a.jsonl", "a.jsonl"), "given twice"),
         (("a.jsonl", "--against", "four.txt"), "name the form: tot or ir_measures"),
-        (("a.jsonl", "-o", "a.jsonl"), "would be written over"),
+        (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),
         (("a.jsonl", "-o", "no/such/x.jsonl"), "choose another file"),
     ):
         came = ragstone("nuggets", "score", *arguments)
@@ -370,7 +370,7 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     vital = sum(nugget["importance"] == "vital" for bank in banks for nugget in bank["nuggets"])
     assert f"{count} nuggets for 2 topics: {vital} vital, {count - vital} okay." in came.flat
     assert "1 no bank: no contexts" in came.flat
-    assert "1 a topic that came before" in came.flat
+    assert "1 a repeated topic" in came.flat
     assert "Next        ragstone nuggets assign ANSWERS --nuggets bank.jsonl" in came.out
     assert set(read_bank("bank.jsonl").nuggets) == {"r1", "r2"}
     assert not list(Path().glob("*.partial"))
@@ -458,7 +458,7 @@ def test_bad_input_of_create_is_one_line(topics: str) -> None:
     for arguments, said in (
         (("none.jsonl",), "none.jsonl: no such file"),
         (("bare.jsonl",), "no record has contexts"),
-        ((topics, "-o", topics), "would be written over"),
+        ((topics, "-o", topics), "would be overwritten"),
         ((topics, "-o", "no/such/bank.jsonl"), "choose another file"),
         ((topics, "-j", "gpt-4o"), "no judge 'gpt-4o'"),
     ):
@@ -593,7 +593,7 @@ def test_bad_input_of_assign_is_one_line(answers: tuple[str, str, str]) -> None:
         ((first, "--nuggets", "none.jsonl"), "none.jsonl: no such file"),
         ((first, "--nuggets", "other.jsonl"), "its topics are like 'x9', those of the records like 't1'"),
         ((first, first, "--nuggets", bank), "given twice"),
-        ((first, "--nuggets", bank, "-o", bank), "would be written over"),
+        ((first, "--nuggets", bank, "-o", bank), "would be overwritten"),
         ((first, "--nuggets", bank, "--json"), "name a file for the lines with -o"),
     ):
         came = ragstone("nuggets", "assign", *arguments)

@@ -54,7 +54,7 @@ def test_the_store_is_not_written_over(weighed: Path) -> None:
     before = weighed.read_bytes()
     came = ragstone("report", "-o", str(weighed), "--store", str(weighed))
     assert came.code == 2
-    assert "would be written over" in came.err
+    assert "would be overwritten" in came.err
     assert weighed.read_bytes() == before
 
 

@@ -16,8 +16,8 @@ from terminal import WIDTHS, ragstone
 
 from ragstone import prompts
 from ragstone.cli import prompt_commands
-from ragstone.judges.prompted import PromptedJudge, Settings
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts.catalogue import PURPOSES
 from ragstone.prompts.check import sample
@@ -201,8 +201,8 @@ def test_what_is_rendered_is_what_is_sent(task: str, name: str) -> None:
     template = prompts.load(task, name)
     question = sample(template, None, told["scale"])
     style = "default" if template.form and name == template.form else name.removesuffix(f"_{template.form}")
-    settings = Settings("m", choice=Choice(styles={task: style}))
-    (call,) = next(PromptedJudge("judge", "judge", "", settings, ReplayBackend("")).dialogue(question))
+    settings = Spec("judge", model="m", choice=Choice(styles={task: style}))
+    (call,) = next(build(settings).dialogue(question))
     assert told["messages"] == orjson.loads(call.body)["messages"]
     assert (told["prompt"], told["style"], told["format"]) == (template.id, name, template.formats[0])
     text = ragstone("prompts", "render", f"{task}={name}").out
@@ -339,7 +339,7 @@ def test_the_prompts_of_the_package_fit() -> None:
     """All of them, in one line."""
     came = ragstone("prompts", "check")
     assert (came.code, came.err) == (0, "")
-    assert f"All {len(prompts.entries())} files fit, and are as they were released." in came.flat
+    assert f"All {len(prompts.entries())} files are valid and as they were released." in came.flat
     assert ragstone("prompts", "check", "--json").json == {
         "files": len(prompts.entries()), "fits": True, "problems": {},
     }  # fmt: skip
@@ -361,7 +361,7 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
     own(path, ("style: short_cot", "style: mine"), ("formats: json, ", "formats: "))
     came = ragstone("prompts", "check", path, columns=120)
     assert (came.code, came.err) == (0, "")
-    assert "fits: step support, style mine, formats keyed, python_list, " in came.flat
+    assert "is valid: step support, style mine, formats keyed, python_list, " in came.flat
     command = re.search(r"ragstone run FILE -j JUDGE --prompt (.+)", came.out)
     assert command is not None
     (choice,) = shlex.split(command[1])
@@ -408,7 +408,7 @@ def test_several_files_are_checked_each() -> None:
         came = ragstone("prompts", "check", *files)
         assert came.code == 2
         assert came.out.count("bad.md: ") == 2
-        assert "good.md fits: " in came.out
+        assert "good.md is valid: " in came.out
         assert "gone.md: cannot be read (No such file or directory)" in came.flat
         told = ragstone("prompts", "check", *files, "--json").json
         assert [(one["file"], one["fits"]) for one in told] == [(file, file == "good.md") for file in files]

@@ -143,8 +143,11 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     odd = {"relevant": None, "utilized": None, "dropped": dropped, "parts": 3, "failure": "no usable list 'relevant'"}
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=True, **odd))
     out = flat(shown("lid"))
-    line = "asked in 3 pieces · 7 keys that no sentence has, dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
-    assert f"{line} and 2 more · what is relevant and used was not said · of the whole it was said: supported" in out
+    line = "asked in 3 pieces · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
+    line += (
+        " and 2 more · the judge did not label which are relevant or used · the judge labelled the whole as supported"
+    )
+    assert line in out
     assert out.count("no usable list 'relevant'") == 1
     assert "Relevant and left unused" not in out
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=False), version=2)
@@ -226,7 +229,7 @@ def test_what_the_judge_did_not_say_of_a_sentence_is_no_mark() -> None:
     out = shown("lid")
     assert "left unused" not in out
     assert "       r?\n" in out
-    assert "what is used was not said" in out
+    assert "the judge did not label which are used" in out
     assert "doc_0_s0  R ?  The lid" in shown("lid", "--full")
 
 
@@ -385,7 +388,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
 def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     """People may say only of the whole response whether it is supported; then no share can be the worst."""
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
-    assert "of the whole it was said: not supported" in flat(shown("lid"))
+    assert "the judge labelled the whole as not supported" in flat(shown("lid"))
     out = shown()
     assert "0 % of the responses are supported in every sentence: 1 response. 1 of 1 response has a" in flat(out)
     assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out

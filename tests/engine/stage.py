@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,8 +91,9 @@ def weigh(
     settings: Settings = QUICK,
     prices: PriceBook | None = None,
     seen: Callable[[Weighed], None] = lambda weighed: None,
+    run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run,
 ) -> Outcome:
-    """Run an engine in a loop of its own; nothing takes longer than ten seconds."""
+    """Run an engine in a loop of its own, of virtual time if ``run`` says so; nothing takes longer than ten seconds."""
     routes = judge if isinstance(judge, Routes) else only(judge)
     outcome = Outcome()
 
@@ -109,7 +110,7 @@ def weigh(
     with limited(10), contextlib.ExitStack() as stack:
         kept = store or stack.enter_context(Store(":memory:"))
         try:
-            asyncio.run(drive(kept))
+            run(drive(kept))
         except RagstoneError as error:
             outcome.error = error
     return outcome

@@ -83,7 +83,7 @@ def weigh(
     records: Sequence[dict[str, Any]] = RECORDS,
     metrics: Sequence[str] = ("groundedness",),
     **more: Any,
-) -> tuple[dict[str, Any], list[Any]]:
+) -> tuple[Any, list[Any]]:
     """The summary and the results of a run by ``Knowing`` and then the house's model."""
     judges = judges or [Knowing(), "knowing>house"]
     run = ragstone.evaluate([dict(row) for row in records], list(metrics), list(judges), **{**house, **more})
@@ -372,7 +372,7 @@ def test_for_everything_it_is_for_the_steps_that_the_first_can_be_sure_of(house:
         (
             ["claims=embedded>house"],
             "grounding",
-            "for the step 'claims': 'embedded' cannot say how sure it is there",
+            "for the step 'claims': 'embedded' has no calibrated confidence",
         ),
         (["relevance=embedded>house"], "context_relevance", "no cascade for the step 'relevance'"),
         (["trace=embedded>house"], "trace", "no cascade for the step 'trace'"),

@@ -78,12 +78,11 @@ def keep(store: Store, key: bytes, text: str) -> None:
     store.commit()
 
 
-@pytest.mark.parametrize("processes", [2, 4])
-def test_processes_with_the_same_input_pay_once(processes: int) -> None:
+def test_processes_with_the_same_input_pay_once() -> None:
     """Begun at the same moment, of a judge that answers otherwise every time: all end well, with what the store holds,
     and each call was sent once."""
     with FakeServer(latency=0.02, vary=True) as server:
-        outs = [f"out{n}" for n in range(processes)]
+        outs = ["one", "two", "three"]
         for process in [begin(server, out) for out in outs]:
             finish(process)
         sent = Counter(map(repr, server.requests))
@@ -92,7 +91,7 @@ def test_processes_with_the_same_input_pay_once(processes: int) -> None:
     assert len({Path(out, "results.jsonl").read_bytes() for out in outs}) == 1
     with Store("s.db") as store:
         assert store.notes == []
-        assert [run.status for run in store.runs()] == ["done"] * processes
+        assert [run.status for run in store.runs()] == ["done"] * 3
         bills = [(run.summary or {})["bill"] for run in store.runs()]
         assert len(store.call_keys()) == sum(bill["sent"] for bill in bills) == sent.total()
 

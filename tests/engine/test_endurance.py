@@ -59,7 +59,7 @@ def test_a_model_that_is_not_there_leaves_the_other_of_the_endpoint() -> None:
         assert server.count == 9
     assert outcome.error is None
     assert set(outcome.statuses) == {"scored"}
-    assert next(note for note in outcome.tally.notes if "is left out" in note).startswith("vllm:bad@")
+    assert next(note for note in outcome.tally.notes if "is no longer used" in note).startswith("vllm:bad@")
 
 
 def test_judges_at_one_endpoint_share_its_places() -> None:

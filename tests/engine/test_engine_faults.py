@@ -18,7 +18,7 @@ from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, reco
 from ragstone.engine import Route, Routes
 from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Failed, Limits, Reply
+from ragstone.judges.base import Call, Failed, RateLimits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
@@ -294,7 +294,7 @@ def test_a_panel_goes_on_without_its_dead_member() -> None:
         detail = document["scores"][0]["detail"]
         assert detail["excluded"] == [{"judge": "bad", "cause": "bad: HTTP 401: no"}]
         assert detail["failed_members"] == {"bad": 1}
-    assert outcome.tally.notes["bad is left out from here on: bad: HTTP 401: no"] == 1
+    assert outcome.tally.notes["bad is no longer used: bad: HTTP 401: no"] == 1
 
 
 def test_a_dead_member_takes_nothing_of_the_limits_of_another() -> None:
@@ -365,7 +365,7 @@ def test_a_refused_parameter_is_left_out_with_a_note() -> None:
         assert server.count == 3
         assert outcome.tally.sent == sum(server.seen.values()) > 3
     assert outcome.statuses == ["scored"] * 3
-    assert any("temperature is not taken by the endpoint" in note for note in outcome.tally.notes)
+    assert any("temperature is not accepted by the endpoint" in note for note in outcome.tally.notes)
 
 
 def test_many_faults_at_once_lose_nothing() -> None:
@@ -441,7 +441,7 @@ def test_a_reply_that_cannot_be_noted_gives_its_place_back() -> None:
     """Its own record is told, and the calls behind it, that wait for the only place at the endpoint, go out."""
 
     class Odd(SlowBackend):
-        limits = Limits("there", 0, 0)
+        limits = RateLimits("there", 0, 0)
 
         async def send(self, call: Call) -> Reply:
             reply = await super().send(call)

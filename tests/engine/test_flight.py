@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.engine import writer
-from ragstone.engine.flight import Flight
+from ragstone.engine.calls import Flight
 from ragstone.errors import StoreError
 from ragstone.judges.base import Call, Reply
 from ragstone.store.database import Store

@@ -14,10 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.gate import Gate
-from ragstone.engine.pace import LATE, LONGEST_RESET, Account, Pace, Width, Window
-from ragstone.engine.weight import CAREFUL, MEMORY, Line, Weight, request_tokens, room
+from ragstone.engine.pace import (
+    CAREFUL,
+    LATE,
+    LONGEST_RESET,
+    MEMORY,
+    Pace,
+    Remaining,
+    RunningFit,
+    TokenUse,
+    Width,
+    Window,
+    request_tokens,
+    room,
+)
+from ragstone.engine.queue import Queue
 from ragstone.judges.base import Allowance, Call, Left, Reply, Usage
+from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 
 
 def fullest(log: list[tuple[float, int]], span: float = 60.0) -> int:
@@ -114,7 +128,7 @@ def test_what_the_endpoint_has_left_is_not_overdrawn() -> None:
 
 
 def test_what_was_sent_since_is_taken_off_until_a_later_reply_says_more() -> None:
-    account = Account()
+    account = Remaining()
     account.spend(1)
     early = account.sent
     for _ in range(5):
@@ -128,7 +142,7 @@ def test_what_was_sent_since_is_taken_off_until_a_later_reply_says_more() -> Non
 
 def test_after_its_reset_there_is_a_whole_limit_and_not_more() -> None:
     """Until the endpoint says otherwise; where it never named its limit, there is no holding back."""
-    account = Account()
+    account = Remaining()
     account.hear(0.0, Left(0, 10.0, limit=3), 0)
     assert account.wait(0.0, 1) == 10.0
     for _ in range(3):
@@ -225,7 +239,7 @@ def test_there_is_always_a_place_and_never_more_than_the_most(signs: list[bool],
 @given(st.lists(st.tuples(st.integers(1, 5000), st.floats(-50, 50)), min_size=2, max_size=MEMORY))
 def test_a_line_is_the_one_of_least_squares(points: list[tuple[int, float]]) -> None:
     """Through points about a line of its own, as the textbook has it; beyond them at least in proportion."""
-    line = Line()
+    line = RunningFit()
     xs = [float(x) for x, _ in points]
     ys = [100 + 0.8 * x + noise for x, noise in points]
     for x, y in zip(xs, ys, strict=True):
@@ -246,7 +260,7 @@ def test_a_line_is_the_one_of_least_squares(points: list[tuple[int, float]]) -> 
 
 def test_what_grows_with_the_request_is_foreseen() -> None:
     """Longer and longer requests, with an overhead that the endpoint does not count: none takes more than expected."""
-    weight = Weight()
+    weight = TokenUse(OpenAIBackend(Spec("m")).size)
     for size in range(0, 4000, 20):
         call = asked(0, size, 1000)
         request = request_tokens(call.body)
@@ -257,7 +271,7 @@ def test_what_grows_with_the_request_is_foreseen() -> None:
 
 
 def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() -> None:
-    weight = Weight()
+    weight = TokenUse(OpenAIBackend(Spec("m")).size)
     call = asked(0, 400, 1000)
     assert weight.of(call) == (int(request_tokens(call.body) * CAREFUL) + 1000, 0.0)
     for _ in range(MEMORY):
@@ -269,10 +283,10 @@ def test_room_is_kept_for_all_that_a_request_allows_until_replies_have_come() ->
 
 def test_what_the_endpoint_does_not_count_is_reckoned_from_bytes() -> None:
     call = asked(0, 400, 1000)
-    assert Weight().learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
+    assert TokenUse(OpenAIBackend(Spec("m")).size).learn(call, Reply("x" * 40)) == request_tokens(call.body) + 11
 
 
-# ---- a gate with a limit
+# ---- a queue with a limit
 
 
 @dataclass(frozen=True)
@@ -305,30 +319,30 @@ def asked(number: int, size: int, most: int) -> Call:
 
 
 def through(plan: list[Planned], *, rpm: int = 0, tpm: int = 0, places: int = 64, most: int = 4096) -> Seen:
-    """Send the calls through a gate to an endpoint that answers all of them."""
+    """Send the calls through a queue to an endpoint that answers all of them."""
     seen = Seen()
     away: dict[int, tuple[float, int]] = {}
 
-    async def one(gate: Gate, number: int, planned: Planned) -> None:
+    async def one(queue: Queue, number: int, planned: Planned) -> None:
         call = asked(number, planned.size, most)
-        turn = await gate.enter(call)
+        turn = await queue.enter(call)
         request = request_tokens(call.body)
         seen.log.append((turn.begun, request + planned.reply))
         kept = turn.charge.tokens[1] if turn.charge.tokens is not None else 0
         away[number] = (kept, request + planned.reply)
         seen.excess.append(sum(max(0.0, took - kept) for kept, took in away.values()))
-        seen.most = max(seen.most, gate.in_flight)
+        seen.most = max(seen.most, queue.in_flight)
         await asyncio.sleep(planned.latency)
         del away[number]
-        gate.answered(turn, call, Reply("", usage=Usage(request, planned.reply)))
+        queue.answered(turn, call, Reply("", usage=Usage(request, planned.reply)))
 
     async def all_of_them() -> None:
-        gate = Gate(places, Breaker(5, 300.0, wary=True), rpm=rpm, tpm=tpm)
+        queue = Queue(places, Breaker(5, 300.0, wary=True), size=OpenAIBackend(Spec("m")).size, rpm=rpm, tpm=tpm)
         tasks = []
         for number, planned in enumerate(plan):
             if planned.gap:
                 await asyncio.sleep(planned.gap)
-            tasks.append(asyncio.ensure_future(one(gate, number, planned)))
+            tasks.append(asyncio.ensure_future(one(queue, number, planned)))
         await asyncio.gather(*tasks)
 
     virtual.run(all_of_them())

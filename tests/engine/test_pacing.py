@@ -18,7 +18,7 @@ from ragstone import config
 from ragstone.engine import Engine, pace
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.errors import BackendError, RagstoneError
-from ragstone.judges.base import Call, Limits, Reply
+from ragstone.judges.base import Call, RateLimits, Reply
 from ragstone.prices import PriceBook
 from ragstone.store.database import Store
 from ragstone.testing import ScriptedBackend, ScriptedJudge
@@ -55,7 +55,7 @@ Fate = Callable[[Seen], BackendError | None]
 class Endpoint(ScriptedBackend):
     """Refuses at once and answers after half to one and a half times its latency."""
 
-    limits = Limits("there")
+    limits = RateLimits("there")
 
     def __init__(self, judge: ScriptedJudge, fate: Fate, latency: float) -> None:
         super().__init__(judge, 64)
@@ -212,7 +212,7 @@ def test_calls_that_another_process_sends_take_nothing_of_a_limit(monkeypatch: p
         claim(self, key)
 
     monkeypatch.setattr(Claims, "claim", elsewhere_at_first)
-    monkeypatch.setattr(Endpoint, "limits", Limits("there", rpm=10))
+    monkeypatch.setattr(Endpoint, "limits", RateLimits("there", rpm=10))
     found = through(10, lambda seen: None)
     assert (found.statuses, len(given_back)) == (["scored"] * 10, 10)
     assert found.seconds < 10

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from ragstone.judges.base import Call, Failed, Reply
+from ragstone.judges.base import Call, Failed, Judge, Reply
+from ragstone.judges.catalogue import build
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.compute import reply_to
-from ragstone.judges.prompted import PromptedJudge, Settings
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.spec import Spec
 from ragstone.questions import GRADE_0_3, YES_NO, Answer, Question, Rate, Rated, Write, Written
 from ragstone.types import Passage, Scale, Span, Unit
 
@@ -26,8 +26,8 @@ SENTENCES = (
 )
 
 
-def judge(**settings: Any) -> PromptedJudge:
-    return PromptedJudge("mine", "openai/m", "openai", Settings("m", **settings), ReplayBackend(""))
+def judge(**settings: Any) -> Judge:
+    return build(Spec("mine", provider="openai", model="m", **settings))
 
 
 def claims(count: int) -> tuple[Unit, ...]:
@@ -46,7 +46,7 @@ def write(**options: Any) -> Write:
     return Write("claims", "claim", "What did they do?", SENTENCES, **options)
 
 
-def drive(asked: Question[Any], *rounds: Round, by: PromptedJudge | None = None) -> tuple[Answer, list[list[Call]]]:
+def drive(asked: Question[Any], *rounds: Round, by: Judge | None = None) -> tuple[Answer, list[list[Call]]]:
     """The answer, and the calls of every round; each round's replies are a list or made from each call."""
     dialogue = (by or judge()).dialogue(asked)
     calls: list[list[Call]] = [list(next(dialogue))]
@@ -73,14 +73,14 @@ def embedded(asked: Question[Any]) -> Any:
     raise AssertionError("it asks again")
 
 
-def rated(asked: Rate, *rounds: Round, by: PromptedJudge | None = None) -> Rated:
+def rated(asked: Rate, *rounds: Round, by: Judge | None = None) -> Rated:
     answer, _ = drive(asked, *rounds, by=by)
     assert isinstance(answer, Rated)
     assert [verdict.unit for verdict in answer.verdicts] == list(asked.units)
     return answer
 
 
-def written(asked: Write, *rounds: Round, by: PromptedJudge | None = None) -> Written:
+def written(asked: Write, *rounds: Round, by: Judge | None = None) -> Written:
     answer, _ = drive(asked, *rounds, by=by)
     assert isinstance(answer, Written)
     return answer

@@ -96,8 +96,8 @@ def test_labels_answer_one_step_and_no_other(tmp_path: Path) -> None:
         (["[]"], r"labels.jsonl:1: no id; expected \{id, relevant"),
         ([LABELS, {"relevant": []}], r"labels.jsonl:2: no id"),
         ([{"id": "a", "relevant": "doc_0_s0"}], r"labels.jsonl:1: field 'relevant' is a str; expected"),
-        ([LABELS, LABELS], r"labels.jsonl:2: the record 'a' was labelled before"),
-        ([""], r"labels.jsonl: there are no labels in it"),
+        ([LABELS, LABELS], r"labels.jsonl:2: the record 'a' is labelled twice"),
+        ([""], r"labels.jsonl: no labels found"),
     ],
 )
 def test_a_file_that_holds_no_labels_is_refused_by_line(tmp_path: Path, rows: list[Any], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.utils
 import math
 import time
 
@@ -45,6 +46,19 @@ def test_what_is_left_needs_an_end() -> None:
     assert allowance(said) == Allowance(tokens=Left(149_984, 0.006))
 
 
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("", None), ("nan", None), ("inf", None)],
+)
+def test_a_wait_is_seconds_or_a_date(said: str, seconds: float | None) -> None:
+    """A date that is past is no wait."""
+    assert retry_after({"Retry-After": said}) == seconds
+    assert retry_after({"Retry-After": email.utils.formatdate(time.time() - 99)}) == 0.0
+    later = retry_after({"Retry-After": email.utils.formatdate(time.time() + 30)})
+    assert later is not None
+    assert 25 < later <= 31
+
+
 def test_the_exact_wait_goes_before_the_rounded() -> None:
     assert retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
     assert retry_after({"retry-after-ms": "?", "Retry-After": "1"}) == 1.0
@@ -62,7 +76,8 @@ def test_a_wait_of_ages_is_one_of_a_day_and_said_in_few_words(given_text: str) -
 @given(st.dictionaries(st.sampled_from(["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",
                                         "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
                                         "retry-after-ms", "Retry-After"]),
-                       st.text() | st.from_regex(r"[0-9.]{1,20}(ms|s|m|h|d|e9)?", fullmatch=True)))  # fmt: skip
+                       st.text() | st.from_regex(r"[0-9.]{1,20}(ms|s|m|h|d|e9)?", fullmatch=True)
+                       | st.from_regex(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d( GMT)?", fullmatch=True)))  # fmt: skip
 def test_any_header_is_a_number_or_nothing(headers: dict[str, str]) -> None:
     """Finite and not negative, whatever stands there."""
     wait = retry_after(headers)

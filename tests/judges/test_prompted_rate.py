@@ -74,7 +74,9 @@ def test_the_label_of_a_number_in_a_batch_goes_to_the_unit_of_that_number_there(
 
 
 def test_no_units_are_no_calls_and_no_verdicts() -> None:
-    assert drive(support(0), []) == (rated(support(0), []), [[]])
+    with pytest.raises(StopIteration) as ended:
+        next(judge().dialogue(support(0)))
+    assert ended.value.value == Rated(())
 
 
 def test_what_all_batches_share_comes_first_so_that_a_prefix_cache_serves_them() -> None:

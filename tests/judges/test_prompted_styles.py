@@ -9,8 +9,7 @@ import pytest
 from by_hand import body, claims, drive, judge, labels, rated, said, support
 
 from ragstone.errors import TemplateError
-from ragstone.judges.base import Reply
-from ragstone.judges.prompted import PromptedJudge
+from ragstone.judges.base import Judge, Reply
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
 from ragstone.questions import IMPORTANCE, SUPPORT_3, YES_NO, Rate
@@ -30,7 +29,7 @@ def assign(count: int = 2, *, evidence: bool = True) -> Rate:
     return Rate("assign", nuggets(count), SUPPORT_3, "What of Bern?", ANSWER, evidence=evidence)
 
 
-def asking(style: str = "", fmt: Format | None = None, **settings: object) -> PromptedJudge:
+def asking(style: str = "", fmt: Format | None = None, **settings: object) -> Judge:
     return judge(choice=Choice(style, format=fmt), **settings)
 
 

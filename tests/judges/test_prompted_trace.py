@@ -12,8 +12,7 @@ from by_hand import body, drive, judge, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.judges.base import Call, Failed, Reply
-from ragstone.judges.prompted import PromptedJudge
+from ragstone.judges.base import Call, Failed, Judge, Reply
 from ragstone.judges.tracing import NOTHING_NAMED, halved, pieces
 from ragstone.questions import Trace, Traced, key_of
 from ragstone.types import Span, Unit
@@ -47,7 +46,7 @@ def reply(sentences: Any = None, relevant: Any = ("doc_0_s0",), utilized: Any = 
     return json.dumps(whole)
 
 
-def traced(*rounds: Any, by: PromptedJudge | None = None, asked: Trace = QUESTION) -> Traced:
+def traced(*rounds: Any, by: Judge | None = None, asked: Trace = QUESTION) -> Traced:
     answer, _ = drive(asked, *rounds, by=by)
     assert isinstance(answer, Traced)
     return answer

@@ -142,7 +142,7 @@ def test_a_file_that_is_no_recording_is_said_to_be_none(tmp_path: Path, text: st
 def test_a_head_that_names_no_judge_is_said_to(tmp_path: Path, entry: Any) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text(lines([entry]))
-    with pytest.raises(ConfigError, match=r"calls\.jsonl:1: the judge .* is none that could be recorded"):
+    with pytest.raises(ConfigError, match=r"calls\.jsonl:1: unusable judge entry"):
         opened(path)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError
-from ragstone.output import lock
+from ragstone.output import target as output_target
 from ragstone.output.files import Folder, file_name
 from ragstone.output.target import whole
 
@@ -200,7 +200,7 @@ def test_whoever_writes_a_file_writes_all_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [False, True])
 def test_without_locks_the_last_one_wins_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, keep: bool) -> None:
     """As on Windows: each writes to a name of its own, and what breaks off is found where it is told to be."""
-    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(output_target, "fcntl", None)
     target = tmp_path / "f"
     with whole(target, keep=keep) as first, whole(target, keep=keep) as second:
         first.write(b"first\n")
@@ -221,7 +221,7 @@ def test_without_locks_the_last_one_wins_whole(tmp_path: Path, monkeypatch: pyte
 
 def test_without_locks_two_runs_end_with_whole_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows: the last one's, and of one that broke off the partial file."""
-    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(output_target, "fcntl", None)
 
     def broken(folder: Folder) -> None:
         with folder:

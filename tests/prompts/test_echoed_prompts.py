@@ -9,15 +9,15 @@ import orjson
 import pytest
 from prompt_cases import ASSIGNED, CASES, STYLED
 
-from ragstone.judges.base import Call, Reply
-from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.base import Call, Judge, Reply
+from ragstone.judges.catalogue import build
 from ragstone.judges.readings import read_units
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts import parse
 from ragstone.prompts.choice import Choice
 from ragstone.questions import GRADE_0_3, LIKERT, YES_NO, Question, Rate, Rated, Traced, Write, Written
-from ragstone.types import Passage, Unit
+from ragstone.types import Passage
 
 ASKED: dict[str, tuple[Question[Any], Choice]] = {
     **{
@@ -34,8 +34,8 @@ ASKED: dict[str, tuple[Question[Any], Choice]] = {
 }
 
 
-def judge(choice: Choice) -> PromptedJudge:
-    return PromptedJudge("judge", "judge", "", Settings("m", choice=choice), ReplayBackend(""))
+def judge(choice: Choice) -> Judge:
+    return build(Spec("judge", model="m", choice=choice))
 
 
 def answered(question: Question[Any], choice: Choice, *said: str) -> tuple[Any, int]:
@@ -166,9 +166,9 @@ def test_an_answer_over_the_lines_of_the_form_is_one() -> None:
     ).wording
     case = CASES["claims-first_part"]
     assert isinstance(case, Write)
-    units = read_units(case, Reply(shown.replace("<text>", "It rains.")), wording)
-    assert [unit.text for unit in units if isinstance(unit, Unit)] == ["It rains."]
-    assert read_units(case, Reply(shown), wording) == "words of the prompt in place of a claim: '<text>'"
+    units = read_units(case, Reply(shown.replace("<text>", "It rains.")), wording).units
+    assert [unit.text for unit in units] == ["It rains."]
+    assert read_units(case, Reply(shown), wording).problem == "words of the prompt in place of a claim: '<text>'"
 
 
 def test_a_claim_of_the_text_is_one_though_the_prompt_says_it_too() -> None:

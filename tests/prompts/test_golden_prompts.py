@@ -15,15 +15,15 @@ from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone import prompts
 from ragstone.judges.base import Call, Reply
-from ragstone.judges.prompted import PromptedJudge, Settings
-from ragstone.judges.replay import ReplayBackend
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
 from ragstone.questions import Question, Rate
 from ragstone.types import TRIVIAL
 
 GOLDEN = Path(__file__).parent / "golden"
-JUDGE = PromptedJudge("judge", "judge", "", Settings("m"), ReplayBackend(""))
+JUDGE = build(Spec("judge", model="m"))
 
 
 def first_call(name: str) -> Call:
@@ -96,7 +96,7 @@ STYLES = styled()
 
 def asked(name: str) -> Call:
     question, choice = STYLES[name]
-    judge = PromptedJudge("judge", "judge", "", Settings("m", choice=choice), ReplayBackend(""))
+    judge = build(Spec("judge", model="m", choice=choice))
     return next(judge.dialogue(question))[0]
 
 
@@ -122,9 +122,7 @@ def test_a_style_leaves_nothing_of_its_template_and_sets_off_every_text(name: st
 @pytest.mark.parametrize("language", ["", ".ru"])
 @pytest.mark.parametrize("fmt", ["json", "yaml"])
 def test_the_repair_turn_for_labels_is_the_one_in_its_file(fmt: Format, language: str, missing: list[int]) -> None:
-    judge = PromptedJudge(
-        "judge", "judge", "", Settings("m", choice=Choice(f"no_reasoning{language}", format=fmt)), ReplayBackend("")
-    )
+    judge = build(Spec("judge", model="m", choice=Choice(f"no_reasoning{language}", format=fmt)))
     dialogue = judge.dialogue(ASSIGNED)
     next(dialogue)
     labels = ["unclear" if n in missing else "support" for n in (1, 2)]

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from ragstone.analysis.run import part_said
 from ragstone.errors import ConfigError
 from ragstone.records import Cut, open_records, open_runs
-from ragstone.render.wording import part_said
 
 ROWS = [{"id": f"r{number}"} for number in range(40)]
 

@@ -170,7 +170,7 @@ def test_what_is_read_is_never_written_over(tmp_path: Path) -> None:
     runs = folder(tmp_path / "a", [judged("r1", "A.", {"A.": 1.0}, 1.0)]), str(tmp_path / "a")
     for name in ("results.jsonl", "run.json"):
         before = (tmp_path / "a" / name).read_bytes()
-        with pytest.raises(ConfigError, match="would be written over"):
+        with pytest.raises(ConfigError, match="would be overwritten"):
             compare(*runs, out=tmp_path / "a" / name)
         assert (tmp_path / "a" / name).read_bytes() == before
     with pytest.raises(ConfigError, match="cannot be written"):

@@ -9,7 +9,7 @@ from importlib import resources
 
 import pytest
 
-from ragstone.render.text import points
+from ragstone.stats.points import points
 
 
 def test_percentages_are_those_of_the_terminal() -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ragstone.analysis.causes import MOST, OTHER, Causes
+from ragstone.analysis.counts import MOST, OTHER, Causes
+from ragstone.cli.progress_bar import Watch, drawn
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
-from ragstone.render.terminal.live import Watch, drawn
-from ragstone.render.terminal.screen import MARKS, Look, kind_of, screen
+from ragstone.render.terminal.screen import MARKS, Look, kind_of, page, screen
+from ragstone.render.terminal.tables import Column, fitting, table, used
 from ragstone.render.text import (
     NBSP,
     clean,
@@ -23,10 +25,10 @@ from ragstone.render.text import (
     middle,
     paragraph,
     percent,
-    points,
     shorten,
     tokens,
 )
+from ragstone.stats.points import points
 from ragstone.types import Score
 
 
@@ -99,6 +101,29 @@ def test_paragraphs_keep_numbers_with_their_units() -> None:
     assert all(len(line) <= 24 for line in lines)
 
 
+@given(st.lists(st.text("ab…漢", max_size=30), min_size=4, max_size=4), st.integers(11, 100))
+def test_columns_give_way_in_their_order(names: list[str], room: int) -> None:
+    """The first to be dropped goes first, a name is shortened only as far as need be, and what stays has room."""
+    name, *others = (Column("", [text]) for text in names)
+    name = replace(name, least=8)
+    columns = [name, *(replace(column, drop=drop) for drop, column in enumerate(others, 1))]
+    kept = fitting(columns, room, Look())
+    drops = [column.drop for column in kept[1:]]
+    assert drops == [1, 2, 3][3 - len(drops) :]
+    assert used([replace(column, least=0) for column in kept]) <= room
+    assert len(drops) == 3 or used([name, *columns[3 - len(drops) :]]) > room
+    if sum(column.width + 2 for column in columns) - 2 <= room:
+        assert kept == columns
+
+
+def test_what_does_not_break_is_printed_as_plain_spaces() -> None:
+    """An ASCII terminal has no sign for the space between a number and its unit; a cell obeys no markup."""
+    with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as file:
+        screen(file).print(page(table([Column("", [f"5{NBSP}% [bold]x[/]"])])))
+        file.seek(0)
+        assert file.read().strip() == "5 % [bold]x[/]"
+
+
 @pytest.mark.parametrize(
     ("label", "value", "kind"),
     [
@@ -138,7 +163,7 @@ def test_the_width_is_that_of_the_terminal_within_reason(monkeypatch: pytest.Mon
 def test_progress_fits_and_says_what_is_done(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records, calls, speed, tokens, money, time left."""
     now = [100.0]
-    monkeypatch.setattr("ragstone.render.terminal.live.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ragstone.cli.progress_bar.time.monotonic", lambda: now[0])
     tally = Tally()
     watch = Watch(tally, 500, "a-very-long-name-of-an-input-file.jsonl")
     assert "left" not in watch.line()

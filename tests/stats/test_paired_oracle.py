@@ -116,7 +116,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def values_of(store: Path, metric: str) -> tuple[Any, Any, Any]:
-    """Both runs' values of a metric on the records that both have, and their questions, from the results."""
+    """Both runs' values of a metric on the records in both runs, and their questions, from the results."""
     columns: list[dict[str, float]] = []
     questions: dict[str, str] = {}
     for name in ("embedded", "other"):

@@ -7,14 +7,15 @@ from typing import Any
 
 from loopback import Client
 
-from ragstone.judges.prompted import PromptedJudge, Settings
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
 from ragstone.questions import YES_NO, Question, Rate, Trace, Write
-from ragstone.testing import FakeServer, ScriptedBackend, ScriptedJudge
+from ragstone.testing import FakeServer
 from ragstone.types import Passage, Span, Unit
 from realistic import WORDS_A_CLAIM, realistic, written
 
 LONG = " ".join(f"word{number}" for number in range(4 * WORDS_A_CLAIM))
-JUDGE = PromptedJudge("m", "m", "", Settings("m"), ScriptedBackend(ScriptedJudge({}), 1))
+JUDGE = build(Spec("m", model="m"))
 
 
 def asked(question: Question[Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What cascades came to in a run: who answered how much, and what that saved beside asking the last judge everything.
+"""How much each judge of a cascade answered in a run, and what that saved over asking the last judge everything.
 
-Calls are counted: the last judge's prompts were rendered for the whole of each question too. Equal calls are one, as
-they are for a run. Money is scaled from what its answered calls of this run took: input by the bytes of the requests,
-output by the units asked about. Where it was not asked at all, the run's estimate stands in, if there is one.
+Calls are counted: the last judge's prompts are also rendered for the whole of each question. Equal calls are one. Money
+is scaled from its answered calls: input by the bytes of the requests, output by the units asked about. If it was not
+asked at all, the run's estimate is used, if there is one.
 """
 
 from __future__ import annotations
@@ -10,26 +10,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from ragstone.engine import Weighed
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
+from ragstone.stats.means import rounded
+
+if TYPE_CHECKING:
+    from ragstone.result_types import CallDict, SentDict
+
+TOKENS: Final = ("input_tokens", "output_tokens", "cached_tokens")
 
 
 @dataclass(slots=True)
 class _Calls:
-    """Calls, each counted once: how many, the bytes of their requests, the units that they ask about."""
+    """Calls, each counted once, with the bytes of their requests and the units in them."""
 
     seen: set[bytes] = field(default_factory=set)
     calls: int = 0
     units: int = 0
     bytes: int = 0
 
-    def add(self, call: Mapping[str, Any]) -> None:
-        """Count a call that was not counted before."""
+    def add(self, call: SentDict) -> None:
         if (key := bytes.fromhex(call["key"])) not in self.seen:
             self.seen.add(key)
             self.calls += 1
@@ -39,9 +44,9 @@ class _Calls:
 
 @dataclass(slots=True)
 class _Totals:
-    """What a step came to; ``made`` are those of the ``asked`` calls that were answered.
+    """The totals of a step; ``made`` are the ``asked`` calls that were answered.
 
-    ``dollars`` is what the last judge took, ``others`` what those before it did; None where a price is unknown.
+    ``dollars`` is the price of the last judge, ``others`` that of those before it; None if unknown.
     """
 
     answered: Counter[str] = field(default_factory=Counter)
@@ -57,22 +62,22 @@ class _Totals:
 
 
 class Cascades:
-    """Adds up the results of a run whose cascades are ``told`` by step, as run.json has them."""
+    """The totals of a run with the cascades ``told`` by step, as in run.json."""
 
     def __init__(self, told: Mapping[str, Mapping[str, Any]]) -> None:
         self._told = told
         self._steps = {step: _Totals(Counter(dict.fromkeys(one["judges"], 0))) for step, one in told.items()}
 
     def add_weighed(self, weighed: Weighed) -> None:
-        """Take in one record's result."""
+        """Add one record's result."""
         if self._told:
             self.add_result(orjson.loads(weighed.document))
 
     def add_result(self, result: Mapping[str, Any]) -> None:
-        """Take in one record's result, as results.jsonl has it."""
+        """Add one record's result as in results.jsonl."""
         for step, found in result.get("cascade", {}).items():
             totals = self._steps.get(step)
-            if totals is None:  # of a result that was taken over, for a metric that this run has not
+            if totals is None:  # a result taken from an earlier run, for a metric that this run does not have
                 continue
             totals.answered.update(found["answered"])
             totals.unjudged += found["unjudged"]
@@ -88,7 +93,7 @@ class Cascades:
             if step in self._steps and not call.get("error"):
                 self._pay(self._steps[step], call, self._told[step]["judges"][-1])
 
-    def _pay(self, totals: _Totals, call: Mapping[str, Any], last: str) -> None:
+    def _pay(self, totals: _Totals, call: CallDict, last: str) -> None:
         if (key := bytes.fromhex(call["key"])) in totals.paid:
             return
         totals.paid.add(key)
@@ -97,17 +102,15 @@ class Cascades:
             return
         totals.dollars = _sum(totals.dollars, call["dollars"])
         totals.last += 1
-        tokens = ("input_tokens", "output_tokens", "cached_tokens")
-        totals.tokens.update({name: call.get(name) or 0 for name in tokens})
+        totals.tokens.update({name: call.get(name) or 0 for name in TOKENS})
 
     def as_json(
         self, prices: PriceBook, judges: Mapping[str, Judge], estimated: Mapping[str, float | None] | None = None
     ) -> dict[str, Any]:
-        """Plain JSON by step; ``judges`` are by id, ``estimated`` dollars for asking the last judge everything.
+        """Plain JSON by step; ``judges`` are by id, ``estimated`` is the price of asking the last judge everything.
 
-        Of ``calls`` and ``dollars``, ``made`` is what was asked and answered, now or before, ``alone`` what asking the
-        last judge everything would have taken, ``saved`` what it was not asked: the difference, if every call was
-        answered. None where it cannot be told. ``by`` says how money was.
+        For ``calls`` and ``dollars``: ``made`` were answered, now or before, ``alone`` is what asking the last judge
+        everything would have taken, ``saved`` the difference. None if unknown. ``by`` says how money was derived.
         """
         return {step: self._step(step, prices, judges, estimated or {}) for step in self._steps}
 
@@ -135,35 +138,42 @@ class Cascades:
                 "alone": totals.alone.calls,
                 "saved": totals.alone.calls - totals.asked.calls,
             },
-            "dollars": {"made": _money(made), "alone": _money(alone), "saved": _money(saved)},
+            "dollars": {"made": rounded(made), "alone": rounded(alone), "saved": rounded(saved)},
             "by": by if alone is not None else None,
         }
 
 
 def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """By step of a summary's cascades whose last judge answered nothing of what was left to it: that judge's id.
+    """By step the id of a last judge that answered nothing of what the judges before it left.
 
-    Means are of what the judges before it were sure of then, which is no fair part.
+    Means then have only what those were sure of, which is no fair sample.
     """
-    lasts = {step: found["judges"][-1] for step, found in told.items() if found["unjudged"]}
-    return {step: last for step, last in lasts.items() if not told[step]["answered"][last]}
+    return {step: last for step, (last, answered, _) in _left(told).items() if not answered}
 
 
 def partial(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
-    """By step whose last judge answered only some of what was left to it: that judge, the units it left, of how many.
+    """By step the id of a last judge that answered only a part, with the units that it left, of how many.
 
-    What the judges before it were sure of is whole, and easy: means lean to it.
+    Means then lean to what the judges before it were sure of, which is the easy part.
     """
-    lasts = {step: (found["judges"][-1], found) for step, found in told.items() if found["unjudged"]}
     return {
-        step: (last, found["unjudged"], found["answered"][last] + found["unjudged"])
-        for step, (last, found) in lasts.items()
-        if found["answered"][last]
+        step: (last, unjudged, answered + unjudged)
+        for step, (last, answered, unjudged) in _left(told).items()
+        if answered
+    }
+
+
+def _left(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
+    """By step with unjudged units: the last judge's id, the units that it answered, those that are unjudged."""
+    return {
+        step: (last := found["judges"][-1], found["answered"][last], found["unjudged"])
+        for step, found in told.items()
+        if found["unjudged"]
     }
 
 
 def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What is to be known of the means of such steps, for the user."""
+    """One line for each step whose last judge answered nothing."""
     return [
         f"{step}: {last.partition('@')[0]} answered nothing of what was left to it ({told[step]['unjudged']:,}); "
         "the rest is what was easy to judge, so its mean says little"
@@ -172,15 +182,13 @@ def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> float | None:
-    """What these calls would have cost the judge, by what those did that it answered; None where none has a price."""
+    """The price of these calls, scaled from those that were answered; None without a price."""
     made = totals.made
     if totals.dollars is None or not totals.last or not made.calls:
         return None
     if not totals.dollars:
         return 0.0
-    given, written, cached = (
-        round(totals.tokens[name] / totals.last) for name in ("input_tokens", "output_tokens", "cached_tokens")
-    )
+    given, written, cached = (round(totals.tokens[name] / totals.last) for name in TOKENS)
     at = (judge.id, judge.provider, judge.model)
     whole = prices.cost(*at, input_tokens=given, output_tokens=written, cached_tokens=cached)
     for_input = prices.cost(*at, input_tokens=given, output_tokens=0, cached_tokens=cached)
@@ -192,7 +200,3 @@ def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> 
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
-
-
-def _money(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)

@@ -1,30 +1,27 @@
-"""Two runs over the same records: what differs, whether that can be told from chance, and where it comes from.
+"""Two runs over the same records: which metrics differ, whether chance could explain it, and which records moved.
 
-Promises: records are paired by id, and nothing that one run lacks is counted as 0; what cannot be paired is said. No
-difference is called one that could have come about by chance over all the tests made, and where none is shown it is
-said how large one would have had to be. Two numbers that were made otherwise are never compared silently.
+Promises: records are paired by id, and nothing that one run lacks is counted as 0. A difference is only called one if
+chance does not explain it over all the tests made; where none is shown, the smallest one that could have been is given.
+Numbers that were made in two ways are never compared silently.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from ragstone.analysis.saved import Weighed
-from ragstone.analysis.scored import RECALL, One, Scores, scores_of, signatures_differ
+from ragstone.analysis.run import part_said
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import RECALL, RecordScores, Scored, scores_of, signatures_differ
 from ragstone.errors import InputError
-from ragstone.render.wording import part_said
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
-Pair = tuple[str, Scores, Scores]
-"""A record's id, and its scores in both runs."""
-
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
-"""What is found of a metric in the second run. ``none``: no difference could be shown; ``same``: no pair differs;
-``too_few``: so few differ that this could not be shown among so many tests; ``nothing``: no pair has both values."""
+"""The second run's difference. ``none``: none could be shown; ``same``: no pair differs; ``too_few``: too few pairs
+differ for so many tests; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
 """Records that are listed of each metric unless more are asked for."""
@@ -35,9 +32,18 @@ VERSION: Final = "v"
 """The part of a signature that names Ragstone's version."""
 
 
+class _Pair(NamedTuple):
+    """A record's scores in both runs, and the cluster that it is drawn with."""
+
+    record: str
+    first: RecordScores
+    second: RecordScores
+    cluster: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: its number in its store (0: not known), name, how it ended, and its records."""
+    """One of the two runs: its number in its store (0: unknown), name, status, records, and what messages call it."""
 
     run: int
     name: str
@@ -47,12 +53,12 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
-    """One side of a metric.
+class MetricSide:
+    """One run's values of a metric.
 
-    ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Of the pairs: the mean, what it would
-    be if every unjudged unit were worst or best (``low``, ``high``), and how many units were ``asked`` and stayed
-    ``unjudged``. Of nuggets: how many of the banks' ``records`` nuggets have a verdict.
+    ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Over the pairs: the ``mean``, the
+    mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and ``unjudged``. For
+    nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
     """
 
     records: int
@@ -76,8 +82,8 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise:
-    """A part of a signature that differs in so many ``pairs``; a side that does not name it is empty: its default."""
+class SignaturePart:
+    """A part of a signature that differs in so many ``pairs``; a side without it (its default) is empty."""
 
     part: str
     first: str
@@ -87,11 +93,11 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of both runs, or the nuggets of all banks one by one.
+    """One metric of both runs, or the nuggets of all banks one by one; ``unit`` says which was paired.
 
-    ``unit`` says what was paired. ``adjusted`` is p by Holm over all ``tests`` of the comparison, and what ``finding``
-    stands on; ``smallest`` is the smallest difference that could have been shown among them, four times in five.
-    ``signatures`` are their parts that differ. ``unmatched`` nuggets are in one run's bank alone, or unjudged in one.
+    ``adjusted`` is p by Holm over all ``tests`` of the comparison and decides the ``finding``; ``smallest`` is the
+    smallest difference that would be shown four times in five. ``signatures`` are the parts that differ. ``unmatched``
+    nuggets are in the bank of one run only, or unjudged in one.
     """
 
     metric: str
@@ -101,15 +107,15 @@ class Compared:
     adjusted: float | None
     tests: int
     smallest: float | None
-    first: Half
-    second: Half
-    signatures: tuple[Otherwise, ...] = ()
+    first: MetricSide
+    second: MetricSide
+    signatures: tuple[SignaturePart, ...] = ()
     moved: tuple[Moved, ...] = ()
     unmatched: int = 0
 
     @property
     def only_alone(self) -> bool:
-        """Whether this would be called a difference if nothing else had been tested."""
+        """Whether the difference would be shown if nothing else had been tested."""
         return self.finding in ("none", "too_few") and self.paired is not None and self.paired.p < LEVEL
 
     @property
@@ -123,10 +129,9 @@ class Comparison:
     """Two runs, metric by metric.
 
     ``shared`` records are in both; ``only_first`` and ``only_second`` are ids. ``groups`` is the number of clusters by
-    the field ``by``, None where each record stands for itself; ``ungrouped`` records lack the field. ``tests`` were
-    made. Of the shared records ``same_responses`` have the same response in both, ``other_questions`` another question
-    under the same id. ``metrics_first`` and ``metrics_second`` are only in one. ``warnings`` are sentences on what
-    makes the numbers hard to compare.
+    the field ``by``, None where each record stands for itself; ``ungrouped`` records lack the field. Of the shared
+    records ``same_responses`` have the same response in both, ``other_questions`` another question under the same id.
+    ``metrics_first`` and ``metrics_second`` are only in one. ``warnings`` are sentences on what limits the comparison.
     """
 
     first: Side
@@ -160,46 +165,48 @@ class Comparison:
 
 
 def compare(
-    first: Weighed,
-    second: Weighed,
+    first: AnyRun,
+    second: AnyRun,
     *,
     by: str | None = None,
     metrics: Sequence[str] | None = None,
     moved: int = MOVED,
-    known: Mapping[str, Scores] | None = None,
+    known: Mapping[str, RecordScores] | None = None,
 ) -> Comparison:
-    """Hold the second run against the first; ``metrics`` are names of metrics or of their columns, all unless named.
+    """Compare two runs; ``metrics`` are names of metrics or of their columns, by default all that both have.
 
-    ``known`` are the second's scores where they were read before. InputError where the runs share no record or no
-    metric, or one is named that they do not share.
+    ``known`` are the second run's scores if they were read before. InputError where the runs share no record or no
+    metric, or lack one that is named.
     """
     ours, theirs = scores_of(first, by), scores_of(second, by) if known is None else known
     sides = _sides(first, second, len(ours), len(theirs))
     shared = [record for record in ours if record in theirs]
     if not shared:
         raise InputError(_apart(sides, ours, theirs))
-    pairs = [(record, ours[record], theirs[record]) for record in shared]
-    names = _names(pairs, metrics, sides)
-    groups = _groups(pairs, by) if by is not None else None
-    found = [_compared(name, pairs, groups, moved) for name in names]
+    if by is not None and all(ours[record].group is None for record in shared):
+        raise InputError(f"--by {by}: no record has it")
+    pairs = [_Pair(record, ours[record], theirs[record], _cluster(record, ours[record], by)) for record in shared]
+    seen = [dict.fromkeys(name for scores in side for name in scores.by_metric)
+            for side in ([pair.first for pair in pairs], [pair.second for pair in pairs])]  # fmt: skip
+    names = _names(seen[0], seen[1], metrics, sides)
+    found = [_metric(name, pairs, moved) for name in names]
     if any(name.startswith(RECALL) for name in names):
-        found += _nuggets(pairs, groups)
-    found = _judged(found)
-    seen = _metrics_of(a for _, a, _ in pairs), _metrics_of(b for _, _, b in pairs)
+        found += _nuggets(pairs)
+    found = _tested(found)
     comparison = Comparison(
         *sides,
         shared=len(shared),
         only_first=tuple(record for record in ours if record not in theirs),
         only_second=tuple(record for record in theirs if record not in ours),
         by=by,
-        groups=None if groups is None else len(set(groups)),
-        ungrouped=sum(a.group is None for _, a, _ in pairs) if by is not None else 0,
+        groups=None if by is None else len({pair.cluster for pair in pairs}),
+        ungrouped=0 if by is None else sum(pair.first.group is None for pair in pairs),
         metrics=tuple(found),
         metrics_first=tuple(name for name in seen[0] if name not in seen[1]),
         metrics_second=tuple(name for name in seen[1] if name not in seen[0]),
         tests=sum(one.adjusted is not None for one in found),
-        same_responses=sum(a.response == b.response for _, a, b in pairs),
-        other_questions=sum(a.question != b.question for _, a, b in pairs),
+        same_responses=sum(pair.first.response == pair.second.response for pair in pairs),
+        other_questions=sum(pair.first.question != pair.second.question for pair in pairs),
         warnings=(),
     )
     return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
@@ -210,9 +217,8 @@ def said(found: Compared, label: str) -> str:
     pairs = found.paired
     if pairs is None:
         return f"no {found.unit} has a value in both"
-    points = f"{abs(100 * pairs.difference):.1f} points"
     if found.finding in ("higher", "lower"):
-        return f"{points} {found.finding} in {label}"
+        return f"{abs(100 * pairs.difference):.1f} points {found.finding} in {label}"
     if found.finding == "same":
         return f"the same in every {found.unit}"
     if found.finding == "too_few":
@@ -225,7 +231,7 @@ def said(found: Compared, label: str) -> str:
 # ---- pairing
 
 
-def _sides(first: Weighed, second: Weighed, ours: int, theirs: int) -> tuple[Side, Side]:
+def _sides(first: AnyRun, second: AnyRun, ours: int, theirs: int) -> tuple[Side, Side]:
     """Both runs, called by their numbers where these tell them apart."""
     apart = first.id and second.id and first.id != second.id
     labels = [f"run {run.id}" for run in (first, second)] if apart else ["the first", "the second"]
@@ -245,14 +251,18 @@ def _apart(sides: tuple[Side, Side], ours: Mapping[str, Any], theirs: Mapping[st
     )
 
 
-def _metrics_of(records: Iterable[Scores]) -> dict[str, None]:
-    return dict.fromkeys(name for scores in records for name in scores.by_metric)
+def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:
+    """The group of a record by a field; without the field it is a group of its own."""
+    if by is None:
+        return None
+    return f"record {record}" if scores.group is None else f"group {scores.group}"
 
 
-def _names(pairs: Sequence[Pair], wanted: Sequence[str] | None, sides: tuple[Side, Side]) -> list[str]:
+def _names(
+    ours: Iterable[str], theirs: Mapping[str, None], wanted: Sequence[str] | None, sides: tuple[Side, Side]
+) -> list[str]:
     """The metrics to compare, in the order of the first run."""
-    theirs = _metrics_of(b for _, _, b in pairs)
-    shared = [name for name in _metrics_of(a for _, a, _ in pairs) if name in theirs]
+    shared = [name for name in ours if name in theirs]
     if not shared:
         raise InputError(f"{sides[0].label} and {sides[1].label} have no metric in common")
     if wanted is None:
@@ -267,49 +277,42 @@ def _is(score: str, name: str) -> bool:
     return score == name or score.startswith(f"{name}.")
 
 
-def _groups(pairs: Sequence[Pair], by: str) -> list[str]:
-    """The cluster of each pair; a record without the field is one of its own."""
-    if all(a.group is None for _, a, _ in pairs):
-        raise InputError(f"--by {by}: no record has it")
-    return [f"record {record}" if a.group is None else f"group {a.group}" for record, a, _ in pairs]
-
-
-def _compared(metric: str, pairs: Sequence[Pair], groups: Sequence[str] | None, moved: int) -> Compared:
-    kept: list[tuple[One, One]] = []
-    values: list[tuple[float, float]] = []
-    clusters: list[str] = []
-    ranked: list[Moved] = []
-    parts: Counter[tuple[str, str, str]] = Counter()
-    for place, (record, ours, theirs) in enumerate(pairs):
-        a, b = ours.by_metric.get(metric), theirs.by_metric.get(metric)
-        if a is None or b is None or a.value is None or b.value is None:
-            continue
-        kept.append((a, b))
-        values.append((a.value, b.value))
-        clusters += [groups[place]] if groups is not None else []
-        ranked += [Moved(record, a.value, b.value, b.value - a.value)] if a.value != b.value else []
-        parts.update(signatures_differ(a.signature, b.signature) if a.signature != b.signature else ())
-    return Compared(
+def _metric(metric: str, pairs: Sequence[_Pair], moved: int) -> Compared:
+    every = [(pair.first.by_metric.get(metric), pair.second.by_metric.get(metric)) for pair in pairs]
+    both = [(pair, a, b, a.value, b.value) for pair, (a, b) in zip(pairs, every, strict=True)
+            if a is not None and b is not None and a.value is not None and b.value is not None]  # fmt: skip
+    parts = Counter(part for _, a, b, *_ in both if a.signature != b.signature
+                    for part in signatures_differ(a.signature, b.signature))  # fmt: skip
+    ranked = [Moved(pair.record, x, y, y - x) for pair, _, _, x, y in both if x != y]
+    return _untested(
         metric,
         "record",
-        "nothing",  # found once all metrics are tested
-        _paired(values, clusters if groups is not None else None),
-        None,
-        0,
-        None,
-        _half([scores.by_metric.get(metric) for _, scores, _ in pairs], [a for a, _ in kept]),
-        _half([scores.by_metric.get(metric) for _, _, scores in pairs], [b for _, b in kept]),
-        signatures=tuple(Otherwise(*part, count) for part, count in parts.items()),
+        [(x, y) for *_, x, y in both],
+        [pair.cluster for pair, *_ in both],
+        _side([a for a, _ in every], [a for _, a, *_ in both]),
+        _side([b for _, b in every], [b for _, _, b, *_ in both]),
+        signatures=tuple(SignaturePart(*part, count) for part, count in parts.items()),
         moved=tuple(sorted(ranked, key=lambda one: -abs(one.difference))[:moved]),
     )
 
 
-def _paired(values: Sequence[tuple[float, float]], clusters: Sequence[str] | None) -> Paired | None:
-    return paired([a for a, _ in values], [b for _, b in values], clusters) if values else None
+def _untested(
+    metric: str,
+    unit: Literal["record", "nugget"],
+    values: Sequence[tuple[float, float]],
+    clusters: Sequence[str | None],
+    first: MetricSide,
+    second: MetricSide,
+    **more: Any,
+) -> Compared:
+    """A metric whose finding waits for the number of tests."""
+    grouped = clusters if any(clusters) else None
+    result = paired([a for a, _ in values], [b for _, b in values], grouped) if values else None
+    return Compared(metric, unit, "nothing", result, None, 0, None, first, second, **more)
 
 
-def _half(every: Sequence[One | None], kept: Sequence[One]) -> Half:
-    return Half(
+def _side(every: Sequence[Scored | None], kept: Sequence[Scored]) -> MetricSide:
+    return MetricSide(
         records=len(every),
         scored=sum(one is not None and one.value is not None for one in every),
         statuses=dict(Counter(one.status for one in every if one is not None and one.value is None)),
@@ -321,62 +324,50 @@ def _half(every: Sequence[One | None], kept: Sequence[One]) -> Half:
     )
 
 
-def _mean(kept: Sequence[One], end: Callable[[One], float | None]) -> float | None:
+def _mean(kept: Sequence[Scored], end: Callable[[Scored], float | None]) -> float | None:
     values = [value for one in kept if (value := end(one)) is not None]
     return mean(values) if values else None
 
 
-def _nuggets(pairs: Sequence[Pair], groups: Sequence[str] | None) -> list[Compared]:
+def _nuggets(pairs: Sequence[_Pair]) -> Iterator[Compared]:
     """The nuggets that both runs assigned, one by one within their topics: all of them, and the vital ones."""
-    found = []
     for name in (NUGGETS, VITAL):
-        banks = [tuple(_bank(scores.nuggets, only_vital=name == VITAL) for scores in both) for _, *both in pairs]
-        values: list[tuple[float, float]] = []
-        clusters: list[str] = []
-        for place, (ours, theirs) in enumerate(banks):
-            for text, value in ours.items():
-                other = theirs.get(text)
-                if value is not None and other is not None:
-                    values.append((value, other))
-                    clusters.append(groups[place] if groups is not None else pairs[place][0])
-        if values:
-            halves = (
-                _half_of_banks([ours for ours, _ in banks], [a for a, _ in values]),
-                _half_of_banks([theirs for _, theirs in banks], [b for _, b in values]),
-            )
-            unmatched = sum(half.records for half in halves) - 2 * len(values)
-            result = _paired(values, clusters)
-            found.append(Compared(name, "nugget", "nothing", result, None, 0, None, *halves, unmatched=unmatched))
-    return found
+        banks = [[{text: value for text, (value, vital) in scores.nuggets.items() if vital or name == NUGGETS}
+                  for scores in (pair.first, pair.second)] for pair in pairs]  # fmt: skip
+        both = [
+            ((value, other), pair.cluster or pair.record)
+            for pair, (ours, theirs) in zip(pairs, banks, strict=True)
+            for text, value in ours.items()
+            if value is not None and (other := theirs.get(text)) is not None
+        ]
+        if both:
+            values = [found for found, _ in both]
+            first = _bank_side([ours for ours, _ in banks], [a for a, _ in values])
+            second = _bank_side([theirs for _, theirs in banks], [b for _, b in values])
+            unmatched = first.records + second.records - 2 * len(values)
+            yield _untested(name, "nugget", values, [who for _, who in both], first, second, unmatched=unmatched)
 
 
-def _bank(nuggets: Mapping[str, tuple[float | None, bool]], *, only_vital: bool) -> dict[str, float | None]:
-    return {text: value for text, (value, vital) in nuggets.items() if vital or not only_vital}
-
-
-def _half_of_banks(banks: Sequence[Mapping[str, float | None]], values: Sequence[float]) -> Half:
+def _bank_side(banks: Sequence[Mapping[str, float | None]], values: Sequence[float]) -> MetricSide:
     asked = sum(map(len, banks))
     judged = sum(value is not None for bank in banks for value in bank.values())
-    return Half(asked, judged, {}, mean(values), None, None, asked, asked - judged)
+    return MetricSide(asked, judged, {}, mean(values), None, None, asked, asked - judged)
 
 
-# ---- what it comes to
+# ---- findings
 
 
-def _judged(found: Sequence[Compared]) -> list[Compared]:
-    """Each with its finding, p raised for the number of tests; where nothing differs nothing was tested."""
-    tested = [one for one in found if one.paired is not None and one.paired.test != "none"]
-    tests = len(tested)
-    raised = dict(
-        zip((one.metric for one in tested), holm([one.paired.p for one in tested if one.paired]), strict=True)
-    )
+def _tested(found: Sequence[Compared]) -> list[Compared]:
+    """Each with its finding, p adjusted for the number of tests; a metric without any difference is no test."""
+    ps = {one.metric: one.paired.p for one in found if one.paired is not None and one.paired.test != "none"}
+    adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
     return [
         replace(
             one,
-            adjusted=(p := raised.get(one.metric)),
-            tests=tests,
-            smallest=one.paired.smallest(tests) if one.paired is not None and p is not None else None,
-            finding=_finding(one.paired, p, tests),
+            adjusted=(p := adjusted.get(one.metric)),
+            tests=len(ps),
+            smallest=one.paired.smallest(len(ps)) if one.paired is not None and p is not None else None,
+            finding=_finding(one.paired, p, len(ps)),
         )
         for one in found
     ]
@@ -393,26 +384,27 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """What makes the numbers hard to compare; parts of signatures that differ are with each metric."""
+    """What limits the comparison, apart from the signatures of each metric."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
-            yield f"{side.label} did not end: it is {side.status}, and has {_records(side.records)}"
+            yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
         if part := part_said(spec.get("extent", {})):
-            yield f"{side.label} is not of its whole input: {part}"
+            yield f"{side.label} covers only a part of its input: {part}"
     if found.other_questions:
-        have = f"{_records(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
+        have = f"{records_said(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
         yield f"{have} another question in {found.second.label} than in {found.first.label}"
     if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
-        yield "the responses are the same in both: a difference is one of the judges, not of the system"
+        yield "the responses are the same in both: differences come from the judges, not from the system"
     yield from _settings_differ(first, second)
 
 
-def _records(count: int) -> str:
+def records_said(count: int) -> str:
+    """``1 record``, ``1,243 records``."""
     return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """Settings that no signature holds: a judge's ``max_tokens`` and further fields, and the weights of panels."""
+    """Settings that no signature has: a judge's ``max_tokens`` and extra fields, and the weights of panels."""
     ours, theirs = first.get("judges") or {}, second.get("judges") or {}
     for name in ours:
         for setting in ("max_tokens", "extra"):

@@ -1,6 +1,6 @@
-"""Systems side by side: what each scored on each topic, and their means, as TREC compares runs.
+"""Leaderboards: the scores of each system on each topic and their means, as TREC compares runs.
 
-A mean never stands on a default unless that was asked for: ``on_missing`` says what a topic does that a run has not
+No mean has a default in it unless that was asked for: ``on_missing`` says how to count topics that a run has not
 answered. A judge that failed is not a missing answer, and is never a zero.
 """
 
@@ -23,7 +23,7 @@ ON_MISSING: Final[tuple[OnMissing, ...]] = get_args(OnMissing)
 ALL: Final = "all"
 """The topic of the rows that hold a run's means."""
 NAMED: Final = 3
-"""Runs or topics that a message names."""
+"""Runs, and topics, that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty list; else nothing."""
+        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty list, else empty."""
         return "empty" if not self.answered else "no_nuggets" if self.nuggets == 0 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The means of one run by measure, and the number of topics that each stands on."""
+    """The means of one run by measure, and the number of topics behind each."""
 
     run: str
     means: Mapping[str, float | None]
@@ -59,13 +59,13 @@ class Standing:
 
 @dataclass(slots=True)
 class Leaderboard:
-    """Entries as they come; memory grows by a few numbers an entry."""
+    """Entries in the order in which they are added; each takes a few numbers of memory."""
 
     measures: tuple[str, ...] = ()
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        """Add one; InputError where the run has been scored on the topic before."""
+        """Add one; InputError for a second answer of a run to a topic."""
         if (entry.run, entry.topic) in self.entries:
             raise InputError(f"run '{entry.run}' has two answers to topic '{entry.topic}'")
         self.entries[entry.run, entry.topic] = entry
@@ -73,15 +73,15 @@ class Leaderboard:
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The runs in the order in which they came."""
+        """The runs, in the order of their first entries."""
         return tuple(dict.fromkeys(run for run, _ in self.entries))
 
     def topics(self) -> tuple[str, ...]:
-        """The topics of all runs in the order in which they came."""
+        """The topics of all runs, in the order of their first entries."""
         return tuple(dict.fromkeys(topic for _, topic in self.entries))
 
     def missing(self) -> dict[str, list[str]]:
-        """By run the topics that others have answered and it has not; runs that miss none are left out."""
+        """The topics that a run has not answered and others have, by run; runs without any are left out."""
         topics = self.topics()
         found = {
             run: [topic for topic in topics if (entry := self.entries.get((run, topic))) is None or not entry.answered]
@@ -94,22 +94,18 @@ class Leaderboard:
         missing = self.missing()
         found = []
         for run, topics in self.counted(on_missing).items():
-            columns: dict[str, list[float]] = {measure: [] for measure in self.measures}
-            for values in topics.values():
-                for measure, value in values.items():
-                    columns[measure].append(value)
+            columns = {m: [values[m] for values in topics.values() if m in values] for m in self.measures}
             means = {measure: mean(values) if values else None for measure, values in columns.items()}
             counts = {measure: len(values) for measure, values in columns.items()}
             found.append(Standing(run, means, counts, len(missing.get(run, ()))))
         return tuple(found)
 
     def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, dict[str, float]]]:
-        """By run and topic the values that count.
+        """The values that count, by run and topic.
 
-        A topic that a run has not answered: ``error`` is an InputError; ``warn`` leaves it out of that run; ``zero``
-        counts it as 0 in every measure that an answer to the topic could have; ``skip`` leaves it out of every run,
-        and so it does with a measure of a topic that any run has no value for, so that all runs are compared on the
-        same.
+        For a topic that a run has not answered, ``error`` raises InputError, ``warn`` leaves it out of that run, and
+        ``zero`` counts it as 0 in every measure that an answer to the topic could have. ``skip`` leaves out, of every
+        run, each topic and measure that any run has no value for, so that all are compared on the same.
         """
         missing = self.missing()
         if missing and on_missing == "error":
@@ -131,7 +127,7 @@ class Leaderboard:
         return found
 
     def _possible(self) -> set[tuple[str, str]]:
-        """Each topic with the measures that an answer to it could have, as far as any run tells."""
+        """Each topic with the measures that an answer to it could have, by any run."""
         return {
             (topic, measure)
             for (_, topic), entry in self.entries.items()
@@ -139,7 +135,7 @@ class Leaderboard:
         }
 
     def on_shared(self, other: Leaderboard) -> tuple[Leaderboard, Leaderboard]:
-        """Both with no more than the answers that both have scored."""
+        """Both boards, with only the answers that both have scored."""
         shared = self.entries.keys() & other.entries.keys()
         return self._only(shared), other._only(shared)
 
@@ -158,7 +154,7 @@ class Leaderboard:
                     yield LeaderboardRow(standing.run, ALL, _written(measure), mean_value)
 
     def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
-        """A row per run and topic with the values that count, then one per run with the means of just these."""
+        """A row per run and topic with the values that count, then one per run with the means of these."""
         counted = self.counted(on_missing)
         for run, topics in counted.items():
             for topic in self.topics():
@@ -180,6 +176,14 @@ class Leaderboard:
             }  # fmt: skip
 
 
+def run_of(meta: Mapping[str, Any], default: str = "") -> str:
+    """The system that a record names in ``run_id``; a number as tables bring it (2.0) by its digits."""
+    given = meta.get("run_id")
+    if isinstance(given, bool) or not isinstance(given, str | int | float) or given == "":
+        return default
+    return str(int(given) if isinstance(given, float) and given.is_integer() else given)
+
+
 def _written(measure: str) -> str:
     """A measure's name in a file: ``all_score``, since ``all`` is the topic of the means there."""
     return f"{measure}_score" if measure in COLUMNS else measure
@@ -191,7 +195,7 @@ def _read(measure: str) -> str:
 
 
 def missed(missing: Mapping[str, list[str]]) -> str:
-    """One line on who misses which topics."""
+    """One line that names runs with the topics that they miss."""
     parts = []
     rest = len(missing) - NAMED
     for run, topics in list(missing.items())[:NAMED]:
@@ -219,7 +223,7 @@ def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
 
 
 def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: bool = True) -> Entry:
-    """The recall of one run on one topic, from nuggets with their assignments."""
+    """The recall of one run on one topic, from assigned nuggets."""
     listed = tuple(nuggets)
     held = [
         Held(
@@ -238,9 +242,9 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two leaderboards rank the runs that both have: Kendall's tau-b of two measures, None if undefined.
+    """How alike two leaderboards rank the runs of both: Kendall's tau-b of two measures, None if undefined.
 
-    ``topics`` is how many topics the means stand on; None where each side stands on its own.
+    ``topics`` is the number of topics behind the means; None if each board has its own.
     """
 
     measure: str
@@ -251,10 +255,10 @@ class Agreement:
 
 
 def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[Agreement]:
-    """Tau of each measure that both have by name; where they share none, of each with each.
+    """Tau of each measure that both have; if they share none, of each with each.
 
-    Means stand on the answers that both have scored. Where one of the two has only means, or they share no topic,
-    the means of each are compared as they are.
+    Means are over the answers that both have scored. If a board has only means, or they share no topic, the means of
+    each are compared as they are.
     """
     only_means = ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys()
     if not only_means:

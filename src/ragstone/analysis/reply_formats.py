@@ -1,17 +1,17 @@
-"""How the replies of a run were read: by judge, step, style and format of the labels.
+"""How well the replies of a run could be read, by judge, step, style and format of the labels.
 
-Promises: results are taken one at a time, and of each call only its key and of a few their place is kept; a call
-that several records share counts once; what could not be read is shown as it came, from the store.
+Promises: results are read one at a time, and only the keys of calls are kept; a call that several records share counts
+once; a reply that could not be read is shown as it came, from the store.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragstone import prompts
 from ragstone.analysis.run import Run
@@ -19,24 +19,28 @@ from ragstone.engine.tally import Spent
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Usage, reply_from_json
 from ragstone.prompts.choice import LABELS_ALONE
+from ragstone.stats.means import rounded
 from ragstone.store.database import Store
 
+if TYPE_CHECKING:
+    from ragstone.result_types import CallDict
+
 SAMPLES: Final = 3
-"""Replies shown of those that could not be read, for each judge, step, style and format."""
+"""Unreadable replies that are shown for each judge, step, style and format."""
 BEGINNING: Final = 400
-"""Characters of such a reply."""
+"""Characters of such a reply that are shown."""
 WELL: Final = 0.95
-"""The share of calls read whole from which on no other format is advised."""
+"""No other format is advised if at least this share of calls was read whole."""
 FEWEST: Final = 5
-"""Calls below which a share is no ground for advice."""
+"""Nothing is advised on fewer calls."""
 KEYED: Final = "keyed"
 WRITES_NOTHING: Final = ("embedded", "human")
-"""Judges that have no replies to read: one computes, one looks up."""
+"""Judges without replies: one computes, one looks up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A call whose reply could not be read, or not all of it: where it is told of, and what was wrong."""
+    """A call whose reply could not be read in full, a record that uses it, and the problem."""
 
     key: str
     record: str
@@ -45,7 +49,7 @@ class Sample:
     repair: bool
 
     def as_json(self, store: Store) -> dict[str, Any]:
-        """With the beginning of the reply as it came; None where the store no longer has it."""
+        """With the beginning of the reply; None if the store no longer has it."""
         kept = store.call(bytes.fromhex(self.key))
         text = None if kept is None else reply_from_json(kept.reply).text
         return {
@@ -60,14 +64,13 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Group:
-    """The calls of one judge and step that were asked in one style for one format.
+class FormatGroup:
+    """The calls of one judge and step in one style and format.
 
-    ``calls`` are first askings, of which ``whole`` were read without a problem; ``read`` of ``asked`` entries (units;
-    for steps that write or trace the whole reply is one) could be used. ``readers`` counts calls of which anything
-    was read, ``problems`` the statuses of the others and of those read in part. ``repairs`` are calls that were asked
-    again; ``mended`` of them were read whole, ``regained`` is how many entries they gave. ``seen`` holds samples by
-    status, those of repairs apart.
+    ``calls`` are first requests, of which ``whole`` were read without a problem; ``read`` of ``asked`` entries could be
+    used (units, or the whole reply for steps that write or trace). ``readers`` counts the calls that each reader read,
+    ``problems`` the statuses of the others. ``repairs`` are repeated requests, of which ``mended`` were read whole;
+    they gave ``regained`` entries. ``seen`` holds samples by status, those of repairs apart.
     """
 
     judge: str
@@ -87,10 +90,10 @@ class Group:
 
     @property
     def unjudged(self) -> int:
-        """Entries that are still missing after every repair."""
+        """Entries that are missing after every repair."""
         return max(0, self.asked - self.read - self.regained)
 
-    def add(self, record: str, call: Mapping[str, Any], most: int) -> None:
+    def add(self, record: str, call: CallDict, most: int) -> None:
         """Count one call; up to ``most`` of each kind of problem are kept as samples."""
         reading = call["reading"]
         repair = bool(reading.get("repair"))
@@ -112,16 +115,13 @@ class Group:
             kept.append(Sample(call["key"], record, reading["status"], reading.get("problem", ""), repair))
 
     def samples(self, most: int) -> list[Sample]:
-        """One of each kind of problem, the most frequent first, then a second of each, and so on.
-
-        First askings go before what came of asking again.
-        """
+        """One of each kind of problem, the most frequent first, then a second of each, and so on; repairs last."""
         kinds = sorted({status for status, _ in self.seen}, key=lambda status: (-self.problems[status], status))
         rounds = zip_longest(*([*self.seen.get((kind, False), ()), *self.seen.get((kind, True), ())] for kind in kinds))
         return [sample for among in rounds for sample in among if sample is not None][:most]
 
     def as_json(self, store: Store, most: int) -> dict[str, Any]:
-        """Plain JSON; shares are from 0 to 1, or None of nothing."""
+        """Plain JSON; shares are in [0, 1], or None without calls."""
         return {
             "judge": self.judge,
             "step": self.step,
@@ -144,13 +144,13 @@ class Group:
 
 @dataclass(slots=True)
 class Formats:
-    """All calls of a run. ``failed`` left no reply; of those in ``untold``, by judge, no reading is told."""
+    """All calls of a run. ``failed`` ones left no reply; ``untold`` ones, by judge, have no reading."""
 
-    groups: dict[tuple[str, str, str, str], Group] = field(default_factory=dict)
+    groups: dict[tuple[str, str, str, str], FormatGroup] = field(default_factory=dict)
     failed: int = 0
     untold: Counter[str] = field(default_factory=Counter)
 
-    def add(self, record: str, call: Mapping[str, Any], most: int) -> None:
+    def add(self, record: str, call: CallDict, most: int) -> None:
         """Count one call that was not counted before."""
         reading = call.get("reading")
         if call.get("error"):
@@ -159,14 +159,13 @@ class Formats:
             self.untold[call["judge"]] += 1
         else:
             at = (call["judge"], call["step"], reading["style"], reading["format"])
-            self.groups.setdefault(at, Group(*at)).add(record, call, most)
+            self.groups.setdefault(at, FormatGroup(*at)).add(record, call, most)
 
 
 def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
-    """How the run's replies were read, as plain JSON; ``most`` samples of what could not be, for each group.
+    """How the run's replies were read, as plain JSON, with at most ``most`` unreadable samples a group.
 
-    ``groups`` are in the order of judge, step, style and format. ``failed`` calls left no reply, and ``untold`` are,
-    by judge, those that no reading is told of.
+    ``groups`` are ordered by judge, step, style and format. ``failed`` and ``untold`` are as in ``Formats``.
     """
     found = Formats()
     for record, call in _calls(run):
@@ -181,19 +180,19 @@ def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
     }
 
 
-def _calls(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every call once, with the first record that stands on it."""
+def _calls(run: Run) -> Iterator[tuple[str, CallDict]]:
+    """Every call once, with the first record that uses it."""
     known: set[bytes] = set()
     for result in run.results():
-        for call in result.get("calls", ()):
+        for call in result.typed.get("calls", []):
             key = bytes.fromhex(call["key"])
             if key not in known:
                 known.add(key)
                 yield result["id"], call
 
 
-def advice(group: Group) -> str:
-    """What else to try with a judge that is often not read whole; empty where the figures give no ground for it."""
+def advice(group: FormatGroup) -> str:
+    """What to try with a judge whose replies often cannot be read; empty if there is no reason to."""
     if group.calls < FEWEST or group.whole >= WELL * group.calls:
         return ""
     another = f"--judge {group.step}=NAME with another model"
@@ -214,7 +213,7 @@ def advice(group: Group) -> str:
 
 @lru_cache(maxsize=64)
 def _formats(step: str, style: str) -> tuple[str, ...]:
-    """The formats that a packaged style takes; none of a style that is a user's own."""
+    """The formats of a packaged style; none for a user's own."""
     try:
         return prompts.load(step, style).formats
     except TemplateError:
@@ -222,4 +221,4 @@ def _formats(step: str, style: str) -> tuple[str, ...]:
 
 
 def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 9) if whole else None
+    return rounded(part / whole) if whole else None

@@ -1,15 +1,28 @@
-"""One record's result as people hold it: the dict that results.jsonl has a line of, with a calm face of its own."""
+"""One record's result: the dict of a line of results.jsonl, with a short repr and a page for notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import html
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ragstone.errors import InputError
 
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict
+
+PAGES: Final[dict[str, Callable[[Any], str]]] = {}
+"""Functions that draw the notebook pages of ``Run`` and ``Result``; the API sets them, since nothing here renders."""
+
+
+def notebook_page(shown: object) -> str:
+    """The HTML page of a run or a result; its repr where nothing draws it."""
+    draw = PAGES.get(type(shown).__name__, lambda plain: f"<pre>{html.escape(repr(plain))}</pre>")
+    return draw(shown)
+
 
 class Result(dict[str, Any]):
-    """The result of one record: a dict as in results.jsonl, and ``run``, the number of the run that it is of.
+    """The result of one record: a dict as in results.jsonl, and ``run``, the number of its run.
 
     It is shown as one line with its scores, and in a notebook as a small page; ``dict(result)`` shows all of it.
     """
@@ -18,8 +31,13 @@ class Result(dict[str, Any]):
         super().__init__(document)
         self.run = run
 
+    @property
+    def typed(self) -> ResultDict:
+        """The same dict, with keys that type checkers know."""
+        return cast("ResultDict", self)
+
     def score(self, metric: str) -> dict[str, Any]:
-        """The score of that name, with its verdicts; InputError names those that there are."""
+        """The score of that name, with its verdicts; InputError lists the names that exist."""
         for score in self["scores"]:
             if score["metric"] == metric:
                 found: dict[str, Any] = score
@@ -30,13 +48,10 @@ class Result(dict[str, Any]):
     def __repr__(self) -> str:
         if "set_aside" in self:
             return f"<Result {self['id']!r}, run {self.run}: could not be read>"
-        told = (
+        scores = (
             f"{score['metric']} " + (score["status"] if score["value"] is None else f"{score['value']:.3f}")
             for score in self["scores"]
         )
-        return f"<Result {self['id']!r}, run {self.run}: {', '.join(told)}>"
+        return f"<Result {self['id']!r}, run {self.run}: {', '.join(scores)}>"
 
-    def _repr_html_(self) -> str:
-        from ragstone.render.notebook import result_page  # noqa: PLC0415 - only where a notebook asks for it
-
-        return result_page(self)
+    _repr_html_ = notebook_page

@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
-from ragstone.analysis.quotes import quotes_of
-from ragstone.analysis.result import Result
+from ragstone.analysis.counts import quotes_of
+from ragstone.analysis.result import Result, notebook_page
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
@@ -20,6 +20,8 @@ from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, S
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from ragstone.result_types import QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
@@ -36,7 +38,7 @@ COLUMN_KINDS: Final[Mapping[str, str]] = {
     "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
     "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
 }  # fmt: skip
-"""What a column holds where it is not text."""
+"""The kinds of columns that are not text."""
 
 
 class Run:
@@ -57,13 +59,13 @@ class Run:
 
     @property
     def elsewhere(self) -> str:
-        """What a command has to say to find the run's store, as a shell reads it: nothing for the usual place."""
+        """The ``--store`` option that finds the run's store, as a shell reads it; empty for the default store."""
         path = self._store.path.encode("utf-8", "replace").decode()
         return "" if path == DEFAULT_PATH else shlex.join(["--store", path])
 
     @property
     def name(self) -> str:
-        """The name that the user gave, or that of the input."""
+        """The name given by the user, or that of the input."""
         return self._row.name
 
     @property
@@ -73,7 +75,7 @@ class Run:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """What the run was made from."""
+        """The settings and inputs of the run, as in run.json."""
         return self._row.spec
 
     @property
@@ -88,23 +90,23 @@ class Run:
 
     @property
     def store(self) -> Store:
-        """The store that the run lies in."""
+        """The store of the run."""
         return self._store
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> SummaryDict:
         """Means with intervals, coverage, cost and counts, as in summary.json."""
         if self._row.summary is not None:
-            return self._row.summary
+            return cast("SummaryDict", self._row.summary)
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
 
-    def quotes(self) -> dict[str, Any]:
-        """How much of the evidence was found, as in summary.json; where no summary has it, from all results."""
-        told = (self._row.summary or {}).get("quotes")
-        return dict(told) if told is not None else quotes_of(self.results())
+    def quotes(self) -> QuotesDict:
+        """How much of the evidence was found, as in summary.json; without a summary it is counted from all results."""
+        kept: QuotesDict | None = (self._row.summary or {}).get("quotes")
+        return quotes_of(self.results()) if kept is None else kept
 
     @property
     def scores(self) -> list[ScoreRow]:
-        """Every score without its verdicts, by metric and place in the input."""
+        """Every score without its verdicts, by metric and position in the input."""
         return list(self._store.scores(self.id))
 
     def results(self) -> Iterator[Result]:
@@ -127,7 +129,7 @@ class Run:
         return [self._result(row) for row in found if row is not None]
 
     def find(self, record: str) -> Result | None:
-        """The result of a record by id, or by its place in the input written as ``#12``."""
+        """The result of a record by id, or by its position in the input, written as ``#12``."""
         if not record.isprintable():  # no id that could be stored holds half a character
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
@@ -162,29 +164,31 @@ class Run:
             for name, metric in self.summary()["metrics"].items()
         )
         records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
-        told = f": {found}" if (found := ", ".join(means)) else ""
-        return f"<Run {self.id} {self.name!r}, {self.status}, {records}{told}>"
+        scores = f": {found}" if (found := ", ".join(means)) else ""
+        return f"<Run {self.id} {self.name!r}, {self.status}, {records}{scores}>"
 
-    def _repr_html_(self) -> str:
-        from ragstone.render.notebook import run_page  # noqa: PLC0415 - only where a notebook asks for it
-
-        return run_page(self)
+    _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row a score."""
+        """One flat row per score."""
         for result in self.results():
-            for score in result["scores"]:
+            for score in result.typed["scores"]:
                 flat = {**score, **score["cost"], "record": result["id"]}
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
     def verdict_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row a verdict, with its first quote."""
+        """One flat row per verdict, with its first quote."""
         for result in self.results():
-            units = {unit["id"]: unit for unit in result.get("units", ())}
-            contexts = {context["id"]: context["text"] for context in result.get("contexts", ())}
-            for score in result["scores"]:
+            units = {unit["id"]: unit for unit in result.typed.get("units", ())}
+            for score in result.typed["scores"]:
                 for verdict in score["verdicts"]:
-                    yield _verdict_row(result, score, verdict, units[verdict["unit"]], contexts)
+                    unit = units[verdict["unit"]]
+                    quote: QuoteDict | dict[str, Any] = verdict["evidence"][0] if verdict["evidence"] else {}
+                    flat = {
+                        **verdict, **quote, "record": result["id"], "metric": score["metric"], "unit": unit["id"],
+                        "level": unit["level"], "text": unit_text(result, unit), "quote": quote.get("text"),
+                    }  # fmt: skip
+                    yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
 
     def to_pandas(self, rows: str = "scores") -> pd.DataFrame:
         """A data frame of ``scores`` or ``verdicts``, one row each; needs pandas.
@@ -222,7 +226,7 @@ class Run:
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
-    """A run by its number, its name (the latest of that name), or ``last``; InputError names what there is."""
+    """A run by its number, its name (the latest of that name), or ``last``; InputError lists the runs."""
     runs = store.runs()
     if not runs:
         raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
@@ -235,7 +239,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
-    """What to type instead of a run that there is not: a record of one, a run called almost so, or a file."""
+    """What was probably meant by an unknown run: a record of one, a run of a similar name, or a file."""
     holding = next((row for row in reversed(runs) if Run(store, row).find(which) is not None), None)
     if holding is not None:
         return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"
@@ -245,8 +249,8 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
     return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
 
 
-def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:
-    """A unit's text: its own, or that of the passage or response that it is."""
+def unit_text(result: Mapping[str, Any] | ResultDict, unit: Mapping[str, Any] | UnitDict) -> str:
+    """A unit's text: its own, or that of the passage or the response that it is."""
     if unit["text"] is not None:
         return str(unit["text"])
     if unit["level"] == "response":
@@ -254,32 +258,12 @@ def unit_text(result: Mapping[str, Any], unit: Mapping[str, Any]) -> str:
     return next((c["text"] for c in result.get("contexts", ()) if c["id"] == unit["parent"]), "")
 
 
-def _verdict_row(
-    result: Mapping[str, Any],
-    score: Mapping[str, Any],
-    verdict: Mapping[str, Any],
-    unit: Mapping[str, Any],
-    contexts: Mapping[str, str],
-) -> dict[str, Any]:
-    quote = verdict["evidence"][0] if verdict["evidence"] else {}
-    return {
-        "record": result["id"],
-        "metric": score["metric"],
-        "unit": unit["id"],
-        "level": unit["level"],
-        "text": unit["text"]
-        if unit["text"] is not None
-        else contexts.get(unit["parent"] or "", result.get("response")),
-        "label": verdict["label"],
-        "value": verdict["value"],
-        "raw": verdict["raw"],
-        "probability": verdict["probability"],
-        "judge": verdict["judge"],
-        "reason": verdict["reason"],
-        "failure": verdict.get("failure", ""),
-        "passage": quote.get("passage"),
-        "start": quote.get("start"),
-        "end": quote.get("end"),
-        "quote": quote.get("text"),
-        "verbatim": quote.get("verbatim"),
-    }
+def part_said(extent: Mapping[str, int]) -> str:
+    """``sample of 2,000 (seed 0)`` or ``first 100 only``: the part of its input that a run read; empty for all."""
+    parts = []
+    if "sample" in extent:
+        parts.append(f"sample of {extent['of']:,} (seed {extent['seed']})")
+    if "limit" in extent:
+        each = " of each file" if extent["files"] > 1 else ""
+        parts.append(f"first {extent['limit']:,}{each} only")
+    return ", ".join(parts)

@@ -1,56 +1,24 @@
-"""A run that was written to a folder (``run -o DIR``), read again from its files; no store is needed."""
+"""A run that was written to a folder (``run -o DIR``), read from its files without a store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, TypeAlias
 
 import orjson
 
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run
+from ragstone.analysis.run_files import ABOUT, RESULTS
 from ragstone.errors import ConfigError, InputError
-
-RESULTS: Final = "results.jsonl"
-ABOUT: Final = "run.json"
-
-
-class Weighed(Protocol):
-    """What is needed of a run to hold it against another: a ``Run`` of a store has it, and so has ``SavedRun``."""
-
-    @property
-    def id(self) -> int:
-        """Its number; 0 where nothing says it."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What it was called."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """``done``, or how it ended."""
-        ...
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        """What it was made from, as in run.json."""
-        ...
-
-    def results(self) -> Iterator[dict[str, Any]]:
-        """Its results in the order of the input, one at a time."""
-        ...
-
-    def find(self, record: str) -> dict[str, Any] | None:
-        """The result of one record."""
-        ...
 
 
 class SavedRun:
     """The results of a folder, or of a file of results.
 
-    Nothing is held but where each record's line begins. What is not as Ragstone writes it is an InputError with file
-    and line, and so is a folder whose last run did not end.
+    It is read as a ``Run`` is; only the place of each record's line is kept in memory. InputError, with file and line,
+    for results that Ragstone did not write, and for a folder whose last run did not end.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,19 +35,19 @@ class SavedRun:
 
     @property
     def id(self) -> int:
-        """The number that it had in its store; 0 where nothing says it."""
+        """Its number in its store; 0 where run.json has none."""
         number = self._about.get("run")
         return number if isinstance(number, int) else 0
 
     @property
     def name(self) -> str:
-        """What it was called, or else its folder."""
+        """Its name, or else its folder."""
         name = self._about.get("name")
         return name if isinstance(name, str) and name else str(self.path.parent)
 
     @property
     def status(self) -> str:
-        """How it ended, as run.json says it."""
+        """``done``, or how it ended, as in run.json."""
         return str(self._about.get("status", "done"))
 
     @property
@@ -87,38 +55,41 @@ class SavedRun:
         """run.json; empty where there is none."""
         return self._about
 
-    def results(self) -> Iterator[dict[str, Any]]:
+    def results(self) -> Iterator[Result]:
         """The results in the order of the input, one at a time."""
-        for _, _, result in self._each():
+        for _, result in self._each():
             yield result
 
-    def find(self, record: str) -> dict[str, Any] | None:
-        """The result of a record by its id."""
+    def find(self, record: str) -> Result | None:
+        """The result of a record by id."""
         if self._lines is None:
-            self._lines = {result["id"]: place for _, place, result in self._each()}
+            self._lines = {result["id"]: place for place, result in self._each()}
         place = self._lines.get(record)
         if place is None:
             return None
         with self.path.open("rb") as file:
             file.seek(place)
-            result: dict[str, Any] = orjson.loads(file.readline())
-        return result
+            return Result(orjson.loads(file.readline()), self.id)
 
-    def _each(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Line, place in the file, result."""
+    def _each(self) -> Iterator[tuple[int, Result]]:
+        """Each result with the place of its line in the file."""
         try:
             with self.path.open("rb") as file:
                 place = 0
                 for number, line in enumerate(file, 1):
                     if line.strip():
-                        yield number, place, _result(line, f"{self.path}:{number}")
+                        yield place, Result(_result(line, f"{self.path}:{number}"), self.id)
                     place += len(line)
         except OSError as error:
             raise ConfigError(f"{self.path}: cannot be read ({error.strerror})") from error
 
 
+AnyRun: TypeAlias = Run | SavedRun
+"""A run that can be read: ``id``, ``name``, ``status``, ``spec``, ``results()`` and ``find(record)``."""
+
+
 def saved(name: str) -> SavedRun | None:
-    """The run that a path leads to: a folder with results.jsonl in it, or a file of results; None for no such path."""
+    """The run of a folder with results.jsonl in it, or of a file of results; None for no such path."""
     path = Path(name)
     try:
         if path.is_dir():
@@ -127,7 +98,7 @@ def saved(name: str) -> SavedRun | None:
                 raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
             return SavedRun(path)
         return SavedRun(path) if path.is_file() else None
-    except (OSError, ValueError):  # no path that could be: too long, or with a zero in it
+    except (OSError, ValueError):  # not a path: too long, or with a zero byte in it
         return None
 
 
@@ -139,17 +110,18 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
     if not (
         isinstance(result, dict)
         and isinstance(result.get("id"), str)
+        and isinstance(result.get("position"), int)
         and isinstance(result.get("scores", [] if "set_aside" in result else None), list)
     ):
         raise InputError(
-            f"{where}: no result of a run (id and scores); expected {RESULTS} as run -o writes it; "
+            f"{where}: no result of a run (id, position and scores); expected {RESULTS} as run -o writes it; "
             "evaluate records first: ragstone run FILE"
         )
     return result
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """run.json; nothing where there is none, since the results say what is needed."""
+    """run.json, or nothing: the results are enough."""
     try:
         found = orjson.loads(path.read_bytes())
     except FileNotFoundError:

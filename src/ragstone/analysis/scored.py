@@ -1,4 +1,4 @@
-"""The scores of a run by record, without texts: what comparing and checking hold in memory."""
+"""The scores of a run by record, without texts: all that comparing and checking keep in memory."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import NuggetRecall
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict, ScoreDict
 
 RECALL: Final = f"{NuggetRecall.name}."
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
-"""Where ``--by`` may lead to in a result."""
+"""Fields of a result that ``--by`` may name."""
 
 
-class One(NamedTuple):
-    """One score, as far as it counts here; see ``types.Score``."""
+class Scored(NamedTuple):
+    """The numbers of one score; see ``types.Score``."""
 
     value: float | None
     low: float | None
@@ -31,35 +34,35 @@ class One(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """One record's scores by metric, what it belongs to, and digests of its texts.
+class RecordScores:
+    """One record's scores by metric, the group that it belongs to, and digests of its texts.
 
-    ``nuggets`` maps the text of each nugget of its bank, folded, to its value (None: unjudged) and whether it is vital.
+    ``nuggets`` maps the text of each nugget of its bank, case-folded, to its value (None: unjudged) and whether it is
+    vital.
     """
 
-    position: int
-    by_metric: Mapping[str, One]
+    by_metric: Mapping[str, Scored]
     group: str | None = None
     question: bytes = b""
     response: bytes = b""
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
 
 
-def scores_of(run: Weighed, by: str | None = None) -> dict[str, Scores]:
+def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
     """The scores of every record by its id; records that could not be read have none.
 
-    ``by`` is a path in the result to what records are grouped by, as ``meta.topic``. InputError for another path, and
-    for results that are not as Ragstone writes them.
+    ``by`` is the path of the field that groups records, as ``meta.topic``. InputError for another path, and for results
+    that Ragstone did not write.
     """
     grouped = _grouping(by) if by is not None else None
-    found: dict[str, Scores] = {}
-    for result in run.results():
+    found: dict[str, RecordScores] = {}
+    for each in run.results():
+        result = each.typed
         if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
             raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
-            found[result["id"]] = Scores(
-                result["position"],
-                {_name(score["metric"]): _one(score) for score in result.get("scores", ())},
+            found[result["id"]] = RecordScores(
+                {_name(score["metric"]): _scored(score) for score in result.get("scores", ())},
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
@@ -74,10 +77,7 @@ def scores_of(run: Weighed, by: str | None = None) -> dict[str, Scores]:
 
 
 def signatures_differ(first: str, second: str) -> list[tuple[str, str, str]]:
-    """The parts of two signatures that are not the same: name, first, second; empty where a part is not there.
-
-    A parameter that is not there has its default.
-    """
+    """The parts of two signatures that differ: name, first, second; a part that is missing (its default) is empty."""
     ours, theirs = _parts(first), _parts(second)
     names = dict.fromkeys([*ours, *theirs])
     return [(name, ours.get(name, ""), theirs.get(name, "")) for name in names if ours.get(name) != theirs.get(name)]
@@ -89,26 +89,26 @@ def _parts(signature: str) -> dict[str, str]:
 
 
 def _name(metric: str) -> str:
-    """A metric's name as it is; ValueError for what is none, so that it can be printed anywhere."""
+    """The name itself, which can be printed anywhere; ValueError for anything else."""
     if not _NAME.fullmatch(metric):
         raise ValueError(f"has a score named {metric!r}")
     return metric
 
 
-def _one(score: Mapping[str, Any]) -> One:
-    value, low, high = (score[name] for name in ("value", "low", "high"))
+def _scored(score: ScoreDict) -> Scored:
+    value, low, high = score["value"], score["low"], score["high"]
     for number in (value, low, high):
         if number is not None and (isinstance(number, bool) or not 0 <= number <= 1):
             raise ValueError(f"has {score['metric']} {number!r}, which is not from 0 to 1")
-    return One(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
+    return Scored(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
 
 
-def _grouping(by: str) -> Callable[[Mapping[str, Any]], str | None]:
+def _grouping(by: str) -> Callable[[ResultDict], str | None]:
     root, *path = by.split(".")
     if root not in ROOTS or (root == "meta") != bool(path):
         raise InputError(f"--by {by}: expected topic, question, or a field of the records as meta.NAME")
 
-    def group(result: Mapping[str, Any]) -> str | None:
+    def group(result: ResultDict) -> str | None:
         value: Any = result.get(root)
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -117,8 +117,8 @@ def _grouping(by: str) -> Callable[[Mapping[str, Any]], str | None]:
     return group
 
 
-def _nuggets(result: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float | None, bool]]]:
-    """The assigned nuggets of the record's bank."""
+def _nuggets(result: ResultDict) -> Iterator[tuple[str, tuple[float | None, bool]]]:
+    """The nuggets of the record's bank by text, each with its value and whether it is vital."""
     score = next(
         (one for one in result.get("scores", ()) if one["metric"].startswith(RECALL) and one["verdicts"]), None
     )
@@ -127,7 +127,7 @@ def _nuggets(result: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float | Non
     units = {unit["id"]: unit for unit in result["units"]}
     for verdict in score["verdicts"]:
         unit = units[verdict["unit"]]
-        yield " ".join(unit["text"].casefold().split()), (verdict["value"], unit.get("importance") == "vital")
+        yield " ".join(str(unit["text"]).casefold().split()), (verdict["value"], unit.get("importance") == "vital")
 
 
 def _digest(text: object) -> bytes:

@@ -1,15 +1,18 @@
-"""Which verdicts of a result a score stands on, and which of them are wanting."""
+"""The verdicts behind a score, and the units among them that lower it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.trace import TraceMetric
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict, ScoreDict
 
 STRICT_VITAL: Final = f"{NuggetRecall.name}.strict_vital"
 ADHERENCE: Final = f"{TraceMetric.name}.adherence"
@@ -17,15 +20,15 @@ ADHERENCE: Final = f"{TraceMetric.name}.adherence"
 
 @dataclass(frozen=True, slots=True)
 class Wanting:
-    """A unit that is not fully supported (or relevant), with the judge's reason."""
+    """A unit that is not fully supported (or not relevant), with the judge's reason."""
 
     text: str
     value: float
     reason: str
 
 
-def with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A score with the verdicts that it stands on: a column's are held by another score of its metric."""
+def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> ScoreDict:
+    """A score with its verdicts: those of a metric's further columns are kept in another score of the metric."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
     verdicts = holder["verdicts"]
     if score["metric"] == STRICT_VITAL:
@@ -33,14 +36,16 @@ def with_verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Mappin
         verdicts = [verdict for verdict in verdicts if verdict["unit"] in vital]
     if score["metric"].startswith(f"{TraceMetric.name}.") and not score["metric"].startswith(ADHERENCE):
         verdicts = []  # they are of the response, and the score is of the contexts
-    return {**score, "verdicts": verdicts}
+    return cast("ScoreDict", {**score, "verdicts": verdicts})
 
 
-def wanting(result: Mapping[str, Any], metric: str, other: Mapping[str, Any] | None = None) -> tuple[Wanting, ...]:
-    """The units that take from a record's score, worst first.
+def wanting(
+    result: Mapping[str, Any] | ResultDict, metric: str, other: Mapping[str, Any] | ResultDict | None = None
+) -> tuple[Wanting, ...]:
+    """The units that lower a record's score, worst first.
 
-    Where the record has an ``other`` result those that take as much from its score too are left out, unless all do.
-    InputError for a result that is not as Ragstone writes it.
+    With the record's ``other`` result, units that lower its score as much are left out, unless that leaves none.
+    InputError for a result that Ragstone did not write.
     """
     try:
         every = tuple(_wanting(result, metric))
@@ -50,11 +55,12 @@ def wanting(result: Mapping[str, Any], metric: str, other: Mapping[str, Any] | N
     return tuple(unit for unit in every if (unit.text, unit.value) not in known) or every
 
 
-def _wanting(result: Mapping[str, Any], metric: str) -> Iterator[Wanting]:
+def _wanting(result: Mapping[str, Any] | ResultDict, metric: str) -> Iterator[Wanting]:
     score = next((score for score in result["scores"] if score["metric"] == metric), None)
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    below = [v for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None and v["value"] < 1]
-    for verdict in sorted(below, key=lambda v: v["value"]):
-        yield Wanting(unit_text(result, units[verdict["unit"]]), verdict["value"], verdict["reason"] or "")
+    judged = ((v["value"], v) for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None)
+    for value, verdict in sorted(judged, key=lambda item: item[0]):
+        if value < 1:
+            yield Wanting(unit_text(result, units[verdict["unit"]]), value, verdict["reason"] or "")

@@ -7,8 +7,11 @@ inside a running loop alike, and patches nothing. Each name is loaded when it is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
+
+from ragstone.analysis.result import PAGES
 
 _HOMES: Final = {
     "judge_check": ("Checked", "check_judge", "known_judges"),
@@ -35,3 +38,16 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+def _drawn_by(page: str) -> Callable[[Any], str]:
+    """A notebook page, loaded when a notebook first asks for one."""
+
+    def draw(shown: object) -> str:
+        html: str = getattr(import_module("ragstone.render.notebook"), page)(shown)
+        return html
+
+    return draw
+
+
+PAGES.update(Run=_drawn_by("run_page"), Result=_drawn_by("result_page"))

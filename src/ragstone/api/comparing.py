@@ -8,11 +8,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from ragstone.analysis.check import Gate, Kind, Undecided, decide, thresholds
+from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thresholds
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import ABOUT, SavedRun, Weighed, saved
+from ragstone.analysis.run_files import ABOUT
+from ragstone.analysis.saved import AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
 from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
@@ -20,7 +21,7 @@ from ragstone.options import RunOptions
 from ragstone.output.target import refuse_inputs, whole
 from ragstone.types import NOTHING
 
-RunChoice: TypeAlias = str | int | Path | Weighed
+RunChoice: TypeAlias = str | int | Path | AnyRun
 """A run: by number, by name, ``last``, by the folder that it was written to, or opened."""
 
 
@@ -68,11 +69,11 @@ def compare(
         return found
 
 
-def _sources(run: Weighed) -> list[Path]:
+def _sources(run: AnyRun) -> list[Path]:
     """The files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
-    return [run.path, run.path.with_name(ABOUT)] if isinstance(run, SavedRun) else []
+    return [run.path, run.path.with_name(ABOUT)]
 
 
 def check(
@@ -85,7 +86,7 @@ def check(
     undecided: Undecided | None = None,
     store: Path | str | None = None,
     config: Path | str | None = None,
-) -> Gate:
+) -> CheckResult:
     """Check a run against thresholds, for CI; no judge is called.
 
     Thresholds are shares from 0 to 1 by metric. Those that are not given are taken from ``[check]`` in the
@@ -131,11 +132,11 @@ def check(
         raise ConfigError("--baseline is only for drops; add --max-drop METRIC=NUMBER")
     before = table.get("baseline") if baseline is None and limits["max_drop"] else baseline
     with opened(run, store) as one, nullcontext() if before is None else opened(before, store) as other:
-        return decide(one, wanted, other, policy)
+        return check_run(one, wanted, other, policy)
 
 
 @contextmanager
-def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[Weighed]:
+def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun]:
     """Open a run of the store, or of a folder; it is closed again unless it was open.
 
     A run of the store comes before a folder of its name; a path (``./main``, ``out/``) is a folder.

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ragstone.analysis.run import find_run
+from ragstone.analysis.run import find_run, part_said
 from ragstone.api.plan import Plan
 from ragstone.engine import Job, Weighed, input_of, to_json
 from ragstone.errors import ConfigError
@@ -21,9 +21,11 @@ from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
 from ragstone.records import SetAside
-from ragstone.render.wording import part_said
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import NOTHING, Record, Repeats, Score
+
+if TYPE_CHECKING:
+    from ragstone.result_types import CostDict
 
 
 class Earlier:
@@ -138,7 +140,7 @@ def _score(row: ScoreRow, score: Mapping[str, Any], record: str) -> Score:
     return replace(made, repeats=Repeats(tuple(kept["values"]), kept["units"], kept["flips"], kept["unmatched"]))
 
 
-def _share(row: ScoreRow) -> dict[str, Any]:
+def _share(row: ScoreRow) -> CostDict:
     return {
         "calls": row.calls,
         "input_tokens": row.input_tokens,

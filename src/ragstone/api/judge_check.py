@@ -14,7 +14,7 @@ from ragstone.errors import ConfigError
 from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
-from ragstone.judges.spec import PRESETS, KnownJudge, Spec
+from ragstone.judges.spec import KnownJudge, Spec, providers
 from ragstone.options import RunOptions
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
@@ -29,7 +29,7 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
         KnownJudge("human:FILE", note="answers from labels that people gave, for trace"),
-        *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in PRESETS),
+        *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),
         *(_known(spec.name, spec, table=True) for spec in own),
     ]
 

@@ -16,8 +16,15 @@ from typing import Any, Final, Literal
 import orjson
 
 from ragstone import metrics
-from ragstone.analysis.assignments import assignment, run_of
-from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, from_rows, of_nuggets, rank_agreement
+from ragstone.analysis.leaderboard import (
+    Agreement,
+    Leaderboard,
+    OnMissing,
+    from_rows,
+    of_nuggets,
+    rank_agreement,
+    run_of,
+)
 from ragstone.analysis.run import Run
 from ragstone.api.estimating import estimate_of, forecast, store_for_reading
 from ragstone.api.loop import wait_for
@@ -30,6 +37,7 @@ from ragstone.forecast.summary import Estimate
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.options import RunOptions
+from ragstone.output.formats.assignments import assignment
 from ragstone.records import (
     Form,
     SetAside,

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragstone.analysis.run import Run
+from ragstone.analysis.run_files import REPORT
 from ragstone.errors import ConfigError
-from ragstone.output.files import REPORT
-from ragstone.output.target import whole
-from ragstone.output.unwritable import OTHER_FOLDER
+from ragstone.output.target import OTHER_FOLDER, whole
 from ragstone.render.html.build import report
 from ragstone.render.html.live import HOST, Live
 

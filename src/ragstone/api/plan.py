@@ -16,7 +16,6 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
-from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.prompting import is_prompted
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
@@ -188,7 +187,7 @@ def choose(
     ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
-    dicts of a program, where nothing is to be field_paths and each record's own status says what it lacks.
+    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
     wanted: dict[str, bool] = {}
@@ -252,10 +251,6 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
     """Build the judges by name, unless the caller gives them, and the route of each step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
-    limits = spec.engine.limits
-    for judge in judges.values():
-        if isinstance(judge.backend, OpenAIBackend):  # such a budget stands on the longest reply that there can be
-            judge.backend.bounded = limits.cost is not None or limits.tokens is not None
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
     if default.error is not None:

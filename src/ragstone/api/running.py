@@ -13,8 +13,7 @@ import orjson
 
 from ragstone import metrics
 from ragstone.analysis.cascades import Cascades, warnings
-from ragstone.analysis.causes import Causes
-from ragstone.analysis.quotes import Quotes
+from ragstone.analysis.counts import Causes, Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
 from ragstone.api.jobs import Earlier, jobs_of, settled

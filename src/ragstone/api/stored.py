@@ -9,7 +9,7 @@ from ragstone.analysis.run import Run, find_run
 from ragstone.config import resolve
 from ragstone.errors import ConfigError
 from ragstone.options import FILE, RunOptions
-from ragstone.output.export import export, export_to
+from ragstone.output.export import export_to, format_named
 from ragstone.store.database import Store
 
 
@@ -38,10 +38,11 @@ def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[by
     """
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)
-    elif to is None or form == "parquet":
+        return
+    wanted = format_named(form)
+    if to is None or not wanted.pipes:
         raise ConfigError(f"{form} is written to a file; name it with -o")
-    else:
-        export(run, form, rows, to)
+    wanted.write(run, rows, to)
 
 
 def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:

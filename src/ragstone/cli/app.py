@@ -26,6 +26,7 @@ from ragstone.cli.options import (
     AsJson,
     BareOptions,
     DryRun,
+    Exporting,
     File,
     Quiet,
     StorePath,
@@ -118,7 +119,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         show_json({**asdict(found), "total": found.total, "able": able})
     else:
         following = ""
-        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be field_paths first
+        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
             needed = options.on_error == "skip" or (found.set_aside and not skips)
             following = shlex.join(
                 ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
@@ -297,25 +298,20 @@ def formats(
 
 
 @app.command(
+    cls=Exporting,
     epilog=examples(
         "ragstone export 3 --rows verdicts -o verdicts.csv",
         "ragstone export 3 --format ir_measures -o board.tsv",
         "ragstone export 3 --format calls -o calls.jsonl",
         "ragstone run traces.jsonl --judge replay:calls.jsonl",
-    )
+    ),
 )
 def export(
     which: Which = "last",
     *,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "calls", "trec_eval", "tot", "ir_measures", "assignments"] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORM",
-            help="jsonl, csv, parquet; leaderboards: trec_eval, tot, ir_measures; assignments, for nuggets score; "
-            "calls, for replay:FILE [default: by file extension, else jsonl]",
-        ),
+        str | None,
+        typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
         Literal["scores", "verdicts"],
@@ -333,12 +329,12 @@ def export(
     """Export the results of a run, or its calls."""
     from ragstone import api
     from ragstone.cli.output import binary_output
-    from ragstone.output.export import FORMATS, form_of
+    from ragstone.output.export import form_of, format_named, formats
 
-    chosen = form_of(out, "jsonl" if as_json else form, FORMATS)
+    chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})
     run = api.open_run(which, store)
     with closing(run.store):
-        if out is not None or chosen == "parquet":
+        if out is not None or not format_named(chosen).pipes:
             api.export_run(run, chosen, rows, out)
         else:
             stream = binary_output()

@@ -66,16 +66,16 @@ def compare(
     Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
     no difference is shown, also the smallest that could have been. Calls no judge.
     """
-    from ragstone.output.files import COMPARISON
+    from ragstone.analysis.run_files import COMPARISON
+    from ragstone.render.terminal.compare_screen import compare_page
     from ragstone.render.terminal.outcome import Place
-    from ragstone.render.terminal.side_by_side import side_by_side
 
     names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
     page = html_file(out, COMPARISON)
     place = Place(options=_options(store), comparison=str(page or ""))
     with api.opened(first, store) as one, api.opened(second, store) as other:
         found = api.compare(one, other, by=by, metrics=names, moved=moved, out=page)
-        answer(found.as_json(), lambda look: side_by_side(found, one, other, look, place), as_json=as_json)
+        answer(found.as_json(), lambda look: compare_page(found, one, other, look, place), as_json=as_json)
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)
 
@@ -119,7 +119,7 @@ def check(
     """
     from ragstone.output.target import whole
     from ragstone.render import ci
-    from ragstone.render.terminal.gate import gate_page
+    from ragstone.render.terminal.check_screen import check_page
 
     limits = (_limits("--min", least), _limits("--min-coverage", coverage), _limits("--max-drop", drop))
     files = [(path, write) for path, write in ((junit, ci.junit), (markdown, ci.markdown)) if path is not None]
@@ -132,7 +132,7 @@ def check(
         for path, write in files:
             with whole(path) as target:
                 target.write(write(gate))
-        answer(gate.as_json(), lambda look: gate_page(gate, run, look, _options(store)), as_json=as_json)
+        answer(gate.as_json(), lambda look: check_page(gate, run, look, _options(store)), as_json=as_json)
     if not gate.passed:
         raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
 
@@ -144,8 +144,7 @@ def _options(store: Path | None) -> tuple[str, ...]:
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
     """ConfigError if an output file is standard output, an input, or another output."""
-    from ragstone.analysis.saved import ABOUT, RESULTS
-    from ragstone.output.files import REPORT
+    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS
     from ragstone.output.target import refuse_inputs
 
     folders = [Path(name) for name in runs if name]

@@ -43,7 +43,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
 
 def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     """Evaluate with both triads and show them side by side; exit with 3 also if nothing can be compared."""
-    from ragstone.render.terminal.comparison import comparison, widest_apart
+    from ragstone.render.terminal.methods_screen import comparison, widest_apart
 
     finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
     with closing(finished.store):

@@ -231,7 +231,7 @@ class _Counting:
 
     def assigned(self) -> Assigned:
         """The counts."""
-        from ragstone.analysis.assignments import UNASSIGNED
+        from ragstone.output.formats.assignments import UNASSIGNED
         from ragstone.render.terminal.banks import Assigned
 
         unjudged = self.grades.pop(UNASSIGNED, 0)
@@ -289,12 +289,12 @@ def score(
     from ragstone import api
     from ragstone.cli.output import binary_output, show, show_json
     from ragstone.errors import InputError
-    from ragstone.output.export import SCORES, form_of, write_board, write_board_to
+    from ragstone.output.export import form_of
+    from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
     from ragstone.output.target import refuse_inputs
-    from ragstone.records import FORMS
-    from ragstone.render.terminal.board import Board, board_page, order, sorted_by
+    from ragstone.render.terminal.leaderboard_table import Board, board_page, order, sorted_by
 
-    chosen = form_of(out, form, (SCORES, *FORMS)) if out else form
+    chosen = form_of(out, form, EXTENSIONS) if out else form
     if out:
         refuse_inputs(Path(out), [*files, against])
     scored = api.score_nuggets(tuple(files), on_missing=on_missing, against=against, form=against_form)
@@ -318,7 +318,7 @@ def score(
 
 
 def _scored(scored: Scored, standings: list[Standing], measure: str, written: list[Path]) -> dict[str, Any]:
-    from ragstone.render.terminal.board import unjudged_of
+    from ragstone.render.terminal.leaderboard_table import unjudged_of
 
     unjudged = unjudged_of(scored.board)
     return {

@@ -57,6 +57,23 @@ class BareOptions(TyperCommand):
         return super().parse_args(ctx, given)
 
 
+class Exporting(TyperCommand):
+    """A command whose ``--format`` lists the formats that there are."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, with help for the format."""
+        from ragstone.output.export import DEFAULT, formats  # noqa: PLC0415 - no other command needs them
+
+        about: dict[str, list[str]] = {}
+        for name, form in formats().items():
+            about.setdefault(form.about, []).append(name)
+        listed = "; ".join(f"{', '.join(names)}: {said}" for said, names in about.items())
+        for parameter in self.params:
+            if parameter.name == "form":
+                setattr(parameter, "help", f"{listed} [default: by file extension, else {DEFAULT}]")  # noqa: B010
+        return super().get_params(ctx)
+
+
 def with_options(
     command: str, made: type[RunOptions] = RunOptions, **told: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

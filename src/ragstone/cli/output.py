@@ -62,8 +62,7 @@ def binary_output() -> IO[bytes]:
 
 def html_file(out: str | None, name: str) -> Path | None:
     """The path of an HTML page: ``out``, or ``name`` in the folder ``out``, which is made; None without ``out``."""
-    from ragstone.output.target import is_folder
-    from ragstone.output.unwritable import unwritable
+    from ragstone.output.target import is_folder, unwritable
 
     if out == "-":
         raise ConfigError(f"a page is written to a file; name it, as in: -o {name}")
@@ -93,7 +92,7 @@ class Lines:
         except BrokenPipeError:
             raise  # the reader has gone, which is no error
         except OSError as error:
-            from ragstone.output.unwritable import unwritable
+            from ragstone.output.target import unwritable
 
             raise unwritable(self.path or "standard output", error) from error
         self.count += 1
@@ -101,7 +100,7 @@ class Lines:
     @property
     def kept(self) -> str:
         """The file that holds the lines of a command that ended early; empty if there are none."""
-        from ragstone.output.files import PARTIAL
+        from ragstone.analysis.run_files import PARTIAL
 
         return f"{self.path}{PARTIAL}" if self.path is not None and self.count else ""
 
@@ -114,7 +113,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
     ConfigError if the file is one of ``inputs`` or has the extension of another format, or if the lines would mix with
     a JSON document on standard output.
     """
-    from ragstone.output.export import form_of
+    from ragstone.output.export import LINES, form_of
     from ragstone.output.target import refuse_inputs, whole
 
     if not out:
@@ -122,7 +121,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
             raise ConfigError("--json prints one document; name a file for the lines with -o")
         yield Lines(None, binary_output())
         return
-    form_of(out, None, ("jsonl",))  # refuses the extension of another format
+    form_of(out, None, {"jsonl": LINES})  # refuses the extension of another format
     refuse_inputs(Path(out), inputs)
     with whole(Path(out), keep=True) as target:
         coming = Lines(Path(out), target)

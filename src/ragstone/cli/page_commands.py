@@ -40,9 +40,9 @@ def report(
     Opens in any browser, without network or other files. Content beyond 50 MB is left out, with a note; view shows
     all of it.
     """
-    from ragstone.output.files import REPORT
+    from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs
-    from ragstone.render.terminal.pages import report_written
+    from ragstone.render.terminal.lists import report_written
 
     opened = api.open_run(which, store)
     with closing(opened.store):
@@ -80,7 +80,7 @@ def view(
     """
     import webbrowser
 
-    from ragstone.render.terminal.pages import serving
+    from ragstone.render.terminal.lists import serving
 
     run = api.open_run(which, store)
     with closing(run.store), api.serving(run, port) as server:

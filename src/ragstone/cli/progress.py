@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
+from ragstone.cli.progress_bar import Bar, Watch
 from ragstone.render.terminal.lists import messages, warnings
-from ragstone.render.terminal.live import Bar, Watch
 from ragstone.render.terminal.screen import Screen, screen
 from ragstone.render.text import NBSP, flat, plural
 

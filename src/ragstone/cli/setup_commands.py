@@ -75,12 +75,14 @@ def init(
 
 def _described(metric: type[Metric]) -> dict[str, Any]:
     """A metric as plain JSON."""
-    from ragstone.render.terminal.lists import parameters_of, prose_of
+    from dataclasses import fields
+
+    from ragstone.render.terminal.lists import about
 
     return {
         "name": metric.name,
         "title": metric.title,
-        "about": " ".join(prose_of(metric).split()),
+        "about": about(metric),
         "needs": metric.needs,
         "wants": metric.wants,
         "asks": metric.asks,
@@ -89,7 +91,7 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
         "scores": metric.score_names(),
         "source": metric.source,
         "parameters": {
-            parameter["name"]: {"default": parameter["default"], "fixed": parameter["fixed"]}
-            for parameter in parameters_of(metric)
+            parameter.name: {"default": parameter.default, "fixed": parameter.name in metric.fixed}
+            for parameter in fields(metric)
         },
     }

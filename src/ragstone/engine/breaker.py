@@ -1,4 +1,4 @@
-"""Whether an endpoint is worth sending many calls to: one is sent alone until it answers, and again when it fails.
+"""Circuit breaker of one endpoint: send one call alone until it answers, and again when the endpoint fails.
 
 Pure in time, as ``pace``. Promises: a refused key is heard from one call before others are sent; an endpoint that
 stops to answer, or refuses every call, is asked by one call at a time, with growing pauses. One that goes on not to
@@ -19,7 +19,7 @@ NEARLY: Final = 0.8
 
 
 class Breaker:
-    """The trust in one endpoint. ``wary``: the first call goes alone.
+    """State of one endpoint. ``wary``: send the first call alone.
 
     Attempts are numbered as they are sent. Failures come at once and answers late, so that many failures in a row say
     nothing. What counts is those that were sent after the last one that was answered and before the last one that
@@ -43,7 +43,7 @@ class Breaker:
 
     @property
     def failures(self) -> int:
-        """Attempts that brought no answer, of those that were sent after the last one that did."""
+        """Count the failed attempts among those sent after the last one that was answered."""
         return len(self._failed)
 
     @property
@@ -52,12 +52,12 @@ class Breaker:
         return self.alone and self.tries == self.refusals and not self._silent
 
     def send(self) -> int:
-        """An attempt is made; its number is for what becomes of it."""
+        """Return the number of a new attempt, for ``answered`` or ``failed``."""
         self._sent += 1
         return self._sent
 
     def answered(self, number: int) -> None:
-        """The endpoint answered, if only that it will not do what this call wants."""
+        """Note that the endpoint answered, even if it rejected this request."""
         if number <= self._answered:
             return
         self._answered = number
@@ -68,12 +68,12 @@ class Breaker:
             self.tries = self.refusals = 0
 
     def accepted(self) -> None:
-        """The first call has not been refused for a while: others may follow."""
+        """Let other calls follow: the first was not refused for a while."""
         if self.unsure:
             self.alone = False
 
     def failed(self, number: int, begun: float, *, refused: bool = False) -> bool:
-        """An attempt brought no answer. Returns whether a pause is in order before anybody's next.
+        """Note a failed attempt; return whether all calls should pause.
 
         ``refused``: the endpoint is there, and has too many calls.
         """
@@ -90,19 +90,19 @@ class Breaker:
         return self.alone and not self.unsure
 
     def dead(self, now: float) -> bool:
-        """Whether the endpoint is to be given up."""
+        """Whether to give up on the endpoint."""
         if self.tries - self.refusals > self.dead_after:
             return True
         return self._silent and max(now, self.again) >= self._since + self.deadline
 
     @property
     def end(self) -> float | None:
-        """When a try that is made alone, and may bring no reply, has to be over; None if that is not near."""
+        """Deadline of a call that is tried alone; None while the endpoint may still answer."""
         return self._since + self.deadline if self.alone and self._silent and not self.refused else None
 
     @property
     def _silent(self) -> bool:
-        """Whether nobody is answered."""
+        """Whether the endpoint answers no call."""
         return self.failures >= max(DOUBT * self.dead_after, NEARLY * (self._last - self._answered))
 
     @property

@@ -1,4 +1,4 @@
-"""What a run may spend: reserved at its worst before a call is sent, settled to what it took after.
+"""Budget of a run: reserve the worst case before a call is sent, settle to the real cost after it.
 
 Promises: what was charged and what calls in flight may be charged at most never exceed a limit. A call that does not
 fit waits for others to settle; only when none is in flight and it still does not fit is the limit reached. An attempt
@@ -17,9 +17,8 @@ from typing import Final, Self
 
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BudgetReached, ConfigError
-from ragstone.judges.base import Call, Judge, Usage, is_inside
+from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
-from ragstone.tokens import at_most, reply_limit
 
 _ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
@@ -50,19 +49,19 @@ class Amount:
     tokens: int = 0
 
     def add(self, other: Amount, sign: int = 1) -> None:
-        """Take another amount in, or with ``sign`` -1 out."""
+        """Add another amount; subtract it with ``sign`` -1."""
         self.dollars += sign * other.dollars
         self.calls += sign * other.calls
         self.tokens += sign * other.tokens
 
     def most(self, other: Amount) -> Amount:
-        """The larger of both in everything."""
+        """Return the larger of both, field by field."""
         return Amount(max(self.dollars, other.dollars), max(self.calls, other.calls), max(self.tokens, other.tokens))
 
 
 @dataclass(slots=True)
 class Account(Amount):
-    """What was taken for one record; ``open`` once anything was set aside for it."""
+    """Amount used for one record; ``open`` once anything was reserved for it."""
 
     open: bool = False
 
@@ -77,7 +76,7 @@ class Budget:
     def __init__(
         self, limits: Limits, prices: PriceBook, judges: Iterable[Judge], tally: Tally, *, kept: bool = True
     ) -> None:
-        """ConfigError where a limit on money cannot be kept, because a judge's price is unknown.
+        """Raise ConfigError where a cost limit cannot be kept because a judge's price is unknown.
 
         ``kept`` says whether replies are stored, which is what whoever reaches a limit wants to know.
         """
@@ -99,6 +98,9 @@ class Budget:
         judges = list(judges)
         self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
         tally.budget, tally.most_calls, tally.most_tokens = limits.cost, limits.calls, limits.tokens
+        for judge in judges:
+            if hasattr(judge.backend, "bounded"):  # such a budget stands on the longest reply that there can be
+                judge.backend.bounded = limits.cost is not None or limits.tokens is not None
         if limits.cost is None:
             return
         for judge in judges:
@@ -108,12 +110,8 @@ class Budget:
                     "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
                 )
 
-    def place(self, judge: Judge, call: Call) -> Place:
-        """Room for one attempt of a call: entered when there is, settled with what it took."""
-        return Place(self, judge, call)
-
     def room(self, begun: int) -> bool:
-        """Whether another record may be begun beside so many, and all be finished, as far as the finished ones tell.
+        """Whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
 
         A budget that is spread over many records finishes none of them. Records that took nothing tell nothing.
         """
@@ -137,27 +135,27 @@ class Budget:
         )
 
     def begin(self) -> None:
-        """A record is begun: what this task, and those that it begins, take is taken for it."""
+        """Start a record: what this task and its child tasks use counts for it."""
         if self._binds:
             _ACCOUNT.set(Account())
 
     def finish(self) -> None:
-        """The record of this task is done."""
+        """Finish the record of this task."""
         account = _ACCOUNT.get()
         if account is not None and account.calls:
             self._records += 1
             self._taken.add(account)
 
     def limit(self) -> str:
-        """What the budget holds back at this moment, for the user; empty when nothing."""
+        """Say what the budget holds back right now; empty if nothing."""
         if self.over is not None:
             return ""
         if self._waiting:
-            return "budget, calls wait for others to be settled"
+            return "budget, calls wait for others to finish"
         return "budget, few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
-        """Wait until the call fits at its worst, and set that aside; BudgetReached when it never will."""
+        """Wait until the worst case fits and reserve it; raise BudgetReached if it never will."""
         account = _ACCOUNT.get()
         if self.over is not None and account is not None and not account.open:
             raise self.over  # the record would be begun and not be finished
@@ -175,7 +173,7 @@ class Budget:
         return worst
 
     def settle(self, reserved: Amount, taken: Amount) -> None:
-        """Put what the attempt took in the place of what was reserved for it."""
+        """Replace a reservation by what the attempt really used."""
         self._held.add(reserved, -1)
         self._spent.add(taken)
         if (account := _ACCOUNT.get()) is not None:
@@ -187,13 +185,14 @@ class Budget:
                 each.set_result(None)
 
     def worst(self, judge: Judge, call: Call) -> Amount:
-        """What the call may take: a token for each byte of it, and the longest reply that it allows."""
+        """Return the worst case of a call: one token per byte, plus the longest reply it allows."""
         if self.limits.cost is None and self.limits.tokens is None:
             return Amount(calls=1)
-        given, limit = at_most(call.body), reply_limit(call.body)
+        size = size_of(judge.backend, call.body)
+        given, limit = size.at_most, size.reply
         if limit is None:
             raise BudgetReached(
-                f"{judge.name}: its calls set no limit on the length of a reply, so no budget can be kept",
+                f"{judge.name}: its calls have no limit on the reply length, so a budget cannot be kept",
                 hint="set max_tokens in the judge's table, or use --max-calls",
             )
         written = max(limit, self._longest.get(judge.id, 0))
@@ -201,7 +200,7 @@ class Budget:
         return Amount(dollars, 1, given + written)
 
     def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
-        """What an answered attempt took; where the endpoint did not say, all that was reserved."""
+        """Return what an answered attempt used; all that was reserved if the endpoint did not say."""
         if usage.input is None or usage.output is None:
             self._unsure.add(Amount(tokens=reserved.tokens))
             return reserved
@@ -211,18 +210,18 @@ class Budget:
         return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
     def count(self, judge: Judge, requests: int = 1) -> None:
-        """So many requests went out to a judge at an endpoint."""
+        """Count requests that were sent to an endpoint."""
         if not is_inside(judge.backend):
             self._tally.sent += requests
 
     def lose(self, reserved: Amount) -> Amount:
-        """An attempt that no reply came to: all that was reserved for it may have been charged."""
+        """Count an attempt without a reply: all that was reserved for it may have been charged."""
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
         self._unsure.add(reserved)
         return reserved
 
     def cost(self, judge: Judge, usage: Usage) -> float | None:
-        """What a reply cost in dollars; None where that is unknown."""
+        """Return the cost of a reply in dollars; None if unknown."""
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
         if usage.input is None or usage.output is None:
@@ -245,16 +244,13 @@ class Budget:
         )
 
     def _reached(self, more: Amount) -> BudgetReached:
-        """What is reached, and how one goes on; ``more`` is the call that does not fit."""
+        """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
         spent, limits = self._spent, self.limits
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
-            limit, needed, alone = (
-                f"--max-tokens {limits.tokens:,}",
-                f"{more.tokens:,}",
-                more.tokens > limits.tokens > 0,
-            )
+            limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,}"
+            alone = more.tokens > limits.tokens > 0
             unsure = f", {self._unsure.tokens:,} more may be" if self._unsure.tokens else ""
             so_far = f"{spent.tokens - self._unsure.tokens:,} are used{unsure}, and the next call may take {needed}"
         else:
@@ -270,7 +266,7 @@ class Budget:
         return BudgetReached(f"{limit} is reached: {so_far}", hint=self._hint())
 
     def _unanswered(self) -> str:
-        """Which of the calls brought no answer, where some did not: the bill has fewer as sent than the limit."""
+        """Count the calls without a usable answer, if any: the bill shows fewer calls than the limit."""
         useless, lost = self._tally.unusable.calls, self._unsure.calls
         if not useless and not lost:
             return ""
@@ -281,11 +277,11 @@ class Budget:
     def _hint(self) -> str:
         if not self._kept:
             return "replies are not kept with --no-cache: the same command pays for all of it again"
-        return "the same command goes on from here, with a new budget; what was asked is kept and free"
+        return "the same command goes on from here with a new budget; stored replies are free"
 
 
-class Place:
-    """Room in the budget for one attempt."""
+class Reservation:
+    """Room in the budget for one attempt at its worst: waits for it on entry, settles on exit."""
 
     __slots__ = ("_budget", "_call", "_judge", "_reserved", "_sent", "_taken")
 
@@ -303,11 +299,11 @@ class Place:
         return self
 
     def send(self) -> None:
-        """The attempt is on its way: from here on it may cost."""
+        """Mark the attempt as sent: from now on it may cost."""
         self._sent = True
 
     def settle(self, usage: Usage, requests: int = 1) -> None:
-        """The attempt was answered after so many requests, and took so much."""
+        """Settle an answered attempt with its tokens and the number of requests."""
         self._budget.count(self._judge, requests)
         if self._reserved is not None:
             self._taken = self._budget.taken(self._judge, usage, self._reserved)

@@ -1,4 +1,4 @@
-"""Each call gets its reply: from the store, from a call like it that is on its way, or from its endpoint.
+"""Get the reply to each call: from the store, from an equal call in flight, or from the endpoint.
 
 Promises: a call that is in the store is not sent, and one that is in flight is awaited, also in another process; a
 reply is on disk before it is used; a call is tried while that is worth it; an endpoint that is dead or refuses the key
@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal
 
-from ragstone.engine.budget import Budget, Limits
+from ragstone.engine.budget import Budget, Limits, Reservation
 from ragstone.engine.claims import Claims, Elsewhere
-from ragstone.engine.flight import Flight
-from ragstone.engine.gate import REFUSED, Gate, Gates, Turn
 from ragstone.engine.pace import backoff as _backoff
+from ragstone.engine.queue import REFUSED, Queue, Queues, Turn
 from ragstone.engine.route import Routes
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
@@ -38,7 +37,7 @@ Cache = Literal["use", "refresh", "off", "offline"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the engine works; the configuration gives the values.
+    """Settings of the engine, as the configuration gives them.
 
     ``tries`` is the most attempts of one call, without those that are refused with HTTP 429, ``deadline`` the most
     seconds from its first attempt to the end of its last, without pauses of the whole endpoint, ``dead_after`` how many
@@ -60,8 +59,41 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+class Flight:
+    """One call on its way, in a task of the engine and not of a record, so that a paid reply is always kept.
+
+    Promises: all who ask for it get the same; one who stops waiting stops nobody else. ``holds`` is the queue where its
+    reply counts until it is on disk, if there is one.
+    """
+
+    __slots__ = ("holds", "task", "waiting")
+
+    def __init__(self) -> None:
+        self.holds: Queue | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.waiting: list[asyncio.Future[Reply | Failed]] = []
+
+    def landing(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Reply | Failed]:
+        """A future of the outcome; ``asyncio.shield`` would take three more turns of the loop."""
+        waiter: asyncio.Future[Reply | Failed] = loop.create_future()
+        self.waiting.append(waiter)
+        return waiter
+
+    def land(self, outcome: Reply | Failed | BaseException) -> None:
+        """Give the outcome to all who wait."""
+        for waiter in self.waiting:
+            if waiter.done():  # called off
+                continue
+            if isinstance(outcome, asyncio.CancelledError):
+                waiter.cancel()
+            elif isinstance(outcome, BaseException):
+                waiter.set_exception(outcome)
+            else:
+                waiter.set_result(outcome)
+
+
 class Calls:
-    """The calls of one run, in the event loop that ``begin`` is called in; ``halt`` hears what ends the run."""
+    """The calls of one run, in one event loop. ``halt`` is called with the error that ends the run."""
 
     def __init__(
         self,
@@ -79,7 +111,7 @@ class Calls:
         self._tally = tally
         self._halt = halt
         self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
-        self._gates: Gates | None = None
+        self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
@@ -92,14 +124,14 @@ class Calls:
         self._loop: asyncio.AbstractEventLoop
 
     def begin(self) -> None:
-        """Begin to write what comes, and to share calls with other processes."""
+        """Start the writer, and the sharing of calls with other processes."""
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self.writer.write())
         if self._settings.cache in ("use", "refresh") and not all(map(is_inside, self._routes.backends())):
             self._claims.open()
 
     async def end(self) -> None:
-        """Close what was opened; everything that came is on disk then."""
+        """Close the backends and write everything to disk."""
         opened = [backend for backend in self._routes.backends() if id(backend) in self._opening]
         await asyncio.gather(*(backend.close() for backend in opened), return_exceptions=True)
         self._writing.cancel()
@@ -108,7 +140,7 @@ class Calls:
         self._claims.close()
 
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
-        """Its reply; the key of a call that is paid for now is added to ``paid``."""
+        """Return the reply; add the key of a call that is paid for now to ``paid``."""
         flight = self._flying.get(call.key)
         if flight is not None:
             self._tally.shared += 1
@@ -125,7 +157,7 @@ class Calls:
         return await flight.landing(self._loop)
 
     async def _pay(self, judge: Judge, call: Call, flight: Flight, paid: set[bytes]) -> None:
-        """Send a call and tell those who wait, once its reply is on disk."""
+        """Send a call and resolve its waiters once the reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
             sending = partial(self._send, judge, call, flight)
@@ -158,7 +190,7 @@ class Calls:
         flight.land(outcome)
 
     async def finish(self, *, patient: bool) -> None:
-        """Let calls that are at an endpoint come back and be kept; those that wait for a turn are not made."""
+        """Wait for calls that were sent, and cancel those that still wait for a turn."""
         self._closing = True
         tasks = {key: flight.task for key, flight in self._flying.items() if flight.task is not None}
         for key, task in tasks.items():
@@ -167,7 +199,7 @@ class Calls:
         await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     async def _open(self, backend: Backend) -> None:
-        """Open a backend before its first call, once: a run that needs none of its answers needs no key of it."""
+        """Open a backend before its first call: a run that never calls it needs no key."""
         opening = self._opening.get(id(backend))
         if opening is None:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
@@ -176,23 +208,23 @@ class Calls:
         else:
             await asyncio.shield(opening)
 
-    def _gate(self, backend: Backend) -> Gate:
-        """Its gate; they are made when the first call is about to be sent, since whose is whose depends on the keys."""
-        if self._gates is None:
+    def _queue(self, backend: Backend) -> Queue:
+        """The backend's queue. Queues are built at the first call, since grouping needs the API keys."""
+        if self._queues is None:
             named = ((judge.backend, judge.name) for judge in self._routes.judges())
-            self._gates = Gates(named, self._settings.dead_after, self._settings.deadline)
+            self._queues = Queues(named, self._settings.dead_after, self._settings.deadline)
             self._tally.limit = self._limit
-        return self._gates.of(backend)
+        return self._queues.of(backend)
 
     def _limit(self) -> str:
-        """What holds the run at this moment, for the user."""
-        assert self._gates is not None
-        return ", ".join(filter(None, (self._budget.limit(), self._gates.limit())))
+        """Say what limits the run right now."""
+        assert self._queues is not None
+        return ", ".join(filter(None, (self._budget.limit(), self._queues.limit())))
 
     async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
-        """Try until there is a reply, the error is not worth another try, or tries or time are used up."""
+        """Retry until a reply comes, the error is final, or the tries or the time are used up."""
         backend = judge.backend
-        gate = self._gate(backend)
+        queue = self._queue(backend)
         end: float | None = None
         tries = 0
         for attempt in itertools.count(1):
@@ -204,8 +236,8 @@ class Calls:
                 queued = self._loop.time()
                 # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
                 # the endpoint says so.
-                async with self._budget.place(judge, call) as place:
-                    turn = await gate.enter(call)
+                async with Reservation(self._budget, judge, call) as reserved:
+                    turn = await queue.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
                     self._claims.claim(call.key)
@@ -213,9 +245,9 @@ class Calls:
                     begun = self._loop.time()
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
-                    place.send()
-                    reply = await self._attempt(backend, call, min(end, gate.breaker.end or end))
-                    place.settle(reply.usage, reply.requests)
+                    reserved.send()
+                    reply = await self._attempt(backend, call, min(end, queue.breaker.end or end))
+                    reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
             except (BackendError, TimeoutError) as error:
@@ -224,19 +256,19 @@ class Calls:
                     usage = Usage(*trouble.spent)
                     self._tally.waste(call.judge, call.task, usage, self._budget.cost(judge, usage))
                 if turn is not None:
-                    gate.refused(turn, call, trouble, _backoff)
+                    queue.refused(turn, call, trouble, _backoff)
                     turn = None
                 now = self._loop.time()
                 if gone := self._gone(judge, trouble, now):
                     return gone
                 tries += trouble.status != REFUSED
                 pause = max(trouble.retry_after or 0.0, _backoff(attempt))
-                late = gate.breaker.dead(now) or now + max(0.0, pause - gate.quiet()) >= (end or 0.0)
+                late = queue.breaker.dead(now) or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
                 if not trouble.retryable or late or tries == self._settings.tries or self._closing:
                     return self._give_up(judge, trouble, attempt)
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
-                end = (end or 0.0) + gate.was_quiet(now)  # what everybody waits for is not the call's own time
+                end = (end or 0.0) + queue.was_quiet(now)  # what everybody waits for is not the call's own time
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self._tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
@@ -246,21 +278,21 @@ class Calls:
                 return reply
             finally:
                 if turn is not None:
-                    gate.abandoned(turn)
+                    queue.abandoned(turn)
         raise AssertionError("there is always another attempt, or an end")
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
-        gate = self._gate(judge.backend)
-        if gate.shown:
+        queue = self._queue(judge.backend)
+        if queue.shown:
             self.writer.heed(self._loop.time() - turn.begun)
-            flight.holds = gate if self._settings.cache != "off" else None
-        gate.answered(turn, call, reply, keep=flight.holds is not None)
+            flight.holds = queue if self._settings.cache != "off" else None
+        queue.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
     async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
-        """Send once; for as long as that takes the call is known to be at the endpoint."""
+        """Send once, marked as being at the endpoint for as long as it takes."""
         self._sending.add(call.key)
         try:
             # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
@@ -272,12 +304,12 @@ class Calls:
             self._sending.discard(call.key)
 
     def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
-        """What becomes of a call where its endpoint is of no use any more."""
+        """Return the failure of a call whose endpoint is lost, else None."""
         if id(judge.backend) in self._down:
             return Failed(self._down[id(judge.backend)])
         if error.fatal:
             return self._lose(judge, error)
-        breaker = self._gate(judge.backend).breaker
+        breaker = self._queue(judge.backend).breaker
         if len(self._flying) > 1 and breaker.dead(now):  # else there is nothing to stop
             return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
         return None
@@ -295,10 +327,10 @@ class Calls:
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
-        """Ask this endpoint nothing more. The run goes on while every panel has a judge left, and every cascade all."""
-        gates = self._gates
-        shared = gates is not None and (not error.status or error.status in _KEY)
-        lost = gates.sharing(judge.backend) if gates is not None and shared else [judge.backend]
+        """Stop using this endpoint. The run goes on while every panel has a judge left and every cascade all."""
+        queues = self._queues
+        shared = queues is not None and (not error.status or error.status in _KEY)
+        lost = queues.sharing(judge.backend) if queues is not None and shared else [judge.backend]
         self._down.update((id(backend), str(error)) for backend in lost)
         for route in self._routes.in_use():
             down = [id(member.backend) in self._down for member in route.judges]
@@ -306,14 +338,14 @@ class Calls:
                 raise error
         for member in self._routes.judges():
             if member.backend in lost:
-                self._gate(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
-                self._tally.notes[f"{member.name} is left out from here on: {error}"] += 1
+                self._queue(member.backend).dismiss(member.id, BackendError(str(error), judge=member.name, fatal=True))
+                self._tally.notes[f"{member.name} is no longer used: {error}"] += 1
         return Failed(str(error))
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
-        """What ends the use of an endpoint that does not answer."""
+        """Return the error for an endpoint that does not answer."""
         kept = self._settings.cache != "off" and self._tally.anything
-        goes_on = "what was done is kept; the same command goes on from there" if kept else ""
+        goes_on = "finished work is kept; the same command goes on from there" if kept else ""
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 

@@ -1,4 +1,4 @@
-"""Asks the judges of a cascade, and tells what it came to: who answered how much, and what the last judge was spared.
+"""Ask the judges of a cascade, and note how much each answered and what the last judge was spared.
 
 Spared is what it would have been sent if it had been asked the whole question: its prompts are rendered for that too,
 and sent to nobody.
@@ -17,7 +17,7 @@ from ragstone.questions import Answer, Rate, Rated
 
 
 class Consulted(Protocol):
-    """What a judge answered, and what is to be told of it."""
+    """The answer of a judge with the notes on its calls."""
 
     @property
     def answer(self) -> Answer: ...  # noqa: D102 - see the class
@@ -31,7 +31,7 @@ async def in_cascade(
     repeat: int,
     consult: Callable[[Judge, Rate, int], Awaitable[Consulted]],
 ) -> tuple[Rated, tuple[Note, ...]]:
-    """Ask judge after judge for what is left; ``consult`` asks one."""
+    """Ask one judge after the other about what is left; ``consult`` asks one judge."""
     notes: list[Note] = []
     asked: list[Rate] = []
     going = cascade(question, route.bands(question.task))
@@ -49,7 +49,7 @@ async def in_cascade(
 
 
 def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int) -> CascadeNote:
-    """The note of one question: ``asked`` has, judge by judge, what each was asked, beginning with the whole of it."""
+    """Build the note of one question; ``asked`` holds what each judge was asked, in order."""
     question, last = asked[0], route.judges[-1]
     alone = first_turn(last, question, repeat)
     sent: tuple[Sent, ...] = ()
@@ -65,12 +65,12 @@ def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int)
 
 
 def first_turn(judge: Judge, question: Rate, repeat: int) -> tuple[Sent, ...]:
-    """What the judge would be sent at first; turns that mend a reply are not known before it is there."""
+    """List the first calls of a judge; repair turns are not known in advance."""
     return tuple(Sent(call.key.hex(), len(call.body), call.units) for call in first_calls(judge, question, repeat))
 
 
 def first_calls(judge: Judge, question: Rate, repeat: int) -> Sequence[Call]:
-    """The calls that a dialogue begins with."""
+    """Return the first calls of a dialogue."""
     dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
     try:
         calls = next(dialogue)

@@ -1,7 +1,6 @@
-"""One record's result as the line of results.jsonl that the store keeps and every output is made from.
+"""One record's result as a line of results.jsonl, which the store keeps and from which every output is made.
 
-The same input, judges and replies give the same bytes: no time, no duration, and nothing of whether a reply
-was paid for now or before.
+The same input, judges and replies give the same bytes: there is no time in it, and no sign of a reply's age.
 """
 
 from __future__ import annotations
@@ -9,21 +8,36 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
 from ragstone.questions import Readout
-from ragstone.stats.means import spread
+from ragstone.stats.means import rounded, spread
 from ragstone.types import Quote, Record, Repeats, Score, Unit, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import (
+        CallDict,
+        CostDict,
+        InputDict,
+        QuoteDict,
+        ReadingDict,
+        RepeatsDict,
+        ScoreDict,
+        SentDict,
+        StepDict,
+        UnitDict,
+        VerdictDict,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """One call that an answer stands on, as the result tells it."""
+    """One call behind an answer."""
 
     key: str
     judge: str
@@ -35,32 +49,34 @@ class CallNote:
     error: str = ""
     readout: Readout | None = None
 
-    def as_json(self, metrics: Sequence[str]) -> dict[str, Any]:
-        """Plain JSON; ``key`` finds the raw call in the store, ``metrics`` are those that stand on it."""
-        return {
+    def as_json(self, metrics: Sequence[str]) -> CallDict:
+        """Plain JSON; ``key`` finds the raw call in the store, ``metrics`` are those that use its reply."""
+        usage = self.usage
+        document = {
             "key": self.key,
             "judge": self.judge,
             "step": self.step,
             "metrics": list(metrics),
             "maker": self.maker,
-            "input_tokens": self.usage.input,
-            "output_tokens": self.usage.output,
-            **({"cached_tokens": self.usage.cached} if self.usage.cached else {}),
-            **({"reasoning_tokens": self.usage.reasoning} if self.usage.reasoning else {}),
-            "dollars": _money(self.dollars),
+            "input_tokens": usage.input,
+            "output_tokens": usage.output,
+            **({"cached_tokens": usage.cached} if usage.cached else {}),
+            **({"reasoning_tokens": usage.reasoning} if usage.reasoning else {}),
+            "dollars": rounded(self.dollars),
             "finish": self.finish,
             **({"error": self.error} if self.error else {}),
             **({"reading": _reading(self.readout)} if self.readout and not self.error else {}),
         }
+        return cast("CallDict", document)
 
 
 @dataclass(frozen=True, slots=True)
 class CascadeNote:
-    """What a cascade made of one question; ``error`` is how often a judge may err where it is sure.
+    """How a cascade answered one question; ``error`` is the accepted error rate of a judge that is sure.
 
-    ``answered`` has for each judge's id the units that stand by its word, ``unjudged`` those that nobody judged; both
-    are of the first asking, and none where it is asked again. Of the last judge's calls, without turns that mend a
-    reply, ``asked`` is what it was sent, ``alone`` what it would have been sent if it had been asked everything.
+    ``answered`` counts by judge's id the units that it decided, ``unjudged`` those that no judge did; both are zero for
+    repeats. Of the last judge's calls, repairs aside, ``asked`` were sent, and ``alone`` would have been if it had been
+    asked everything.
     """
 
     key: str
@@ -82,12 +98,11 @@ class Sent:
 
 
 Note = CallNote | CascadeNote
-"""What is to be told of an answer besides its verdicts, each under a key of its own."""
+"""A note on how an answer was made, with a key of its own."""
 
 
-def _reading(readout: Readout) -> dict[str, Any]:
-    """How the reply was read; what is as it should be is left out."""
-    found: dict[str, Any] = {
+def _reading(readout: Readout) -> ReadingDict:
+    found: ReadingDict = {
         "style": readout.style, "format": readout.format, "reader": readout.reader, "status": readout.status,
         "read": readout.read, "asked": readout.asked,
     }  # fmt: skip
@@ -110,17 +125,17 @@ class Weighed:
     position: int
     record: str
     scores: tuple[Score, ...]
-    shares: tuple[Mapping[str, Any], ...]
+    shares: tuple[CostDict, ...]
     document: bytes
     taken: bool = False
 
 
 def result_document(record: Record, position: int, noted: Sequence[tuple[Score, Sequence[Note]]]) -> Weighed:
-    """A weighed record; each score comes with the calls that it stands on."""
+    """The result of a record; each score comes with the notes of its answers."""
     units: dict[str, Unit] = {}
     calls: dict[str, CallNote] = {}
     served: dict[str, dict[str, None]] = {}
-    shares: list[Mapping[str, Any]] = []
+    shares: list[CostDict] = []
     scored = [(score, [note for note in notes if isinstance(note, CallNote)]) for score, notes in noted]
     cascades = {note.key: note for _, notes in noted for note in notes if isinstance(note, CascadeNote)}
     for score, notes in scored:
@@ -149,8 +164,8 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
     return Weighed(position, record.id, tuple(score for score, _ in scored), tuple(shares), document)
 
 
-def input_of(record: Record, position: int) -> dict[str, Any]:
-    """What a result repeats of its input."""
+def input_of(record: Record, position: int) -> InputDict:
+    """The fields of its input that a result repeats."""
     return {
         "id": record.id,
         "topic": record.topic or record.id,
@@ -164,13 +179,13 @@ def input_of(record: Record, position: int) -> dict[str, Any]:
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:
-    """A record that could not be read, so that counts still add up."""
+    """The result of a record that could not be read."""
     document = to_json({"id": record, "position": position, "set_aside": error, "scores": []})
     return Weighed(position, record, (), (), document)
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON; what JSON does not have (dates, decimals) is written as text."""
+    """Compact JSON; types that JSON lacks (dates, decimals) are written as text."""
     try:
         # A document may wait for its turn; copied, because orjson gives back its much larger working buffer.
         return memoryview(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)).tobytes()
@@ -200,45 +215,45 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def _score(score: Score, notes: Sequence[CallNote]) -> dict[str, Any]:
-    elsewhere = {"verdicts_in": score.verdicts_in} if score.verdicts_in else {}
-    return {
+def _score(score: Score, notes: Sequence[CallNote]) -> ScoreDict:
+    document = {
         "metric": score.metric,
-        "value": _number(score.value),
+        "value": rounded(score.value),
         "status": score.status,
         "asked": score.asked,
         "unjudged": score.unjudged,
-        "low": _number(score.low),
-        "high": _number(score.high),
+        "low": rounded(score.low),
+        "high": rounded(score.high),
         "outcome": score.outcome,
         "reason": score.reason,
         "detail": dict(score.detail),
         "verdicts": [_verdict(verdict) for verdict in score.verdicts],
-        **elsewhere,
+        **({"verdicts_in": score.verdicts_in} if score.verdicts_in else {}),
         **({"repeats": repeats_as_json(score.repeats)} if score.repeats else {}),
         "cost": _cost(notes),
         "signature": score.signature,
     }
+    return cast("ScoreDict", document)
 
 
-def repeats_as_json(repeats: Repeats) -> dict[str, Any]:
-    """The values of every time with their spread, and how many units did not keep their label."""
+def repeats_as_json(repeats: Repeats) -> RepeatsDict:
+    """The values of all repeats with their spread, and how many units changed their label."""
     return {
-        "values": [_number(value) for value in repeats.values],
-        "spread": _number(spread([value for value in repeats.values if value is not None])),
+        "values": [rounded(value) for value in repeats.values],
+        "spread": rounded(spread([value for value in repeats.values if value is not None])),
         "units": repeats.units,
         "flips": repeats.flips,
         "unmatched": repeats.unmatched,
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    document: dict[str, Any] = {
+def _verdict(verdict: Verdict) -> VerdictDict:
+    document: VerdictDict = {
         "unit": verdict.unit.id,
         "label": verdict.label,
-        "value": _number(verdict.value),
+        "value": rounded(verdict.value),
         "raw": verdict.raw,
-        "probability": _number(verdict.probability),
+        "probability": rounded(verdict.probability),
         "judge": verdict.judge,
         "reason": verdict.reason,
         "evidence": [_quote(quote) for quote in verdict.evidence],
@@ -250,7 +265,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return document
 
 
-def _quote(quote: Quote) -> dict[str, Any]:
+def _quote(quote: Quote) -> QuoteDict:
     return {
         "passage": quote.passage,
         "start": quote.span.start if quote.span else None,
@@ -260,10 +275,10 @@ def _quote(quote: Quote) -> dict[str, Any]:
     }
 
 
-def _unit(unit: Unit, record: Record) -> dict[str, Any]:
+def _unit(unit: Unit, record: Record) -> UnitDict:
     # A passage and the whole response stand in the document already.
     whole = unit.level == "passage" or (unit.level == "response" and unit.text == record.response)
-    return {
+    document: UnitDict = {
         "id": unit.id,
         "level": unit.level,
         "text": None if whole else unit.text,
@@ -272,11 +287,13 @@ def _unit(unit: Unit, record: Record) -> dict[str, Any]:
         "parent": unit.parent,
         "confidence": unit.confidence,
         "part": unit.part,
-        **({"importance": unit.importance} if unit.level == "nugget" else {}),
     }
+    if unit.level == "nugget":
+        document["importance"] = unit.importance
+    return document
 
 
-def _cost(notes: Sequence[CallNote]) -> dict[str, Any]:
+def _cost(notes: Sequence[CallNote]) -> CostDict:
     dollars: float | None = 0.0
     for note in notes:
         dollars = None if dollars is None or note.dollars is None else dollars + note.dollars
@@ -284,12 +301,11 @@ def _cost(notes: Sequence[CallNote]) -> dict[str, Any]:
         "calls": sum(not note.error for note in notes),
         "input_tokens": sum(note.usage.input or 0 for note in notes),
         "output_tokens": sum(note.usage.output or 0 for note in notes),
-        "dollars": _money(dollars),
+        "dollars": rounded(dollars),
     }
 
 
-def _cascade(notes: Iterable[CascadeNote]) -> dict[str, Any]:
-    """By step who answered how many units, and what the last judge was asked and would have been."""
+def _cascade(notes: Iterable[CascadeNote]) -> dict[str, StepDict]:
     steps: dict[str, list[CascadeNote]] = {}
     for note in notes:
         steps.setdefault(note.step, []).append(note)
@@ -305,13 +321,5 @@ def _cascade(notes: Iterable[CascadeNote]) -> dict[str, Any]:
     }
 
 
-def _each(calls: Iterable[Sent]) -> list[dict[str, Any]]:
-    return [asdict(sent) for sent in {sent.key: sent for sent in calls}.values()]
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)
-
-
-def _money(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)
+def _each(calls: Iterable[Sent]) -> list[SentDict]:
+    return [{"key": sent.key, "bytes": sent.bytes, "units": sent.units} for sent in {s.key: s for s in calls}.values()]

@@ -1,4 +1,4 @@
-"""When the next call to an endpoint may go: limits by the minute, and what the endpoint itself asks for.
+"""Rate limits of one endpoint: requests and tokens per minute, and what its headers say is left.
 
 Pure in time: every method is told what time it is, in seconds of any clock that does not go back. Promises:
 never more than the limit in any 60 seconds, as the endpoint sees them arrive up to half a second late; a limit
@@ -10,11 +10,14 @@ becomes what the endpoint counted.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
-from ragstone.judges.base import Allowance, Left
+from ragstone.judges.base import Allowance, Call, Left, Reply
+from ragstone.tokens import Size
 
 MINUTE: Final = 60.0
 LATE: Final = 0.5
@@ -22,9 +25,19 @@ LATE: Final = 0.5
 LONGEST_RESET: Final = 60.0
 """The most seconds that a used-up allowance is waited for. Some resets are a day's; what is asked then says so."""
 
+BYTES_PER_TOKEN: Final = 4
+CAREFUL: Final = 1.25
+"""How many times more tokens than its bytes say a request is taken to have until the endpoint has counted some."""
+ENOUGH: Final = 16
+"""Replies to a step after which its next is reckoned from them."""
+MEMORY: Final = 64
+"""About how many of the latest replies count."""
+DEVIATIONS: Final = 6.0
+"""How many standard deviations of what is on its way are kept free."""
+
 
 class Window:
-    """At most ``limit`` in any minute: a log of what was charged, each for as long as it counts."""
+    """A sliding window: at most ``limit`` in any minute."""
 
     def __init__(self, limit: int, span: float = MINUTE + LATE) -> None:
         self.limit = limit
@@ -33,7 +46,7 @@ class Window:
         self._log: deque[list[float]] = deque()
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until so much more fits, 0 for now; what never could goes alone, when nothing else counts."""
+        """Seconds until ``amount`` fits; 0 if it fits now. What is over the limit goes alone."""
         log = self._log
         while log and log[0][0] + self.span <= now:
             self.sum -= int(log.popleft()[1])
@@ -47,20 +60,20 @@ class Window:
         return log[-1][0] + self.span - now
 
     def charge(self, now: float, amount: int) -> list[float]:
-        """Count so much from now on; the entry is for ``correct``."""
+        """Charge ``amount``; the entry is for ``correct`` and ``take_back``."""
         entry = [now, float(amount)]
         self._log.append(entry)
         self.sum += amount
         return entry
 
     def correct(self, entry: list[float], amount: int) -> None:
-        """Say what a charge turned out to be. One that counts no more is left as it is."""
+        """Correct a charge that still counts."""
         if self._log and entry[0] >= self._log[0][0]:
             self.sum += amount - int(entry[1])
             entry[1] = float(amount)
 
     def take_back(self, entry: list[float]) -> None:
-        """Forget a charge for what was never sent."""
+        """Remove a charge for what was never sent."""
         log = self._log
         for at in reversed(range(len(log))):
             if log[at] is entry:
@@ -69,8 +82,8 @@ class Window:
                 return
 
 
-class Account:
-    """What the endpoint says is left, less what was sent since the request whose reply said so.
+class Remaining:
+    """What the endpoint says is left, minus what was sent since.
 
     The count is on the careful side: what was on its way when the endpoint counted may be taken off twice, until
     its own reply says what is left then.
@@ -84,7 +97,7 @@ class Account:
         self._span = 0.0
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until there may be so much left again."""
+        """Seconds until ``amount`` may be left again."""
         if amount <= self._left:
             return 0.0
         if now < self._end:
@@ -94,12 +107,12 @@ class Account:
         return 0.0
 
     def spend(self, amount: int) -> None:
-        """Something was sent."""
+        """Count what was sent."""
         self.sent += amount
         self._left -= amount
 
     def hear(self, now: float, left: Left, sent: int) -> None:
-        """The endpoint's word, in the reply to a request after which ``sent`` stood where it was."""
+        """Take in what the endpoint said; ``sent`` is the count when that request went out."""
         self._left = left.amount - (self.sent - sent)
         self._span = min(left.reset, LONGEST_RESET)
         self._end = now + self._span
@@ -126,16 +139,16 @@ class Pace:
         self.why = ""
         """Why the last ``wait`` was not 0."""
         self._pause = self._pause_from = 0.0
-        self._requests_left: Account | None = None
-        self._tokens_left: Account | None = None
+        self._requests_left: Remaining | None = None
+        self._tokens_left: Remaining | None = None
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how many tokens a call is expected to take."""
+        """Whether the expected tokens of a call matter."""
         return self.tokens is not None or self._tokens_left is not None
 
     def wait(self, now: float, tokens: int = 0) -> float:
-        """Seconds until a call of so many tokens may be sent, 0 for now; not before is it worth asking again."""
+        """Seconds until a call of so many tokens may be sent; 0 for now."""
         longest, self.why = self._pause - now, "asked"
         if longest <= 0:
             longest, self.why = 0.0, ""
@@ -150,7 +163,7 @@ class Pace:
         return longest
 
     def send(self, now: float, tokens: int = 0) -> Charge:
-        """A call goes out."""
+        """Charge a call that is sent now."""
         charge = Charge()
         if self.requests is not None:
             charge.requests = self.requests.charge(now, 1)
@@ -165,42 +178,42 @@ class Pace:
         return charge
 
     def settle(self, charge: Charge, *, tokens: int | None = None, requests: int = 1) -> None:
-        """A call came back: what it took; None where that is not known and the charge stands."""
+        """Correct the charge of a call that came back; None keeps it."""
         if requests > 1 and self.requests is not None and charge.requests is not None:
             self.requests.correct(charge.requests, requests)
         if tokens is not None and self.tokens is not None and charge.tokens is not None:
             self.tokens.correct(charge.tokens, tokens)
 
     def take_back(self, charge: Charge) -> None:
-        """The call was never sent. What the endpoint says is left is put right by its next word."""
+        """Remove the charge of a call that was never sent; the endpoint's next header corrects the rest."""
         if self.requests is not None and charge.requests is not None:
             self.requests.take_back(charge.requests)
         if self.tokens is not None and charge.tokens is not None:
             self.tokens.take_back(charge.tokens)
 
     def hear(self, now: float, charge: Charge, said: Allowance) -> None:
-        """What the endpoint said is left, in its reply to the call of this charge."""
+        """Take in what the endpoint said is left, in its reply to the call of this charge."""
         if said.requests is not None:
             if self._requests_left is None:
-                self._requests_left = Account()
+                self._requests_left = Remaining()
             self._requests_left.hear(now, said.requests, charge.sent_requests)
         if said.tokens is not None:
             if self._tokens_left is None:
-                self._tokens_left = Account()
+                self._tokens_left = Remaining()
             self._tokens_left.hear(now, said.tokens, charge.sent_tokens)
 
     def pause(self, now: float, seconds: float) -> None:
-        """Send nothing for so long: the endpoint answers nobody."""
+        """Pause all calls: the endpoint answers none."""
         if now >= self._pause:
             self._pause_from = now
         self._pause = max(self._pause, now + seconds)
 
     def paused(self, now: float) -> float:
-        """Seconds that are left of a pause."""
+        """Seconds left of a pause."""
         return max(0.0, self._pause - now)
 
     def paused_since(self, then: float, now: float) -> float:
-        """How many of the seconds since then were of the last pause."""
+        """Seconds of the last pause that lie after ``then``."""
         return max(0.0, min(now, self._pause) - max(then, self._pause_from))
 
 
@@ -222,20 +235,102 @@ class Width:
         self.cause = ""
 
     def grow(self) -> None:
-        """A call was answered."""
+        """Widen after an answer."""
         if self.now < self.most:
             self.now = min(self.most, self.now + min(1.0, self.GROWTH / self.now))
 
     def fall(self, cause: str) -> None:
-        """A call was refused because there are too many."""
+        """Narrow after a refusal for too many calls."""
         self.now = max(1.0, self.now - self.FALL)
         self.cause = cause
 
     def halve(self) -> None:
-        """Nobody is answered."""
+        """Halve while no call is answered."""
         self.now = max(1.0, self.now / 2)
 
 
 def backoff(attempt: int) -> float:
-    """Seconds before the next try: 0.5, 1, 2, … up to 20, each times 0.5 to 1 so that retries do not march in step."""
+    """Return the seconds before the next try: 0.5, 1, 2, … up to 20, with a random factor of 0.5 to 1."""
     return min(20.0, 0.5 * 2.0 ** min(attempt - 1, 6)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
+
+
+# ---- the tokens that calls take
+
+
+def request_tokens(body: bytes) -> int:
+    """Estimate the tokens of a request."""
+    return len(body) // BYTES_PER_TOKEN + 1
+
+
+class RunningFit:
+    """The line through the latest points (x, y), by least squares, and how far they scatter about it.
+
+    Exact for the first ``MEMORY`` points, then older ones fade.
+    """
+
+    __slots__ = ("count", "together", "x", "xx", "y", "yy")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.x = self.y = 0.0
+        self.xx = self.yy = self.together = 0.0
+
+    def add(self, x: float, y: float) -> None:
+        """Add a point (West 1979, with a weight that stops to fall)."""
+        self.count = min(self.count + 1, MEMORY)
+        weight, dx, dy = 1 / self.count, x - self.x, y - self.y
+        self.x += weight * dx
+        self.y += weight * dy
+        self.xx = (1 - weight) * (self.xx + weight * dx * dx)
+        self.yy = (1 - weight) * (self.yy + weight * dy * dy)
+        self.together = (1 - weight) * (self.together + weight * dx * dy)
+
+    def at(self, x: float) -> tuple[float, float]:
+        """Return the expected value at x and its variance; above the mean at least in proportion to x."""
+        proportion = self.y / self.x if self.x else 0.0
+        if self.xx <= (0.01 * self.x) ** 2:  # too much alike to tell a slope
+            return x * proportion, self.yy
+        slope = min(max(0.0, self.together / self.xx), 2 * proportion)
+        scatter = self.yy - 2 * slope * self.together + slope * slope * self.xx
+        return max(self.y + slope * (x - self.x), x * proportion if x > self.x else 0.0), max(0.0, scatter)
+
+
+class TokenUse:
+    """The tokens that calls take, by judge and step, learned from the latest replies.
+
+    They are reckoned from the bytes of a request, with how far they scatter, so that room can be kept for all calls on
+    their way together. Until ``ENOUGH`` replies have come, the longest reply that a request allows is kept free.
+    """
+
+    def __init__(self, size: Callable[[bytes], Size]) -> None:
+        self._size = size
+        self._lines: dict[tuple[str, str], RunningFit] = {}
+
+    def of(self, call: Call) -> tuple[int, float]:
+        """Return the expected tokens of a call with its reply, and their variance."""
+        request = request_tokens(call.body)
+        line = self._lines.get((call.judge, call.task))
+        if line is None or line.count < ENOUGH:
+            return int(request * CAREFUL) + (self._size(call.body).reply or 0), 0.0
+        expected, variance = line.at(request)
+        # Calls that were all alike so far may differ yet.
+        return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
+
+    def learn(self, call: Call, reply: Reply) -> int:
+        """Learn from a reply; return its tokens as the endpoint counted them, else by bytes."""
+        reckoned = request_tokens(call.body)
+        usage = reply.usage
+        request = reckoned if usage.input is None else usage.input
+        written = usage.output
+        if written is None:
+            written = request_tokens((reply.text + reply.reasoning).encode("utf-8", "replace"))
+        step = (call.judge, call.task)
+        if step not in self._lines:
+            self._lines[step] = RunningFit()
+        self._lines[step].add(reckoned, request + written)
+        return request + written
+
+
+def room(variance: float) -> int:
+    """Return the tokens to keep free for calls in flight with this total variance."""
+    return math.ceil(DEVIATIONS * math.sqrt(max(0.0, variance)))

@@ -1,4 +1,4 @@
-"""Which judges answer which step."""
+"""Routes: which judges answer which step."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Route:
     error: float | None = None
 
     def bands(self, task: Task) -> list[Band]:
-        """Where in a cascade each judge but the last is sure of such questions."""
+        """Return the confident bands of all judges of a cascade but the last."""
         return [band for judge in self.judges[:-1] if (band := self._band(judge, task)) is not None]
 
     def able(self, task: Task) -> Route:
-        """The same for a step that it was not named for, without judges that cannot say how sure they are of it."""
+        """Return the route for another step, without judges that give no confidence there."""
         if self.error is None:
             return self
         sure = tuple(judge for judge in self.judges[:-1] if self._band(judge, task) is not None)
@@ -60,31 +60,31 @@ class Routes:
     """The steps that the metrics of the run may ask; the judges of others are not opened."""
 
     def in_use(self) -> tuple[Route, ...]:
-        """The routes of the steps that are asked, each once."""
+        """List the routes of the steps that are asked, each once."""
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
     def cascading(self) -> bool:
-        """Whether a step that is asked has a cascade."""
+        """Whether any step that is asked has a cascade."""
         return any(route.error is not None for route in self.in_use())
 
     def of(self, task: Task) -> Route:
-        """The route of a step."""
+        """Return the route of a step."""
         return self.steps.get(task, self.default)
 
     def judges(self) -> tuple[Judge, ...]:
-        """Every judge that may be asked, each once."""
+        """List every judge that may be asked, each once."""
         return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
 
     def backends(self) -> tuple[Backend, ...]:
-        """What these judges ask, each once."""
+        """List the backends of these judges, each once."""
         return tuple({id(judge.backend): judge.backend for judge in self.judges()}.values())
 
     def abreast(self) -> int:
-        """Records that are weighed at a time: one for every place at every backend, and one to take it over."""
+        """Records to evaluate at a time: two for every place at every backend, and a few more."""
         return 2 * sum(backend.concurrency for backend in self.backends()) + 8
 
     def lacking(self, metric: type[Metric] | Metric, given: Collection[Task] = ()) -> str:
-        """Why a step of the metric has no judge that can answer it; empty if each has."""
+        """Say why a step of the metric has no judge for it; empty if each has."""
         for task in metric.asks:
             if task in given and task in metric.brings:
                 continue
@@ -95,16 +95,14 @@ class Routes:
             if route.error is not None:
                 if len(route.able(task).judges) < len(route.judges):
                     sure = ", ".join(repr(judge.name) for judge in route.judges[:-1])
-                    return (
-                        f"no cascade for the step '{task}': {sure} cannot say how sure it is there; give it one judge"
-                    )
+                    return f"no cascade for the step '{task}': {sure} has no calibrated confidence; give it one judge"
                 continue
             if task in ALONE and len(route.judges) > 1:
                 return f"a panel can rate but not {ALONE[task]}: give the step '{task}' one judge"
         return ""
 
     def check(self, metric: Metric, given: Collection[Task] = ()) -> None:
-        """ConfigError, by name, when a step of the metric has no judge that can answer it.
+        """Raise ConfigError when a step of the metric has no judge that can answer it.
 
         The steps in ``given`` are not asked: every record brings their answer.
         """
@@ -113,7 +111,7 @@ class Routes:
 
 
 def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | None = None) -> str:
-    """How this metric's scores are made: its parameters that are not defaults, and who answers each step.
+    """Return the signature of a metric: its changed parameters, and the judge of each step.
 
     ``given`` names what stands in the place of a judge where the records bring a step's answer: ``gold#81be0c``.
     """
@@ -140,7 +138,7 @@ def _weights(route: Route) -> str:
 
 
 def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
-    """Questions of the step that are enough to name its prompts by."""
+    """Return questions of the step that name all its prompts."""
     if task == "claims":
         return [Write("claims", "claim", "")]
     if task == "nuggetize":

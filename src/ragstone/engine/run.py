@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.engine.awaiting import all_of, to_its_end
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.calls import Calls, Settings
 from ragstone.engine.cascading import in_cascade
@@ -36,7 +35,7 @@ _Told = Mapping[str, Readout]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One record with the metrics it is weighed by and their signatures, or why it could not be read.
+    """One record with its metrics and their signatures, or why it could not be read.
 
     ``done`` is its result where that is there already.
     """
@@ -56,7 +55,7 @@ class _Answered:
 
 
 class Engine:
-    """Weighs records. One engine serves one run in one event loop."""
+    """Evaluates records. One engine serves one run in one event loop."""
 
     def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
         self.routes = routes
@@ -70,7 +69,7 @@ class Engine:
         self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt)
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
-        """Results in the order of the jobs; raises what ended the run, after everything that was done is out.
+        """Yield results in the order of the jobs; raise the error that ended the run after the last of them.
 
         So it is also where the run is cancelled: a record that is done and waits for a slow one before it is not lost.
         """
@@ -180,7 +179,7 @@ class Engine:
     async def _round(
         self, record: Record, metrics: Sequence[tuple[Metric, str]], repeat: int
     ) -> list[tuple[Score, tuple[Note, ...]]]:
-        """The record's scores with their calls, asked for the first time (0) or once more."""
+        """Return the record's scores with their calls; ``repeat`` numbers the rounds from 0."""
         asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
         try:
             # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
@@ -231,7 +230,7 @@ class Engine:
         asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
         repeat: int,
     ) -> list[_Answered]:
-        """The answers in the order of the questions; ``asked`` holds those that the record's metrics share."""
+        """Return the answers in order; ``asked`` holds those that the record's metrics share."""
         if asked is None:
             return await all_of([self._answer(question, repeat) for question in questions])
         tasks = []
@@ -291,12 +290,12 @@ class Engine:
         return CallNote(*who, reply.usage, reply.finish, dollars, "", read)
 
     def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
-        """Have a result written with the next group."""
+        """Queue a result for the writer."""
         self.tally.kept += 1
         self._calls.writer.result(run, row, scores)
 
     def _halt(self, error: RagstoneError) -> None:
-        """Stop; where a budget is reached, begin no record any more and let those finish that can."""
+        """Stop the run; after BudgetReached, start no record and let those finish that can."""
         if isinstance(error, BudgetReached):
             self.budget.over = self.budget.over or error
         else:
@@ -306,3 +305,31 @@ class Engine:
 
 def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ...]:
     return metric.nothing(record, "judge_failed", f"internal error: {type(error).__name__}: {error}")
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await the work to its end; a cancellation, however often it comes, is raised after that."""
+    task = asyncio.ensure_future(work)
+    called_off: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:  # of who waits, or of the task itself, which is done then
+            called_off = error
+    task.result()
+    if called_off is not None:
+        raise called_off
+
+
+async def all_of(coroutines: Sequence[Any]) -> list[Any]:
+    """Await all of them at once; one alone needs no task. If one fails, the others are cancelled."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -15,10 +15,10 @@ from typing import Any, Final, Literal, cast
 
 from ragstone.engine.route import Route
 from ragstone.forecast.history import DRIFT, WRITES, History, Kind, Spread
-from ragstone.judges.base import Call, Judge
+from ragstone.judges.base import Call, Judge, size_of
 from ragstone.judges.schemas import REASON, verdict_tokens
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
-from ragstone.tokens import measure, size_of
+from ragstone.tokens import text_length
 from ragstone.types import Unit, Verdict
 
 World = Literal[0, 1, 2]
@@ -91,7 +91,7 @@ class Assumptions:
         read = _read(question)
         rate, length = self._rate(judge, question.task, kind)
         luck = zlib.crc32(f"{len(question.known)} {read}".encode("utf-8", "replace"))
-        expected = (rate.low, rate.value, rate.high)[world] * size_of(read).weight / 100
+        expected = (rate.low, rate.value, rate.high)[world] * text_length(read) / 100
         if kind == "nugget" and question.known:
             expected = self._again(judge)[world]
         count = int(expected * (0.6 + 0.8 * (luck % 997) / 996) + (luck >> 10) % 1009 / 1009)
@@ -127,7 +127,8 @@ class Assumptions:
         line = self._history.habits(judge, question.task).reply
         self.lengths[judge.id, question.task] = line.samples if line else 0
         if line is not None:
-            expected = line.at(measure(call.body).usual if question.task in WRITES else float(call.units))
+            written = question.task in WRITES
+            expected = line.at(size_of(judge.backend, call.body).usual if written else float(call.units))
             return Length(expected * max(0.0, 1 - line.margin), expected, expected * (1 + line.margin), line.scatter)
         expected = self._usual(judge, question, call.units)
         return Length(USUAL[0] * expected, expected, USUAL[2] * expected)
@@ -143,7 +144,7 @@ class Assumptions:
         found = self._history.lists(judge)
         self.lengths[judge.id, question.task] = found.samples if found else 0
         rate, length = self._rate(judge, question.task, "nugget")
-        count = min(rate.value * size_of(_read(question)).weight / 100, question.most or math.inf)
+        count = min(rate.value * text_length(_read(question)) / 100, question.most or math.inf)
         if question.known:
             count = self._again(judge)[1]
         expected = 5 + count * (found.each if found else NUGGET + length / 4)
@@ -154,7 +155,7 @@ class Assumptions:
         if isinstance(question, Write):
             kind = _kind(question)
             rate, length = self._rate(judge, question.task, kind)
-            expected = rate.value * size_of(_read(question)).weight / 100
+            expected = rate.value * text_length(_read(question)) / 100
             if kind == "bank":
                 expected += len(question.known)
             if question.most:

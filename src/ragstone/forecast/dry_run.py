@@ -22,14 +22,14 @@ from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
-from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json
+from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json, size_of
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
-from ragstone.tokens import Counter, at_most, reply_limit
+from ragstone.tokens import TokenCounter
 from ragstone.types import NOTHING, Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
@@ -96,7 +96,7 @@ class Forecaster:
         self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._history = History(store)
         self._assumed = Assumptions(self._history)
-        self._counters: dict[tuple[str, Task], Counter] = {}
+        self._counters: dict[tuple[str, Task], TokenCounter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
         self._seen: set[bytes] = set()
         self._longest: dict[Judge, bytes] = {}
@@ -286,7 +286,7 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
-        given = self._counter(judge, question.task).count(call.body)
+        given = self._counter(judge, question.task).count(size_of(judge.backend, call.body))
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
@@ -301,17 +301,18 @@ class Forecaster:
         for_output = None if dollars is None or for_input is None else dollars - for_input
         return _New(judge, given, written, for_input, for_output)
 
-    def _counter(self, judge: Judge, task: Task) -> Counter:
+    def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)
         if at not in self._counters:
             habits = self._history.habits(judge, task)
-            self._counters[at] = Counter(judge.provider, judge.model, habits.ratio, habits.kin)
+            self._counters[at] = TokenCounter(judge.provider, judge.model, habits.ratio, habits.kin)
         return self._counters[at]
 
     def _worst(self) -> Amount:
         worst = Amount()
         for judge, body in self._longest.items():
-            given, written = at_most(body), reply_limit(body) or 0
+            size = size_of(judge.backend, body)
+            given, written = size.at_most, size.reply or 0
             dollars = self._prices.cost(
                 judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written
             )

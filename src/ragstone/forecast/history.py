@@ -12,10 +12,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from ragstone.judges.base import Judge
+from ragstone.judges.base import Judge, size_of
 from ragstone.questions import TASKS, Task
 from ragstone.store.database import Store
-from ragstone.tokens import SURE, Ratio, family, learned, measure, size_of
+from ragstone.tokens import SURE, Ratio, family, learned, text_length
 
 LEAST: Final = 5
 """Calls or results below which nothing is learned."""
@@ -95,7 +95,7 @@ class History:
         """Learn from the judge's calls for a step; the token ratio also from models of its family."""
         at = (judge.id, task)
         if at not in self._habits:
-            found = _habits(self._calls(judge.id, task), task)
+            found = _habits(self._calls(judge, judge.id, task), task)
             if found.ratio is None:
                 ratio, kin = self._of_kin(judge, task)
                 found = Habits(ratio, kin)
@@ -117,7 +117,7 @@ class History:
             else:
                 read = document["response"] or ""
             if texts or kind == "claim":
-                pairs.append((size_of(read).weight / 100, float(len(texts) + _left_out(document, kind))))
+                pairs.append((text_length(read) / 100, float(len(texts) + _left_out(document, kind))))
                 lengths += map(len, texts)
         if len(pairs) < LEAST or not lengths:
             return None
@@ -169,8 +169,9 @@ class History:
         middle = sorted(rates)[len(rates) // 2]
         return Spread(middle, min(rates) / 1.5, max(rates) * 1.3, len(rates))
 
-    def _calls(self, judge: str, task: Task) -> list[_Earlier]:
-        return [_earlier(row.request, row.reply) for row in self._store.latest_calls(judge, task, MOST)]
+    def _calls(self, judge: Judge, name: str, task: Task) -> list[_Earlier]:
+        """The latest calls of the judge of that name, which is this one or its kin."""
+        return [_earlier(judge, row.request, row.reply) for row in self._store.latest_calls(name, task, MOST)]
 
     def _of_kin(self, judge: Judge, task: Task) -> tuple[Ratio | None, str]:
         """Learn the ratio from another step of the judge, else from models of its family."""
@@ -178,7 +179,7 @@ class History:
         others = [other for other in self._store.judges() if other == judge.id or (name and family(other) == name)]
         for other in sorted(others, key=lambda other: other != judge.id):
             for step in TASKS:
-                if (step, other) != (task, judge.id) and (ratio := _ratio(self._calls(other, step))) is not None:
+                if (step, other) != (task, judge.id) and (ratio := _ratio(self._calls(judge, other, step))) is not None:
                     wider = Ratio(ratio.value, 0.93 * ratio.low, 1.07 * ratio.high, ratio.samples)
                     return wider, "" if other == judge.id else other.partition("@")[0]
         return None, ""
@@ -210,11 +211,12 @@ class _Earlier(NamedTuple):
     repair: bool
 
 
-def _earlier(request: bytes, reply: bytes) -> _Earlier:
+def _earlier(judge: Judge, request: bytes, reply: bytes) -> _Earlier:
     kept = orjson.loads(reply)
     given, written, cached, _ = kept["usage"]
-    repair = b'"role":"assistant"' in request
-    return _Earlier(measure(request).usual, given, written, cached or 0, kept.get("units", 0), repair)
+    size = size_of(judge.backend, request)
+    repair = len(size.texts) > 2  # a prompt has two messages; what follows them asks again
+    return _Earlier(size.usual, given, written, cached or 0, kept.get("units", 0), repair)
 
 
 def _ratio(calls: Iterable[_Earlier]) -> Ratio | None:

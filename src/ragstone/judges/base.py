@@ -1,4 +1,4 @@
-"""What every judge is made of.
+"""Building blocks of every judge: calls, replies, backends, dialogues.
 
 A judge answers a question through a *dialogue*: a generator that yields the calls it needs and is sent their
 replies, and returns the answer. It is pure and synchronous, so that repair turns and batches are tested by
@@ -11,7 +11,7 @@ unjudged verdicts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -19,15 +19,41 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from ragstone.questions import Answer, Question, Task
+from ragstone.tokens import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The JSON schema of an answer, as JSON, and its name."""
+
+    name: str
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked, in no provider's dialect.
+
+    ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    """
+
+    model: str
+    messages: Sequence[Mapping[str, str]]
+    max_tokens: int
+    temperature: float | None
+    schema: Schema | None
+    extra: Mapping[str, Any]
+    room: int
 
 
 @dataclass(frozen=True)
 class Call:
     """One exact request.
 
-    ``body`` is the canonical JSON of the request as the backend sends it; ``maker`` names what made it (a
-    prompt with its hash, a model's version); ``units`` is how many units it asks about. ``repeat`` tells
-    apart the askings of a repeated run. What is equal in all of this is the same call and is paid once.
+    ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
+    version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
+    are equal in all of this are one call and are paid once.
     """
 
     judge: str
@@ -39,7 +65,7 @@ class Call:
 
     @cached_property
     def key(self) -> bytes:
-        """16 bytes that stand for this call in the store."""
+        """The 16-byte key of this call in the store."""
         about = f"{self.judge}\0{self.maker}\0{self.repeat}\0".encode()
         return hashlib.blake2b(about + self.body, digest_size=16).digest()
 
@@ -78,8 +104,8 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What the user allows an endpoint, each in any 60 seconds; 0 is no limit.
+class RateLimits:
+    """The requests and tokens that the user allows an endpoint in any 60 seconds; 0 is no limit.
 
     ``endpoint`` is its address together with a digest of its key: backends that are equal in it share their limits.
     """
@@ -91,7 +117,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the answer's text, kept apart from any reasoning.
+    """The text of an answer, apart from any reasoning.
 
     ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
     to be left out of the request for the endpoint to take it. ``requests``, how many were sent for it, and
@@ -108,7 +134,7 @@ class Reply:
 
 
 def reply_to_json(reply: Reply, units: int = 0) -> bytes:
-    """A reply as the store and recordings keep it; ``units`` is how many it was asked about, if that is known."""
+    """Encode a reply for the store and recordings; ``units`` is how many it was asked about, if known."""
     usage = reply.usage
     return orjson.dumps(
         {
@@ -123,7 +149,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
 
 
 def reply_from_json(data: bytes) -> Reply:
-    """The reply that ``reply_to_json`` wrote."""
+    """Decode a reply that ``reply_to_json`` wrote."""
     kept = orjson.loads(data)
     return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
 
@@ -142,7 +168,7 @@ Dialogue = Generator[Sequence[Call], Replies, Answer]
 
 @runtime_checkable
 class Backend(Protocol):
-    """Where calls go. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
+    """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
@@ -165,7 +191,7 @@ class Backend(Protocol):
         ...
 
     async def open(self) -> None:
-        """Get ready; BackendError when that is not possible (no key, no file)."""
+        """Prepare for calls; BackendError if that is not possible (no key, no file)."""
         ...
 
     async def send(self, call: Call) -> Reply:
@@ -173,18 +199,63 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of everything; safe to call twice."""
+        """Release everything; safe to call twice."""
         ...
 
 
+class InProcess:
+    """The part that all backends in this process share: they cost nothing and have nothing to open."""
+
+    free: bool = True
+    inside: bool = True
+    concurrency: int = 64
+    timeout: float | None = None
+
+    async def open(self) -> None:
+        """Open nothing."""
+
+    async def close(self) -> None:
+        """Close nothing."""
+
+
 def is_inside(backend: Backend) -> bool:
-    """Whether it answers in this process, so that it may be asked offline."""
+    """Whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))
 
 
 def is_steady(backend: Backend) -> bool:
-    """Whether it always answers the same, so that asking it again tells nothing."""
+    """Whether the backend is deterministic, so that repeats add nothing."""
     return bool(getattr(backend, "steady", False))
+
+
+class Dialect(Backend, Protocol):
+    """A backend that language models are asked through. Only it reads the JSON of its requests and replies.
+
+    ``bounded`` is set where a budget counts on the limit of a reply's length: an endpoint that refuses such a limit
+    is then not asked.
+    """
+
+    bounded: bool
+
+    def prepare(self, prompt: Prompt) -> bytes:
+        """The canonical request: equal prompts give equal bytes, which the store's key is made of."""
+        ...
+
+    def size(self, body: bytes) -> Size:
+        """What a prepared request may take, for pacing, budgets and estimates."""
+        ...
+
+    def usage(self, answer: Any) -> Usage:
+        """The tokens that an answer says it took."""
+        ...
+
+
+def size_of(backend: Backend, body: bytes) -> Size:
+    """Return the size of a request; if the backend cannot say, one text and no limit of its reply."""
+    if hasattr(backend, "size"):
+        size: Size = backend.size(body)
+        return size
+    return Size(len(body), (body.decode("utf-8", "replace"),))
 
 
 @runtime_checkable
@@ -192,7 +263,7 @@ class Immediate(Protocol):
     """A backend that computes its replies in this process, so that also a dry run can have them."""
 
     def reply(self, call: Call) -> Reply:
-        """What ``send`` answers, at once."""
+        """Return at once what ``send`` would."""
         ...
 
 
@@ -201,13 +272,13 @@ class Limited(Protocol):
     """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RateLimits:
         """Its limits; known before it is opened."""
         ...
 
 
 class Judge(Protocol):
-    """Who answers.
+    """Answers questions.
 
     ``name`` is how the user calls it, ``id`` how results and the store do (``openai/gpt-4o-mini``,
     ``embedded``); ``model`` and ``provider`` are what prices are looked up by.
@@ -229,9 +300,9 @@ class Judge(Protocol):
         ...
 
     def maker(self, question: Question[Any]) -> str:
-        """What makes its calls for such a question: the prompt with its hash, the model's version, settings."""
+        """Name what makes the calls for such a question: the prompt with its hash, model version, settings."""
         ...
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """The calls for this question, then its answer. Pure; raises nothing."""
+        """Yield the calls for this question and return its answer. Pure; raises nothing."""
         ...

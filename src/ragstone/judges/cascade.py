@@ -1,4 +1,4 @@
-"""Several judges one after the other: the first answers where it is sure, the next is asked about the rest only.
+"""Judges in a cascade: the first answers where it is confident, the next only the rest.
 
 Sure is a verdict whose probability lies in the judge's band for the wanted error rate and that has the best or the
 worst label of the scale: what lies between is doubt, whatever it is called. What a judge leaves unjudged, and what it
@@ -18,27 +18,27 @@ from ragstone.types import Scale, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The probabilities up to which and from which on a judge is sure; None where it never is on that side."""
+    """The probabilities below and above which a judge is confident; None: never on that side."""
 
     below: float | None = None
     above: float | None = None
 
     def __str__(self) -> str:
-        """As signatures have it: ``0.041,0.912``, with ``-`` for never."""
+        """Format for signatures: ``0.041,0.912``, with ``-`` for never."""
         return ",".join("-" if edge is None else f"{edge:g}" for edge in (self.below, self.above))
 
 
 @runtime_checkable
 class Calibrated(Protocol):
-    """A judge that knows how often it errs at a probability, so that others may stand behind it."""
+    """A judge with calibrated probabilities, which can come first in a cascade."""
 
     def band(self, task: Task, error: float) -> Band | None:
-        """Where it errs at most so often (0-1) on either side; None for a task that it cannot say this of."""
+        """Return the band with at most this error rate (0-1) on either side; None for a task without calibration."""
         ...
 
 
 def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rated]:
-    """Yields what the next judge is to be asked, is sent its answer, and returns the answer to all of it.
+    """Yield the question for each next judge, receive its answer, and return the combined answer.
 
     ``bands`` are those of all judges but the last. A judge that nothing is left for is not asked.
     """
@@ -63,7 +63,7 @@ def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rat
 
 
 def is_sure(verdict: Verdict, scale: Scale, band: Band) -> bool:
-    """Whether the verdict stands without asking anybody else."""
+    """Whether the verdict stands without asking the next judge."""
     chance = verdict.probability
     if chance is None:
         return False

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ragstone.judges.base import Judge
+import pkgutil
+from collections.abc import Callable
+
+from ragstone.judges.base import Dialect, Judge
 from ragstone.judges.spec import Spec
 
 
@@ -20,23 +23,7 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.human import HumanJudge  # noqa: PLC0415 - only when asked for
 
         return HumanJudge(spec.name, spec.path)
-    from ragstone.judges.openai import OpenAIBackend  # noqa: PLC0415 - the network only when asked for
-    from ragstone.judges.prompted import PromptedJudge, Settings  # noqa: PLC0415 - see above
+    from ragstone.judges.prompted import PromptedJudge  # noqa: PLC0415 - only when asked for
 
-    preset = spec.preset
-    backend = OpenAIBackend(
-        spec.base_url or preset.base_url,
-        judge=spec.name,
-        key_variable=preset.key if spec.api_key_env is None else spec.api_key_env,
-        key_header=preset.key_header,
-        concurrency=spec.concurrency,
-        timeout=spec.timeout,
-        required=("response_format",) if spec.structured == "schema" else (),
-        rpm=spec.rpm,
-        tpm=spec.tpm,
-    )
-    settings = Settings(
-        spec.model, spec.temperature, spec.max_tokens, spec.structured, spec.context, spec.extra, spec.choice,
-        spec.case_sensitive,
-    )  # fmt: skip
-    return PromptedJudge(spec.name, spec.id, spec.provider, settings, backend)
+    dialect: Callable[[Spec], Dialect] = pkgutil.resolve_name(spec.preset.backend)
+    return PromptedJudge(spec, dialect(spec))

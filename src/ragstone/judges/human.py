@@ -1,4 +1,4 @@
-"""The judge that answers from labels that people gave: a lookup, no model.
+"""Judge that answers from human labels: a lookup, no model.
 
 A file of labels is JSON lines, one record each: ``{"id": …, "relevant": [keys], "utilized": [keys],
 "support": {response key: [keys]}, "supported": true or false}``. Keys are those of the sentences as the record is
@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Dialogue, Failed, Reply
+from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply
 from ragstone.judges.tracing import Label, Labelling, traced
 from ragstone.questions import SPECIAL, Question, Task, Trace, Traced, key_of
 
@@ -25,35 +25,25 @@ EXPECTED: Final = "expected {id, relevant: [keys], utilized: [keys], support: {k
 UNLABELLED: Final = "no label for this record"
 
 
-class HumanBackend:
-    """The labels by record."""
+class HumanBackend(InProcess):
+    """Looks up the labels of a record."""
 
-    free: bool = True
-    inside: bool = True
     steady: bool = True
-    concurrency: int = 64
-    timeout: float | None = None
 
     def __init__(self, path: str, labels: Mapping[str, bytes]) -> None:
         self.path = path
         self._labels = labels
 
-    async def open(self) -> None:
-        """Nothing to connect to."""
-
     async def send(self, call: Call) -> Reply:
-        """The labels of the record that the call names; BackendError where there are none."""
+        """Return the labels of the record that the call names; BackendError if there are none."""
         record = orjson.loads(call.body)["record"]
         if record not in self._labels:
             raise BackendError(f"{UNLABELLED} ({self.path})", judge=call.judge)
         return Reply(self._labels[record].decode())
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
 
 class HumanJudge:
-    """Looks up what people said. ConfigError names a line of the file that is no label."""
+    """Answers from a file of labels. ConfigError names a line that is no label."""
 
     model: str = ""
     provider: str = ""
@@ -66,15 +56,15 @@ class HumanJudge:
         self._digest = hashlib.blake2b(b"\n".join(labels.values()), digest_size=3).hexdigest()
 
     def can(self, task: Task) -> bool:
-        """Whether labels can be of this kind."""
+        """Whether labels can answer this task."""
         return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all
-        """The hash of the labels, so that other labels are other calls."""
+        """Return the hash of the labels, so that other labels are other calls."""
         return f"labels#{self._digest}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """One look."""
+        """Make one call."""
         assert isinstance(question, Trace), "the routes are checked before the run"
         record = question.response[0].id.rpartition("/")[0]
         body = orjson.dumps({"record": record})
@@ -83,7 +73,7 @@ class HumanJudge:
 
 
 def _answer(question: Trace, reply: Reply | Failed, judge: str) -> Traced:
-    found = Labelling(question)
+    found = Labelling(part=question)
     if isinstance(reply, Failed):
         found.problem = reply.reason
         return traced(question, [found], judge)
@@ -110,7 +100,7 @@ def _known(given: object, known: set[str], found: Labelling) -> set[str] | None:
 
 
 def _labels(path: str) -> dict[str, bytes]:
-    """Each record's line by its id."""
+    """Map record ids to their lines."""
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
@@ -120,10 +110,10 @@ def _labels(path: str) -> dict[str, bytes]:
         if line.strip():
             name = _id_of(line, f"{path}:{number}")
             if name in found:
-                raise ConfigError(f"{path}:{number}: the record '{name}' was labelled before; keep one of the two")
+                raise ConfigError(f"{path}:{number}: the record '{name}' is labelled twice; keep one of the two lines")
             found[name] = line.strip()
     if not found:
-        raise ConfigError(f"{path}: there are no labels in it; {EXPECTED}")
+        raise ConfigError(f"{path}: no labels found; {EXPECTED}")
     return found
 
 

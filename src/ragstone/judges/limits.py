@@ -1,4 +1,4 @@
-"""What an endpoint says about its rates: how long to wait, and how much of a minute's allowance is left.
+"""Read rate-limit headers: how long to wait, and how much of a limit is left.
 
 Read from the headers of any reply, good or bad. What cannot be read is as if it were not said: a header never
 fails a call. Sources: RFC 9110, 10.2.3 for Retry-After; the ``x-ratelimit-*`` headers as OpenAI documents them,
@@ -25,7 +25,7 @@ LONGEST_WAIT: Final = 86_400.0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait before the next call: ``retry-after-ms``, or either form of Retry-After; None if not said."""
+    """Return the seconds of ``retry-after-ms`` or Retry-After; None if there is none."""
     given = ""
     for name, unit in (("retry-after-ms", 1000.0), ("Retry-After", 1.0)):
         given = headers.get(name, "").strip()
@@ -42,14 +42,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def asked_to_wait(seconds: float | None) -> str:
-    """What is said of such a wait, if there is one."""
+    """Put such a wait in words; empty if there is none."""
     if not seconds:
         return ""
     return f"the endpoint asks to wait {'a day or more' if seconds >= LONGEST_WAIT else f'{math.ceil(seconds)} s'}"
 
 
 def allowance(headers: Mapping[str, str]) -> Allowance | None:
-    """What is left of the endpoint's own limits; None where it does not say."""
+    """Return what is left of the endpoint's own limits; None if it does not say."""
     requests = headers.get("x-ratelimit-remaining-requests")
     tokens = headers.get("x-ratelimit-remaining-tokens")
     if requests is None and tokens is None:
@@ -67,7 +67,7 @@ def _left(headers: Mapping[str, str], what: str, remaining: str | None) -> Left 
 
 
 def duration(text: str) -> float | None:
-    """Seconds from ``6m0s``, ``20ms``, a number of seconds, or a time since 1970 in seconds or milliseconds."""
+    """Parse ``6m0s``, ``20ms``, a number of seconds, or a time since 1970 in seconds or milliseconds."""
     text = text.strip()
     plain = _number(text)
     if plain is not None:

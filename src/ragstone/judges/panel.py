@@ -1,4 +1,4 @@
-"""Several judges on one question: their verdicts side by side, and one verdict made of those that are there.
+"""Panel of judges: keep every member's verdict and combine them to one.
 
 A member that failed is left out of the aggregate and named; it never becomes a number. All members failed:
 the unit is unjudged.
@@ -24,7 +24,7 @@ def combine(
     how: Aggregate = "mean",
     weights: Mapping[str, float] | None = None,
 ) -> Rated:
-    """One answer from several; ``answers`` are (judge's name, its answer) in the order of the panel.
+    """Combine answers; ``answers`` are (judge's name, its answer) in the order of the panel.
 
     ``weights`` by judge's name (1 where absent) count for ``mean`` and ``majority``; a judge of weight 0 is shown
     and does not count.
@@ -84,6 +84,6 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
 
 
 def _raw(scale: Scale, value: float) -> float:
-    """The place of an aggregated value on the raw numbers, which are evenly spaced on every scale here."""
+    """Map an aggregated value to the raw numbers, which are evenly spaced on every scale."""
     low, high = scale.raws[0], scale.raws[-1]
     return round(low + value * (high - low), 6)

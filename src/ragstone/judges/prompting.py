@@ -1,4 +1,4 @@
-"""What flags and tables say of prompts, put together for one judge."""
+"""Merge the prompt settings of flags and tables for one judge."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ GIVEN: Final = "given"
 
 
 def is_prompted(spec: Spec) -> bool:
-    """Whether the judge is asked with prompts that can be chosen: a language model that is named."""
+    """Whether the judge's prompts can be chosen: it is a named language model."""
     return spec.provider not in (GIVEN, "embedded", "human", "replay")
 
 
 class Said(Protocol):
-    """What is said on a command line; None is not said."""
+    """Prompt settings of a command line; None: not given."""
 
     @property
     def prompts(self) -> Sequence[str] | None: ...  # noqa: D102 - STYLE, TASK=STYLE or TASK=FILE
@@ -35,9 +35,9 @@ class Said(Protocol):
 
 
 def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> Spec:
-    """The spec with its prompts. ``tables`` are (where it stands, its settings), the one that goes first first.
+    """Return the spec with its prompts. ``tables`` are (place, settings), the strongest first.
 
-    ConfigError for what cannot be meant, with where it stands.
+    ConfigError names the place of an invalid setting.
     """
     try:
         style, styles = parse_styles(said.prompts or ())

@@ -1,4 +1,4 @@
-"""What can be read of a model's reply: verdicts by the number of their unit, or the units that it wrote.
+"""Read verdicts and lists of units from a model's reply.
 
 Pure. A label is given to the unit whose number it stands under or to none; what cannot be read is named.
 """
@@ -6,55 +6,114 @@ Pure. A label is given to the unit whose number it stands under or to none; what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
 from ragstone.parsing import Format, Thought, Wording, Words, locate, read_block, read_labels, read_object, words_of
+from ragstone.prompts import Template
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
 
+UNUSABLE: Final = {
+    "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
+    "length": ("cut_off", "the reply was cut off at its length limit"),
+}
+"""How a reply finishes that is not read: its status and the problem."""
+UNREACHABLE: Final = ("failed", "withheld")
+"""Statuses after which asking once more brings nothing."""
 QUOTES: Final = 4
 """The most quotes that are looked for per verdict, whatever the reply holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a judge was asked for labels.
+class Setup:
+    """How a judge asks questions of one kind: the prompt, the format of labels, the temperature.
 
-    ``wording`` is the prompt's own, which is no answer. ``block``: with a reasoning block before them. ``exact``: only
-    the exact words of the scale are labels.
+    ``maker`` names all that changes a request. ``block``: with a reasoning block before the labels. ``exact``: only the
+    exact words of the scale are labels.
     """
 
     judge: str
-    wording: Wording
-    format: Format = "object"
-    block: bool = False
-    exact: bool = False
+    template: Template
+    format: Format
+    temperature: float | None
+    maker: str
+    block: bool
+    exact: bool
 
 
 @dataclass(slots=True)
-class Reading:
-    """What could be read of the replies about one batch of units, by the unit's number in it."""
+class ReplyReading:
+    """What could be read of the replies about one part of a question.
 
-    found: dict[int, Verdict]
-    missing: list[int]
+    ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
+    """
+
     problem: str = ""
     reply: str = ""
-    summary: str = ""
-    cut_off: bool = False
-    unreachable: bool = False
     status: str = "ok"
     reader: str = ""
 
-    def add(self, later: Reading) -> None:
+    @property
+    def left(self) -> int:
+        """How many of the things that were asked about have no answer."""
+        return 1 if self.problem else 0
+
+    @property
+    def wanted(self) -> Sequence[int | str]:
+        """What to ask about once more; empty for all of it."""
+        return ()
+
+    @property
+    def again(self) -> bool:
+        """Whether it is worth asking once more."""
+        return self.left > 0 and self.status not in UNREACHABLE
+
+    def begin(self, reply: Reply | Failed) -> bool:
+        """Take in a reply; False where it holds nothing to read."""
+        if isinstance(reply, Failed):
+            self.status, self.problem = "failed", reply.reason
+            return False
+        self.reply = reply.text
+        if reply.finish in UNUSABLE:
+            self.status, self.problem = UNUSABLE[reply.finish]
+            return False
+        return True
+
+    def add(self, later: Any) -> None:
+        """Take from a second reading of its kind what the first did not give."""
+        raise NotImplementedError
+
+    def fail(self, problem: str) -> None:
+        """Note that a reply cannot be read."""
+        self.status, self.problem = "format_error", problem
+
+
+@dataclass(slots=True)
+class Ratings(ReplyReading):
+    """Verdicts on a batch of units, by the unit's number in it."""
+
+    found: dict[int, Verdict] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+    summary: str = ""
+
+    @property
+    def left(self) -> int:
+        """The units without a verdict."""
+        return len(self.missing)
+
+    @property
+    def wanted(self) -> Sequence[int | str]:
+        """Their numbers."""
+        return tuple(self.missing)
+
+    def add(self, later: Ratings) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
-        for number in self.missing:
-            if number in later.found:
-                self.found[number] = later.found[number]
-        self.missing = [number for number in self.missing if number not in self.found]
+        self.found = {**later.found, **self.found}
+        self.missing = later.missing
         self.problem = later.problem or self.problem
         self.summary = self.summary or later.summary
 
@@ -65,35 +124,39 @@ class Reading:
             yield verdict or Verdict(unit, None, None, judge, failure=self.problem or "the reply has no verdict on it")
 
 
+@dataclass(slots=True)
+class UnitList(ReplyReading):
+    """The units that a reply lists."""
+
+    units: tuple[Unit, ...] = ()
+
+    def add(self, later: UnitList) -> None:
+        """Take the second reply in the place of the first."""
+        self.units, self.problem = later.units, later.problem
+
+
 def read_rate(
-    question: Rate, units: Sequence[Unit], reply: Reply | Failed, manner: Manner, asked: Sequence[int] = ()
-) -> Reading:
-    """The verdicts on a batch of units, of which those with the numbers ``asked`` were asked about, or all."""
+    question: Rate, units: Sequence[Unit], reply: Reply | Failed, setup: Setup, asked: Sequence[int] = ()
+) -> Ratings:
+    """Read the verdicts on a batch of units; ``asked`` are the numbers that were asked about, all if empty."""
     numbers = list(asked or range(1, len(units) + 1))
-    if isinstance(reply, Failed):
-        return Reading({}, numbers, problem=reply.reason, unreachable=True, status="failed")
-    reading = Reading({}, numbers, reply=reply.text, cut_off=reply.finish == "length")
-    if reply.finish == "content_filter":
-        reading.problem, reading.status = "the endpoint's content filter withheld the reply", "withheld"
-        reading.unreachable = True
-    elif reading.cut_off:
-        reading.problem, reading.status = "the reply was cut off at its length limit", "cut_off"
-    else:
-        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=manner.exact)
-        read = _read_entries if manner.format == "object" else _read_labels
-        read(question, units, reply.text, manner, words, reading)
+    reading = Ratings(missing=numbers)
+    if reading.begin(reply):
+        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=setup.exact)
+        read = _read_entries if setup.format == "object" else _read_labels
+        read(question, units, reading.reply, setup, words, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
 
 def _read_entries(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
 ) -> None:
-    """An object with an entry for each number."""
+    """Read an object with an entry for each number."""
     try:
         answer = read_object(text, "verdicts", texts_of(question))
     except ParseError as error:
-        reading.problem, reading.status = str(error), "format_error"
+        reading.fail(str(error))
         return
     reading.reader = "object"
     entries = _by_number(answer["verdicts"])
@@ -110,7 +173,7 @@ def _read_entries(
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             continue
         said = entry.get("reason"), entry.get("evidence")
-        echoed += _take(reading, number, _verdict(question, units[number - 1], label, manner, *said))
+        echoed += _take(reading, number, _verdict(question, units[number - 1], label, setup, *said))
     problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
         problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
@@ -119,16 +182,16 @@ def _read_entries(
     reading.problem = "; ".join(problems)
     reading.status = "truncation" if absent else "unknown_label" if problems else "ok"
     summary = answer.get("summary")
-    reading.summary = summary if isinstance(summary, str) and not manner.wording.shows(summary) else ""
+    reading.summary = summary if isinstance(summary, str) and not setup.template.wording.shows(summary) else ""
 
 
 def _read_labels(
-    question: Rate, units: Sequence[Unit], text: str, manner: Manner, words: Words, reading: Reading
+    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
 ) -> None:
-    """Labels alone, or after a reasoning block that gives reasons and quotes."""
+    """Read labels alone, or after a reasoning block with reasons and quotes."""
     numbers = reading.missing
-    parsed = read_labels(text, numbers, words, manner.format, texts_of(question), ended=True)
-    thoughts = read_block(text, numbers) if manner.block else {}
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
+    thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
     echoed: list[str] = []
@@ -139,7 +202,7 @@ def _read_labels(
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            verdict = _verdict(question, units[number - 1], label, manner, thought.rationale, quotes)
+            verdict = _verdict(question, units[number - 1], label, setup, thought.rationale, quotes)
             echoed += _take(reading, number, verdict)
     said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
     said += [_said_again(echoed)] if echoed else []
@@ -148,7 +211,7 @@ def _read_labels(
         reading.status = "unknown_label" if reading.status == "ok" else reading.status
 
 
-def _take(reading: Reading, number: int, read: Verdict | str) -> list[str]:
+def _take(reading: Ratings, number: int, read: Verdict | str) -> list[str]:
     if isinstance(read, str):
         return [f"{number}: {read[:40]!r}"]
     reading.found[number] = read
@@ -160,7 +223,7 @@ def _said_again(echoed: Sequence[str]) -> str:
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
-    """Entries by unit number. A number that is given twice with different labels is given to nobody.
+    """Map unit numbers to entries. A number with two different labels is dropped.
 
     A reply that counts from 0 has every label under its neighbour's number, so that none of it is taken.
     """
@@ -184,21 +247,21 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
 
 
-def _verdict(question: Rate, unit: Unit, label: str, manner: Manner, reason: object, quotes: object) -> Verdict | str:
-    """The verdict; or, where its reason or a quote is the prompt's own, those words."""
+def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: object, quotes: object) -> Verdict | str:
+    """Return the verdict; if its reason or a quote repeats the prompt, return those words."""
     trivial = label == TRIVIAL
     reason = reason.strip() if isinstance(reason, str) else ""
     evidence = _evidence(question, unit, quotes) if question.evidence else ()
-    if reason and manner.wording.shows(reason):
+    if reason and setup.template.wording.shows(reason):
         return reason
     for quote in evidence:
-        if quote.span is None and manner.wording.says(quote.text):
+        if quote.span is None and setup.template.wording.says(quote.text):
             return quote.text
     return Verdict(
         unit,
         label,
         None if trivial else question.scale.value(label),
-        manner.judge,
+        setup.judge,
         raw=None if trivial else question.scale.raw(label),
         evidence=() if trivial else evidence,
         reason=reason,
@@ -220,17 +283,23 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
     return tuple(quotes)
 
 
-def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> tuple[Unit, ...] | str:
-    """The claims or nuggets that a reply lists, or what is wrong with it; ``wording`` is the prompt's own."""
-    if isinstance(reply, Failed):
-        return reply.reason
-    if reply.finish == "length":
-        return "the reply was cut off at its length limit"
-    if reply.finish == "content_filter":
-        return "the endpoint's content filter withheld the reply"
+def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> UnitList:
+    """Read the claims or nuggets of a reply; ``wording`` is the prompt's own text."""
+    reading = UnitList()
+    if reading.begin(reply):
+        read = _units(question, reading.reply, wording)
+        if isinstance(read, str):
+            reading.fail(read)
+        else:
+            reading.units, reading.reader = read, "object"
+    return reading
+
+
+def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | str:
+    """The units, or what is wrong with the reply."""
     level, material = question.level, texts_of(question)
     try:
-        entries = read_object(wording.left_out(reply.text), f"{level}s", material)[f"{level}s"]
+        entries = read_object(wording.left_out(reply), f"{level}s", material)[f"{level}s"]
     except ParseError as error:
         return str(error)
     if not isinstance(entries, list):

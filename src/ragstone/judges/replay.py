@@ -1,4 +1,4 @@
-"""The judge that answers from recorded calls only: exact reproduction, offline.
+"""Judge that answers from recorded calls only: exact reproduction, offline.
 
 A recording is JSON lines, as ``ragstone export RUN --format calls`` writes it: a head that names the judges with
 their settings (never a key) and the steps each answered, then one line a call. A call that was not recorded
@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, Dialogue, Judge, Reply, reply_from_json
+from ragstone.judges.base import Call, Dialogue, InProcess, Judge, Reply, reply_from_json
 from ragstone.judges.spec import Spec
 from ragstone.prompts.choice import Choice
 from ragstone.questions import Question, Task
@@ -22,13 +22,8 @@ from ragstone.questions import Question, Task
 FORMAT: Final = 1
 
 
-class ReplayBackend:
-    """Recorded replies by the key of their call."""
-
-    free: bool = True
-    inside: bool = True
-    concurrency: int = 64
-    timeout: float | None = None
+class ReplayBackend(InProcess):
+    """Looks up recorded replies by the key of their call."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -40,7 +35,7 @@ class ReplayBackend:
             self._replies = dict(_recorded(self.path))
 
     async def send(self, call: Call) -> Reply:
-        """The recorded reply; BackendError for a call that is not in the recording."""
+        """Return the recorded reply; BackendError for a call that is not in the recording."""
         reply = self._replies.get(call.key)
         if reply is None:
             raise BackendError(
@@ -53,9 +48,6 @@ class ReplayBackend:
             raise BackendError(
                 f"{self.path}: the recorded reply to this {call.task} call is damaged ({error!r})", judge=call.judge
             ) from error
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class ReplayJudge:
@@ -71,7 +63,7 @@ class ReplayJudge:
             for task in tasks:
                 if task in self._by_task:
                     raise ConfigError(
-                        f"{path}: the step '{task}' was answered by a panel, which one replay judge cannot stand for"
+                        f"{path}: the step '{task}' was answered by a panel; replay can only replace one judge"
                     )
                 self._by_task[task] = recorded
         ids = {judge.id for judge in self._by_task.values()}
@@ -80,15 +72,15 @@ class ReplayJudge:
         self.provider = ""
 
     def can(self, task: Task) -> bool:
-        """The tasks that were recorded."""
+        """Whether the task was recorded."""
         return task in self._by_task
 
     def maker(self, question: Question[Any]) -> str:
-        """What made the recorded calls."""
+        """Name what made the recorded calls."""
         return self._by_task[question.task].maker(question)
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Exactly the recorded judge's calls."""
+        """Make exactly the recorded judge's calls."""
         return self._by_task[question.task].dialogue(question, repeat=repeat)
 
 
@@ -118,7 +110,7 @@ def _judge(path: str, entry: Any, build: Callable[[Spec], Judge]) -> tuple[Judge
             return build(spec), tasks
     except (KeyError, TypeError, AttributeError):
         pass
-    raise ConfigError(f"{path}:1: the judge {str(entry)[:120]} is none that could be recorded")
+    raise ConfigError(f"{path}:1: unusable judge entry {str(entry)[:120]}")
 
 
 def _recorded(path: str) -> Mapping[bytes, bytes]:

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -23,12 +24,13 @@ STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
 
 
 class Preset(NamedTuple):
-    """Where a provider is reached and which variable holds its key ("" for none)."""
+    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect."""
 
     base_url: str
     key: str = ""
     key_header: str = "Authorization"
     local: bool = False
+    backend: str = "ragstone.judges.openai:OpenAIBackend"
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
@@ -46,6 +48,11 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
 
+MAX_TOKENS: Final = 4096
+"""The usual limit of a reply."""
+GROUP: Final = "ragstone.judges"
+"""The group of entry points by which other packages name a provider's ``Preset``."""
+
 MAKERS: Final[Mapping[str, str]] = {
     "gpt-": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral",
 }  # fmt: skip
@@ -54,10 +61,11 @@ MAKERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a judge is built from: a parsed name, or a ``[judges.NAME]`` table of the configuration.
+    """Settings of one judge: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
-    cached input), in dollars per million tokens where the user gave it. ``choice`` are its prompts and the format of
+    cached input), in dollars per million tokens where the user gave it. A ``temperature`` of None sends none. ``extra``
+    goes into each request as it is (a seed, reasoning effort). ``choice`` are its prompts and the format of
     its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
     file of a replay or of labels. ``rpm`` and ``tpm`` are the most requests and tokens in any
@@ -72,7 +80,7 @@ class Spec:
     concurrency: int = 64
     timeout: float = 120.0
     temperature: float | None = 0.0
-    max_tokens: int = 4096
+    max_tokens: int = MAX_TOKENS
     context: int = 0
     choice: Choice = field(default_factory=Choice)
     structured: Structured = "auto"
@@ -85,20 +93,37 @@ class Spec:
 
     @property
     def preset(self) -> Preset:
-        """The provider's preset; an empty one for a base URL of the user's own."""
-        return PRESETS.get(self.provider, Preset(""))
+        """The provider's preset; an empty one for the user's own base URL."""
+        return PRESETS.get(self.provider) or (providers() if self.provider else {}).get(self.provider, Preset(""))
 
     @property
     def id(self) -> str:
-        """How results and the store name the judge: ``provider/model``, with the address where it is the user's own."""
+        """The judge's id in results and the store: ``provider/model``, with the user's own address if any."""
         if not self.model:
             return self.provider
         where = self.provider or self.name
         return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
 
 
+@lru_cache(maxsize=1)
+def providers() -> Mapping[str, Preset]:
+    """Return every provider by name, with those that installed packages add."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - looks at every installed package
+
+    added: dict[str, Preset] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            preset = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"the provider '{point.name}' of the entry point {point.value}: {error}") from error
+        if not isinstance(preset, Preset):
+            raise ConfigError(f"the provider '{point.name}': {point.value} is a {type(preset).__name__}, not a Preset")
+        added[point.name] = preset
+    return {**added, **PRESETS}
+
+
 def check_address(base_url: str, where: str) -> None:
-    """ConfigError for an address that is none, or that holds a password: ids of judges are shown and stored."""
+    """Raise ConfigError for an invalid address, or one with a password: ids of judges are shown and stored."""
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -110,7 +135,7 @@ def check_address(base_url: str, where: str) -> None:
             f"{where}: the address holds a name, a password or a query; put the key in a variable instead"
         )
     if not usable:
-        raise ConfigError(f"{where}: '{base_url}' is no address; expected http://… or https://…")
+        raise ConfigError(f"{where}: '{base_url}' is not an address; expected http://… or https://…")
 
 
 _SECRET_NAME: Final = re.compile(
@@ -121,7 +146,7 @@ _SECRET_VALUE: Final = re.compile(r"(Bearer |Basic |sk-|hf_|gsk_|xai-|AIza)\S{8}
 
 
 def check_extra(extra: Mapping[str, Any], where: str) -> None:
-    """ConfigError for a field of a request that holds a key: requests are stored and exported."""
+    """Raise ConfigError for a request field that holds a key: requests are stored and exported."""
     for name, value in extra.items():
         parts = value if isinstance(value, list) else [value]
         for part in parts:
@@ -152,7 +177,7 @@ _BARE_ADDRESS: Final = re.compile(r".*://|localhost\b|[\w.-]+:\d{1,5}/", re.IGNO
 
 
 def _refuse_half_address(provider: str, model: str) -> None:
-    """ConfigError where a model's name ends in a place that is no whole address.
+    """Raise ConfigError if a model's name ends in an incomplete address.
 
     Taken as a part of the name it would send the records, and the key, to the provider's own address.
     """
@@ -160,7 +185,7 @@ def _refuse_half_address(provider: str, model: str) -> None:
     called = before.partition("@")[0] or "MODEL"  # what stands between two @ may be a password
     if at and not place:
         raise ConfigError(
-            f"judge '{provider}:{called}': there is no address after the @; write {provider}:{called}@http://HOST/v1"
+            f"judge '{provider}:{called}': no address after the @; write {provider}:{called}@http://HOST/v1"
         )
     if not (_ADDRESS if at else _BARE_ADDRESS).match(place):
         return
@@ -171,52 +196,49 @@ def _refuse_half_address(provider: str, model: str) -> None:
     else:
         whole = "http://HOST/v1" if ":/" in shown or "$" in shown else f"http://{host}{shown}"
     raise ConfigError(
-        f"judge '{provider}:{called}': '{shown}' is no whole address; write {provider}:{called}@{whole} "
-        f"(a model that is really called so goes into a [judges.NAME] table)"
+        f"judge '{provider}:{called}': '{shown}' is an incomplete address; write {provider}:{called}@{whole} "
+        f"(for a model with such a name, use a [judges.NAME] table)"
     )
 
 
 def _half(name: str) -> str:
-    """What is wrong with half a name: a provider without a model, or a model without its provider; else nothing."""
+    """Say what is wrong with an incomplete name (no model, or no provider); else empty."""
     if name in PRESETS:
-        return f"judge '{name}' names no model; write {name}:MODEL"
+        return f"judge '{name}' has no model; write {name}:MODEL"
     before, slash, model = name.partition("/")
     if slash and model and before.lower() in PRESETS:
         return f"no judge '{name}'; write a colon after the provider: {before.lower()}:{model}"
     provider = next((provider for start, provider in MAKERS.items() if name.lower().startswith(start)), "")
-    return f"no judge '{name}'; a model is named with its provider, as in {provider}:{name}" if provider else ""
+    return f"no judge '{name}'; add the provider, as in {provider}:{name}" if provider else ""
 
 
 def parse(name: str) -> Spec:
-    """A spec from a judge's name; ConfigError says which names there are.
+    """Parse a judge's name; ConfigError lists the names there are.
 
     A place that is no whole address is refused: nothing shall be sent to another place than the one that was named.
     """
     if name == "embedded":
         return Spec(name, provider="embedded")
     provider, colon, rest = name.partition(":")
-    if colon and provider == "replay":
+    if colon and provider in ("replay", "human"):
         if not rest:
-            raise ConfigError("judge 'replay:' names no file; write replay:calls.jsonl")
-        return Spec(name, provider="replay", path=rest)
-    if colon and provider == "human":
-        if not rest:
-            raise ConfigError("judge 'human:' names no file; write human:labels.jsonl")
-        return Spec(name, provider="human", path=rest)
+            example = "calls.jsonl" if provider == "replay" else "labels.jsonl"
+            raise ConfigError(f"judge '{provider}:' has no file; write {provider}:{example}")
+        return Spec(name, provider=provider, path=rest)
     if not colon and (half := _half(name)):
         raise ConfigError(half)
     if re.match(r"https?$", provider, re.IGNORECASE):
-        raise ConfigError("a judge needs a model and not an address alone, as in openai:MODEL@https://HOST/v1")
-    if not colon or provider not in PRESETS:
-        known = ["embedded", "replay:FILE", "human:FILE", *(f"{preset}:MODEL" for preset in PRESETS)]
-        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *PRESETS], 1)
+        raise ConfigError("a judge needs a model, not only an address, as in openai:MODEL@https://HOST/v1")
+    if not colon or (provider not in PRESETS and provider not in providers()):
+        known = ["embedded", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
+        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *providers()], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{shown}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
     model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
     base_url = where[0] if where else ""
     if not model:
-        raise ConfigError(f"judge '{provider}:' names no model; write {provider}:MODEL")
+        raise ConfigError(f"judge '{provider}:' has no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
         raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
     if not base_url:

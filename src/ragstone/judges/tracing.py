@@ -1,4 +1,4 @@
-"""TRACe by a language model: what can be read of its labelling, in pieces where the contexts are long.
+"""TRACe by a language model: read its labelling, and split long contexts into pieces.
 
 Pure. Keys are checked against the sentences that were shown: one that does not exist is dropped and counted. A
 response sentence is supported only where the reply says so and names what supports it; one that the reply leaves
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
+from ragstone.judges.readings import ReplyReading
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -48,10 +49,10 @@ class Label:
 
 
 @dataclass(slots=True)
-class Labelling:
+class Labelling(ReplyReading):
     """What could be read of the replies about one piece of the contexts."""
 
-    part: Trace
+    part: Trace = field(kw_only=True)
     labels: dict[str, Label] = field(default_factory=dict)
     relevant: set[str] | None = None
     utilized: set[str] | None = None
@@ -59,10 +60,6 @@ class Labelling:
     relevance_reason: str = ""
     support_reason: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
-    problem: str = ""
-    reply: str = ""
-    cut_off: bool = False
-    unreachable: bool = False
 
     @property
     def missing(self) -> list[str]:
@@ -70,9 +67,14 @@ class Labelling:
         return [key for unit in self.part.response if (key := key_of(unit)) not in self.labels]
 
     @property
-    def whole(self) -> bool:
-        """Nothing needs to be asked again."""
-        return self.relevant is not None and self.utilized is not None and not self.missing
+    def unlisted(self) -> bool:
+        """Whether one of the lists is missing."""
+        return self.relevant is None or self.utilized is None
+
+    @property
+    def wanted(self) -> Sequence[int | str]:
+        """The response sentences to ask about once more; empty for everything, if a list is missing too."""
+        return () if self.unlisted else self.missing
 
     def add(self, later: Labelling) -> None:
         """Take from a second reply what the first did not give, and its reason for what is missing still."""
@@ -84,30 +86,22 @@ class Labelling:
         self.relevance_reason = self.relevance_reason or later.relevance_reason
         self.support_reason = self.support_reason or later.support_reason
         self.dropped.update(later.dropped)
-        self.problem = "" if self.whole else later.problem or self.problem
+        self.problem = (later.problem or self.problem) if self.unlisted or self.missing else ""
 
 
 def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
-    """One reply about a piece; ``asked`` are the response sentences that were asked about again, if only those.
+    """Read one reply about a piece; ``asked`` are the response sentences of a repair turn, if only those.
 
     ``wording`` is the prompt's own, which is no answer.
     """
-    found = Labelling(part)
-    if isinstance(reply, Failed):
-        found.problem, found.unreachable = reply.reason, True
-        return found
-    found.reply, found.cut_off = reply.text, reply.finish == "length"
-    if reply.finish == "content_filter":
-        found.problem, found.unreachable = "the endpoint's content filter withheld the reply", True
-        return found
-    if found.cut_off:
-        found.problem = "the reply was cut off at its length limit"
+    found = Labelling(part=part)
+    if not found.begin(reply):
         return found
     try:
-        name = ENTRIES if ENTRIES in reply.text and '"sentences"' not in reply.text else "sentences"
-        answer = _ours(read_object(reply.text, name, texts_of(part)))
+        name = ENTRIES if ENTRIES in found.reply and '"sentences"' not in found.reply else "sentences"
+        answer = _ours(read_object(found.reply, name, texts_of(part)))
     except ParseError as error:
-        found.problem = str(error)
+        found.fail(str(error))
         return found
     known = {key_of(unit) for unit in part.sentences}
     relevance, support = (_text(answer.get(f"{what}_explanation"), wording) for what in ("relevance", "support"))
@@ -124,7 +118,10 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
             label = _label(entry, known, found.dropped, wording)
             if label is not None:
                 found.labels[key] = label
-    found.problem = _problem(found, asked)
+    if problem := _problem(found, asked):
+        found.fail(problem)
+    else:
+        found.reader = "object"
     return found
 
 
@@ -139,7 +136,7 @@ def _problem(found: Labelling, asked: Sequence[str]) -> str:
 
 
 def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Entries by the key of their response sentence; one that is given twice with two labels is given to nobody."""
+    """List entries with their response sentence; a sentence with two labels is dropped."""
     pairs: list[tuple[object, Mapping[str, Any]]] = []
     if isinstance(given, dict):
         pairs = [(key, _ours(entry)) for key, entry in given.items() if isinstance(entry, dict)]
@@ -157,7 +154,7 @@ def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The object under our names of its fields, too; where it has both, ours count."""
+    """Add our names of the fields; where both exist, ours count."""
     return {**{SEED[name]: value for name, value in answer.items() if name in SEED}, **answer}
 
 
@@ -174,7 +171,7 @@ def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], 
 
 
 def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
-    """The keys of a list that exist; None where there is no list, or a placeholder in it."""
+    """Return the known keys of a list; None if there is no list, or a placeholder in it."""
     if not isinstance(given, list) or any(map(is_placeholder, given)):
         return None
     found = set()
@@ -198,7 +195,7 @@ def _truth(given: object) -> bool | None:
 
 
 def _text(given: object, wording: Wording) -> str | None:
-    """An explanation, empty if none is given; None where it is the prompt's own."""
+    """Return an explanation, empty if there is none; None if it repeats the prompt."""
     text = given.strip() if isinstance(given, str) else ""
     return None if text and wording.shows(text) else text
 
@@ -207,7 +204,7 @@ def _text(given: object, wording: Wording) -> str | None:
 
 
 def pieces(question: Trace, tokens: int) -> list[Trace]:
-    """The question in pieces of about so many tokens each (0: no limit), halved as often as needed."""
+    """Split the question into pieces of about so many tokens (0: no limit) by halving."""
     if not tokens or _tokens(question) <= tokens:
         return [question]
     halves = halved(question)
@@ -215,7 +212,7 @@ def pieces(question: Trace, tokens: int) -> list[Trace]:
 
 
 def halved(question: Trace) -> tuple[Trace, Trace] | None:
-    """The question of the first and of the second half of the documents; of the sentences where there is but one."""
+    """Split by documents into two halves; by sentences if there is only one document."""
     groups = [tuple(units) for _, units in groupby(question.sentences, key=lambda unit: unit.parent)]
     if len(groups) == 1:
         groups = [(unit,) for unit in question.sentences]
@@ -240,7 +237,7 @@ def _tokens(question: Trace) -> int:
 
 
 def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Traced:
-    """The pieces as one answer: relevance and use united, the support of each sentence taken from its best piece."""
+    """Combine the pieces: unite relevance and use, take each sentence's support from its best piece."""
     order = [key_of(unit) for unit in question.sentences]
     relevant = _united(order, [labelling.relevant for labelling in labellings])
     utilized = _united(order, [labelling.utilized for labelling in labellings])
@@ -278,7 +275,7 @@ def _united(order: Sequence[str], sets: Sequence[set[str] | None]) -> tuple[str,
 def _best(
     unit: Unit, labels: Sequence[Label | None], places: Mapping[str, Unit], judge: str
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """Supported where any piece supports it; not where every piece was read and none does; else unjudged."""
+    """Supported if any piece supports it; not if every piece was read and none does; else unjudged."""
     found = [label for label in labels if label is not None]
     supporting = [label for label in found if label.supported]
     if not supporting and len(found) < len(labels):

@@ -14,26 +14,23 @@ from typing import IO, Any, Final, Self
 
 import orjson
 
+from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS
 from ragstone.errors import ConfigError, OutputError
-from ragstone.output.lock import locked
-from ragstone.output.unwritable import OTHER_FOLDER, closed_folder, unwritable
+from ragstone.output.target import OTHER_FOLDER, closed_folder, holds_anything, locked, unwritable
 
-PARTIAL = ".partial"
-REPORT = "report.html"
-COMPARISON = "compare.html"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
 FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
-"""Endings of files that other commands write, for who names a file where a folder is due."""
+"""Extensions of files that other commands write, for a message where a folder is expected."""
 
 
 class Folder:
-    """Writes a run's results as they come; what stands under its final name is always whole.
+    """The folder of a run, to which results are written as they come; a file under its final name is always whole.
 
-    It belongs to one run at a time: while one has ``claimed`` it another is refused. Times and durations are in
-    run.json and summary.json alone, so that the same run gives the same results.jsonl byte for byte.
+    It belongs to one run at a time: while one has ``claimed`` it, another is refused. Times and durations are only in
+    run.json and summary.json, so that the same run gives the same results.jsonl byte for byte.
     """
 
     def __init__(self, path: Path, *, cases: bool) -> None:
@@ -49,8 +46,8 @@ class Folder:
                     folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise closed_folder(path, error) from error
-        self._target = path / "results.jsonl"
-        self._partial = path / f"results.jsonl{PARTIAL}"
+        self._target = path / RESULTS
+        self._partial = path / f"{RESULTS}{PARTIAL}"
         self._lock: int | None = None
         self._own = ""
         self._file: IO[bytes] | None = None
@@ -58,7 +55,7 @@ class Folder:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
-        """While this lasts the folder is this run's; ConfigError where another run has it."""
+        """Reserve the folder for this run; ConfigError if another run has it."""
         # The folder itself is locked: it is there before the first file and after the last.
         descriptor = None
         with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
@@ -104,11 +101,11 @@ class Folder:
                     coming.unlink(missing_ok=True)
 
     def _coming(self, target: Path) -> Path:
-        """Where a file is written until it is whole."""
+        """The name of a file until it is whole."""
         return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result; after one that could not be no more are, which ``finish`` tells."""
+        """Write one record's result; after the first failure no more are written, and ``finish`` raises it."""
         assert self._file is not None
         if self._trouble is not None:
             return
@@ -131,7 +128,7 @@ class Folder:
         if self._trouble is not None:
             raise self._trouble
         results = self._target if details.get("status") == "done" else self._partial
-        for name, content in (("summary.json", summary), ("run.json", {**details, "results": results.name})):
+        for name, content in (("summary.json", summary), (ABOUT, {**details, "results": results.name})):
             self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -146,16 +143,8 @@ class Folder:
 
 
 def file_name(record: str) -> str:
-    """A file name for a record's id: the id itself where it is harmless, else its harmless part and a hash."""
+    """A file name for a record's id: the id itself if it is safe, else its safe part and a hash."""
     if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
         return record
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
-
-
-def holds_anything(path: Path) -> bool:
-    """Whether there is a file with something in it."""
-    try:
-        return path.stat().st_size > 0
-    except OSError:
-        return False

@@ -1,24 +1,35 @@
-"""Where a command's lines go: a file that stands under its name only when it is whole."""
+"""Files that stand under their names only when they are whole, each written by one command at a time.
+
+A lock ends with its process, so nothing is left behind that could hold up the next command.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
-from ragstone.errors import ConfigError
-from ragstone.output.files import PARTIAL, holds_anything
-from ragstone.output.lock import locked
-from ragstone.output.unwritable import OTHER_FILE, unwritable
+from ragstone.analysis.run_files import PARTIAL
+from ragstone.errors import ConfigError, OutputError
 from ragstone.store.connection import MAGIC
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock
+    fcntl = None  # type: ignore[assignment]
+
+OTHER_FILE: Final = "choose another file"
+OTHER_FOLDER: Final = "choose another folder with -o"
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextlib.contextmanager
 def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
-    """A file to write to, which is ``FILE.partial`` until the block ends.
+    """Open a file for writing, which is ``FILE.partial`` until the block ends.
 
     If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
     was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
@@ -46,7 +57,7 @@ def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Itera
 
 
 class _Coming:
-    """What is being written for a file: ``FILE.partial``, which no other command writes to meanwhile.
+    """The ``FILE.partial`` of a file, which no other command writes to at the same time.
 
     Where nothing can be locked it has a name of its own until the end, and the last one wins whole.
     """
@@ -85,7 +96,7 @@ class _Coming:
         self._settled = True
 
     def _rename(self, name: Path | None) -> None:
-        """Give it a name, or with None delete it."""
+        """Rename it, or with None delete it."""
         if not self._locked:
             self.file.close()  # Windows renames no open file; a locked one stays open, so that nobody takes it before
         if name is None:
@@ -108,7 +119,7 @@ class _Coming:
 
 
 def _as_it_is(name: str, flags: int) -> int:
-    """Open a file and leave what is in it: it may be another's."""
+    """Open a file without truncating it: it may be another command's."""
     return os.open(name, flags & ~os.O_TRUNC, 0o666)
 
 
@@ -120,24 +131,24 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a path is meant as a folder: there is one, or it ends as one."""
+    """Whether a path is a folder, or is written with a ``/`` at its end."""
     return name.endswith(("/", os.sep)) or Path(name).is_dir()
 
 
 def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """ConfigError where a file that is read would be written over."""
+    """ConfigError if an input would be overwritten."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
-            raise ConfigError(f"{path}: is read by this command and would be written over; choose another file")
+            raise ConfigError(f"{path}: is an input of this command and would be overwritten; choose another file")
 
 
 def _spare_store(path: Path) -> None:
-    """ConfigError where the file is a store: no output is worth what it holds."""
+    """ConfigError if the file is a store."""
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as there:
                 if there.read(len(MAGIC)) == MAGIC:
-                    raise ConfigError(f"{path}: is a store, and would be written over; choose another file")
+                    raise ConfigError(f"{path}: is a store and would be overwritten; choose another file")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -145,3 +156,42 @@ def _same(one: Path, other: Path) -> bool:
         return one.is_file() and one.samefile(other)
     except OSError:
         return False
+
+
+def holds_anything(path: Path) -> bool:
+    """Whether there is a file with something in it."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def locked(descriptor: int) -> bool:
+    """Lock an open file or folder until it is closed; BlockingIOError if another process has it.
+
+    False where nothing can be locked, as on Windows and in some network folders: write to a name of your own there.
+    """
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def unwritable(path: Path | str, error: OSError, instead: str = OTHER_FILE) -> OutputError:
+    """The error of a file that cannot be written; ``instead`` is what to do unless the disk is full."""
+    return _error(path, "cannot be written", error, instead)
+
+
+def closed_folder(path: Path | str, error: OSError) -> OutputError:
+    """The error of a folder of ``-o`` that cannot be written to."""
+    return _error(path, "cannot write there", error, OTHER_FOLDER)
+
+
+def _error(path: Path | str, what: str, error: OSError, instead: str) -> OutputError:
+    way = f"free space or {instead}" if error.errno in _FULL else instead
+    return OutputError(f"{path}: {what} ({error.strerror}); {way}", path=str(path))

@@ -45,7 +45,7 @@ class PromptFile:
 
     @property
     def text(self) -> str:
-        """Its wording."""
+        """The file's text."""
         return self.file.read_text(encoding="utf-8")
 
     @property

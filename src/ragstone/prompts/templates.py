@@ -1,4 +1,4 @@
-"""One prompt template: its text, what its header says, and how it is rendered.
+"""Parse and render prompt templates.
 
 A file opens with ``key: value`` lines between ``---`` marks and holds a ``=== system ===`` and a ``=== user ===``
 part in Jinja, which see the fields of their question and nothing else. A field that does not exist is an error,
@@ -63,7 +63,7 @@ class Template:
 
     @property
     def name(self) -> str:
-        """The style as it is asked for: ``short_cot``, ``short_cot.ru``."""
+        """The style's name with its language: ``short_cot``, ``short_cot.ru``."""
         return f"{self.style}.{self.language}" if self.language else self.style
 
     def taking(self, fmt: Format | None) -> Format:
@@ -76,7 +76,7 @@ class Template:
         return fmt or self.formats[0]
 
     def render(self, variables: Mapping[str, Any]) -> list[dict[str, str]]:
-        """The messages; TemplateError when the template asks for what the question does not have."""
+        """Render the messages; TemplateError if the template uses what the question does not have."""
         import jinja2  # noqa: PLC0415 - 75 ms to import, for LLM judges only
 
         # What Template.render does, less a copy of all globals for each part, which cost more than the rendering.
@@ -98,12 +98,12 @@ class Shape:
     answer: jinja2.Template
 
     def render(self, units: int) -> str:
-        """The wording for so many units."""
+        """Render the wording for so many units."""
         return self.answer.render(n=units).strip()
 
 
 def parse(text: str, name: str) -> Template:
-    """A template from its text; TemplateError says what is wrong with it. ``name`` is for messages."""
+    """Parse a template; TemplateError says what is wrong with it. ``name`` is for messages."""
     from ragstone.parsing import FORMATS, Wording  # noqa: PLC0415 - its readers take a while to load, for LLM judges only
 
     header, parts = _read(text, name, ("system", "user"))
@@ -143,18 +143,18 @@ def parse(text: str, name: str) -> Template:
 
 
 def parse_shape(text: str, name: str) -> Shape:
-    """The wording of an answer format from its file."""
+    """Parse the wording of an answer format."""
     _, parts = _read(text, name, ("answer",))
     return Shape(digest(text), _compiled(parts["answer"], name))
 
 
 def digest(text: str) -> str:
-    """The hash by which a template is known; line ends count as on Unix, so that a checkout does not matter."""
+    """Return the hash of a template; line ends count as on Unix, so that a checkout does not matter."""
     return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
 
 
 def _read(text: str, name: str, wanted: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The header and the parts of a file."""
+    """Split a file into its header and parts."""
     sections = text.removeprefix("\ufeff").replace("\r\n", "\n").split("---\n", 2)
     if len(sections) != 3 or sections[0].strip():
         raise TemplateError(f"prompt {name}: expected 'key: value' lines between two '---' lines at the top")

@@ -54,9 +54,9 @@ def check_threshold(result: Result, metric: str, least: float) -> ThresholdResul
     least = round(least, 9)  # as values are
     if score["status"] == "judge_failed":
         return ThresholdResult(score, least, "unknown")
-    if score["value"] is None or score["high"] < least:
+    if score["value"] is None or (score["high"] or 0.0) < least:
         return ThresholdResult(score, least, "no")
-    return ThresholdResult(score, least, "yes" if score["low"] >= least else "unknown")
+    return ThresholdResult(score, least, "yes" if (score["low"] or 0.0) >= least else "unknown")
 
 
 def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[str] | None) -> str:

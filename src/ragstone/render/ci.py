@@ -1,4 +1,4 @@
-"""What a check found, for CI: JUnit XML, and Markdown for a job's summary.
+"""The result of a check for CI: JUnit XML, and Markdown for a job's summary.
 
 Promises: well-formed XML 1.0 whatever the records say, one test case a threshold; Markdown in which no text of a
 record or a model is markup, a link or a mention.
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ragstone.analysis.check import Decision, Gate, Worst
+from ragstone.analysis.check import CheckResult, Decision, Worst
 from ragstone.render.text import NBSP, clean, flat, percent
 
 LONGEST: Final = 300
-"""Characters of a text of a record or a judge."""
+"""Characters of a text of a record or a judge that are shown."""
 KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP: Final = re.compile(
@@ -33,7 +33,7 @@ def titled(decision: Decision) -> str:
     return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
 
 
-def headline(gate: Gate) -> str:
+def headline(gate: CheckResult) -> str:
     """``1 of 3 thresholds failed``; errors are told apart from failures."""
     total = len(gate.decisions)
     failed = sum(decision.outcome == "failed" for decision in gate.decisions)
@@ -55,10 +55,10 @@ def headline(gate: Gate) -> str:
 # ---- JUnit
 
 
-def junit(gate: Gate) -> bytes:
-    """A test suite with a case for each threshold; one of which nothing was found out is an error in it.
+def junit(gate: CheckResult) -> bytes:
+    """A test suite with a case for each threshold; one that could not be decided is an error.
 
-    One that is undecided is skipped, or a failure where that is not to pass.
+    An undecided drop is skipped, or a failure if it may not pass.
     """
     undecided = "skipped" if gate.undecided == "pass" else "failure"
     kinds = {"failed": "failure", "undecided": undecided, "error": "error", "passed": ""}
@@ -97,7 +97,7 @@ def junit(gate: Gate) -> bytes:
 
 
 def _told(decision: Decision) -> Iterator[str]:
-    """The records that a threshold failed by, each with the units that take from it."""
+    """The records behind a failed threshold, each with the units that lower it."""
     for worst in decision.worst:
         yield ""
         yield f"{_short(worst.record)}  {told(worst)}"
@@ -128,7 +128,7 @@ def _xml(text: str) -> str:
 # ---- Markdown
 
 
-def markdown(gate: Gate) -> bytes:
+def markdown(gate: CheckResult) -> bytes:
     """A heading, a row for each threshold, and the records behind those that failed."""
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""

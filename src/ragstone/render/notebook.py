@@ -13,17 +13,17 @@ from typing import Any, Final
 from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 
 from ragstone.analysis.result import Result
-from ragstone.analysis.run import Run, unit_text
+from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.render.embedded import about_embedded
+from ragstone.render.excerpt import merged, pieces
 from ragstone.render.terminal.bill import cost_said
 from ragstone.render.terminal.columns import RECALL, columns_of
-from ragstone.render.terminal.excerpt import merged, pieces
 from ragstone.render.terminal.outcome import judged_by, judges_of, lead, missing, ranked_by, shortfall
 from ragstone.render.terminal.screen import MARKS, ORDER, kind_of
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
 from ragstone.render.vocabulary import word
-from ragstone.render.wording import part_said, place, why
+from ragstone.render.wording import place, why
 
 MOST: Final = 20
 """Units, and passages, that the page of one record shows."""

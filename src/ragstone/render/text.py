@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 import time
@@ -10,10 +9,10 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from ragstone.stats.points import points
+
 NBSP: Final = "\u00a0"
 """Holds a number and its unit together while a line is broken; it is a plain space when it is printed."""
-
-HAIR: Final = 1e-9
 
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile(
@@ -69,33 +68,20 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def paragraph(text: str, width: int) -> list[str]:
-    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line."""
-    lines = textwrap.wrap(text, max(20, width), break_long_words=True, break_on_hyphens=False)
+    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line if it fits."""
+    width = max(20, width)
+    words = (word if len(word) <= width else word.replace(NBSP, " ") for word in text.split(" "))
+    lines = textwrap.wrap(" ".join(words), width, break_long_words=True, break_on_hyphens=False)
     return [line.replace(NBSP, " ") for line in lines]
 
 
 def percent(value: float | None, count: int = 0, *, more: int = 0) -> str:
-    """``81 %``; one decimal when the value stands on a thousand or more; a dash where there is no value.
+    """``81 %``; one decimal for a value of a thousand records or more; a dash where there is no value.
 
     The same on every screen, so that a number can be found again: of a single record without decimals, of a mean by how
-    many it stands on. ``more`` decimals are for where two numbers are to be told apart.
+    many it is over. ``more`` decimals are for where two numbers are to be told apart.
     """
     return f"{points(value, count, more=more)}{NBSP}%" if value is not None else "-"
-
-
-def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
-    """A percentage without its sign. What is not all is never rounded to 100, nor what is not nothing to 0."""
-    if value is None:
-        return "-"
-    digits = (1 if count >= 1000 else 0) + more
-    step = 10.0**-digits
-    # Halves go up, as in the page: the small term makes up for what a double of 0.285 is short of it.
-    shown = math.floor(value * 100 * 10**digits + 0.5 + HAIR) / 10**digits
-    if shown >= 100 > value * 100:
-        shown = 100 - step
-    elif shown <= 0 < value:
-        shown = step
-    return f"{shown:.{digits}f}"
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
@@ -120,6 +106,15 @@ def tokens(count: int) -> str:
             value = count / least
             return f"{value:.0f}{unit}" if value >= 100 else f"{value:.1f}{unit}"
     return str(count)
+
+
+def size(count: int) -> str:
+    """``950 B``, ``1.2 kB``, ``31 MB``: in the largest unit of which there is at least one."""
+    amount, units = float(count), ["TB", "GB", "MB", "kB", "B"]
+    while amount >= 999.5 and len(units) > 1:
+        amount /= 1000
+        units.pop()
+    return f"{amount:.0f} {units[-1]}" if amount >= 10 or units[-1] == "B" else f"{amount:.1f} {units[-1]}"
 
 
 def dollars(amount: float | None) -> str:

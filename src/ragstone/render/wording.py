@@ -33,17 +33,6 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
     return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
 
 
-def part_said(extent: Mapping[str, int]) -> str:
-    """``sample of 2,000 (seed 0)`` or ``first 100 only``: what part of its input a run read; empty for all of it."""
-    parts = []
-    if "sample" in extent:
-        parts.append(f"sample of {extent['of']:,} (seed {extent['seed']})")
-    if "limit" in extent:
-        each = " of each file" if extent["files"] > 1 else ""
-        parts.append(f"first {extent['limit']:,}{each} only")
-    return ", ".join(parts)
-
-
 def place(result: Mapping[str, Any], metric: str, quote: Mapping[str, Any]) -> str:
     """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
     of_response = columns_of(metric) is RECALL

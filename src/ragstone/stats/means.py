@@ -1,4 +1,4 @@
-"""Arrays in, numbers out: means with intervals. Pure Python, seeded, and the same on every machine."""
+"""Means with intervals and rank correlation, in pure Python: seeded, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
+from typing import overload
 
 RESAMPLES = 1000
 FEW = 16
-"""Values to each different one from which on it is drawn how often each comes."""
+"""With this many values to each different one, a sample draws the count of each."""
 HAIR = 1e-9
-"""What a mean may lack of a limit by the rounding of sums."""
+"""The largest difference that the rounding of sums makes."""
 LARGE = 1000
 """From this many values on, the percentile interval and the normal one differ by less than its own noise."""
 
@@ -35,6 +36,15 @@ def reaches(value: float, limit: float) -> bool:
     A mean of .4, 1 and 1 is a hair below .8 in binary, and would be refused as .8 by a limit of .8.
     """
     return value >= limit - HAIR
+
+
+@overload
+def rounded(value: float) -> float: ...
+@overload
+def rounded(value: float | None) -> float | None: ...
+def rounded(value: float | None) -> float | None:
+    """A number as results are written: with nine digits after the point."""
+    return None if value is None else round(value, 9)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -99,7 +109,7 @@ def _resampled(values: Sequence[float], seed: int) -> Iterator[float]:
 
 
 def binomial(chooser: random.Random, trials: int, part: int, whole: int) -> int:
-    """How many of so many trials succeed, each with the chance ``part / whole``, which is less than 1.
+    """The number of successes in so many trials, each with the chance ``part / whole``, which is less than 1.
 
     Exact: the binary digits of a random number are held against those of the chance, all trials at once, until they
     differ; each digit decides half of the trials that are left.
@@ -159,7 +169,7 @@ def normal_p(deviation: float) -> float:
 
 
 def t_quantile(share: float, degrees: int) -> float:
-    """Below which value of Student's t with so many degrees of freedom the ``share`` (in (0, 1)) of it lies.
+    """The quantile of Student's t with so many degrees of freedom, for a ``share`` in (0, 1).
 
     Found by halving from the finite sums of Abramowitz and Stegun (1964, 26.7.3 and 26.7.4), to 12 digits; from
     ``LARGE`` degrees on the normal quantile. ValueError for no degrees.

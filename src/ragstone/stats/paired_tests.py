@@ -1,8 +1,8 @@
-"""What pairs of values say of a difference: arrays in, numbers out. Pure Python, seeded, the same on every machine.
+"""Tests and intervals for paired differences, in pure Python: seeded, and the same on every machine.
 
 Two runs score the same records, so that each record is its own control: everything here works on the differences,
 second less first. Where records belong together (several questions on one topic) whole clusters are drawn and
-flipped, never records. What is promised and how it was measured stands in docs/tasks/compare-runs.md.
+flipped, never records. docs/tasks/compare-runs.md has the measured coverage and error rates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HAIR: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What came of pairing; values and differences in the unit of what was paired, differences second less first.
+    """A paired comparison; values and differences are in the unit of the pairs, differences second less first.
 
     ``low`` and ``high`` are the 95 % interval of the mean difference, ``error`` is its standard error; None where all
     pairs differ by the same, or fewer than ``least_moved`` do: then resamples in which none does are common. ``p`` is
@@ -62,7 +62,7 @@ class Paired:
     error: float | None
 
     def smallest(self, tests: int = 1) -> float | None:
-        """The smallest true difference that a sample like this would show four times in five; None without an error.
+        """The smallest true difference that a sample like this shows four times in five; None without an error.
 
         (t(1 - a/2) + t(.8)) standard errors, with Student's t of n - 1 degrees of freedom and a of .05 over the number
         of ``tests`` (Cohen 1988, ch. 2, in the form of Bloom 1995, doi 10.1177/0193841X9501900504).
@@ -80,7 +80,7 @@ def paired(
     *,
     seed: int = 0,
 ) -> Paired:
-    """Compare pairs of values in [0, 1]; ``clusters`` names for each pair what it belongs to.
+    """Compare pairs of values in [0, 1]; ``clusters`` names the cluster of each pair.
 
     ValueError for no pairs or unequal lengths.
     """
@@ -115,7 +115,7 @@ def paired(
 
 
 def least_moved(tests: int = 1) -> int:
-    """How many differences must not be zero for p to reach .05 over the number of ``tests``: the least is 2^(1 - n)."""
+    """The number of nonzero differences that p needs to reach .05 over ``tests``: its least is 2^(1 - n)."""
     return next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL / tests)
 
 
@@ -191,7 +191,7 @@ def _interval(
 
 
 def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], seed: int) -> Iterable[float]:
-    """How many of its own standard errors the mean of each resample of clusters lies off ``centre``.
+    """The distance of each resample's mean from ``centre``, in its own standard errors.
 
     One whose clusters do not differ has no spread, and lies infinitely far off.
     """

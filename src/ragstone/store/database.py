@@ -11,7 +11,7 @@ import itertools
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -317,7 +317,7 @@ class Store:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def finish_run(self, run: int, status: str, summary: dict[str, Any]) -> None:
+    def finish_run(self, run: int, status: str, summary: Mapping[str, Any]) -> None:
         """Close a run with how it ended."""
         self._change(
             "UPDATE runs SET finished = ?, status = ?, summary = ? WHERE id = ?",

@@ -15,20 +15,20 @@ from typing import Any, Final
 from ragstone import __version__
 from ragstone.analysis.compare import Comparison, Moved, Side
 from ragstone.analysis.run import Run, unit_text
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import ADHERENCE, with_verdicts
 from ragstone.errors import InputError
+from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
-from ragstone.render.terminal.methods import signed
 from ragstone.render.terminal.outcome import judges_of
-from ragstone.render.terminal.screen import Look, kind_of
-from ragstone.render.terminal.side_by_side import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.terminal.screen import kind_of
 from ragstone.render.text import flat
 from ragstone.render.vocabulary import word
 from ragstone.render.wording import in_words, place, why
 from ragstone.stats.means import mean
+from ragstone.stats.points import signed
 
 MOST_GROUPS: Final = 40
 """Groups that are listed: those in which the runs are furthest apart."""
@@ -42,7 +42,7 @@ _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
 _MALFORMED: Final = (KeyError, TypeError, AttributeError)
 
 
-def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, largest: int = LARGEST) -> list[bytes]:
+def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST) -> list[bytes]:
     """The parts of the page, with at most ``largest`` bytes of records.
 
     The records of one metric are in the file or are not; of those that are not the page says so. InputError for results
@@ -76,8 +76,8 @@ def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, large
         "tests": found.tests,
         "headline": _MINUS.sub("\u2212", headline(found, leading)),
         "leading": leading.metric if leading is not None else "",
-        "warnings": in_the_way(found, Look()),
-        "left_out": left_out(found, Look()),
+        "warnings": in_the_way(found),
+        "left_out": left_out(found),
         "notes": notes(found),
         "metrics": _metrics(found),
         "moved": moved,
@@ -88,7 +88,7 @@ def comparison_page(found: Comparison, first: Weighed, second: Weighed, *, large
     return page("compare", f"{names[0]} and {names[1]}", told, blocks)
 
 
-def _side(side: Side, run: Weighed) -> dict[str, Any]:
+def _side(side: Side, run: AnyRun) -> dict[str, Any]:
     judges = judges_of(run.spec) if "default" in run.spec and "steps" in run.spec else []
     return {
         "name": side.name,
@@ -118,7 +118,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
 # ---- groups
 
 
-def _groups(by: str, metric: str, first: Weighed, second: Weighed) -> list[dict[str, Any]]:
+def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[str, Any]]:
     """The means of a metric in each group, over the records that have a value in both; the lowest difference first."""
     ours, theirs = scores_of(first, by), scores_of(second, by)
     found: dict[str, list[tuple[float, float]]] = {}
@@ -199,7 +199,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
     supports = _supports(result) if metric.startswith(ADHERENCE) else {}
     for verdict in with_verdicts(result, score)["verdicts"]:
         unit = units[verdict["unit"]]
-        quotes = verdict["evidence"] or supports.get(verdict["unit"], ())
+        quotes = verdict["evidence"] or supports.get(verdict["unit"], [])
         yield _Judged(
             unit_text(result, unit),
             unit["level"] == "response",

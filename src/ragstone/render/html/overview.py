@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.run import Run, unit_text
+from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.render.embedded import embedded_among
 from ragstone.render.html.rows import STATUSES, Row
 from ragstone.render.html.sentence import sentence, worst_group
@@ -22,7 +22,7 @@ from ragstone.render.terminal.outcome import judged_by, judges_of, lead, quotes_
 from ragstone.render.terminal.screen import Look
 from ragstone.render.text import duration, number, percent, plural
 from ragstone.render.vocabulary import by_signature, words_as_json
-from ragstone.render.wording import in_words, part_said
+from ragstone.render.wording import in_words
 from ragstone.store.database import ScoreRow
 
 BINS: Final = 20
@@ -76,7 +76,8 @@ def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: 
     leading = lead(summary)
     scores = _by_metric(run)
     whole = len(rows) == summary["records"]
-    group = worst_group(rows, fields, leading, summary["metrics"][leading]["mean"]) if whole and leading else None
+    mean = summary["metrics"][leading]["mean"] if leading else None
+    group = worst_group(rows, fields, leading, mean) if whole and mean is not None else None
     return {
         "ragstone": __version__,
         "run": run.id,

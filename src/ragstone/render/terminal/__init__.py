@@ -1,7 +1,6 @@
-"""What a person sees of a run in a terminal: values in, rich renderables out.
+"""The screens of the commands: values in, rich renderables out. Nothing here prints.
 
-``text`` makes foreign text harmless and writes numbers, ``screen`` knows the terminal. ``outcome`` draws a run,
-``case`` one record (with ``nuggets``, ``grounds`` and ``excerpt``), ``comparison`` two methods, ``board`` systems
-side by side, ``banks`` what came of nuggets, ``lists`` the tables, ``live`` a run while it goes on; ``recall`` and
-``methods`` are blocks of several. Nothing here prints.
+``screen`` knows the terminal and has the blocks of a screen, ``tables`` its tables and how they give way on a narrow
+one, ``evidence`` the grounds of a verdict. ``outcome`` draws a run and ``case`` one record, with ``sentence_map`` and
+``nuggets``; the others are named after their commands.
 """

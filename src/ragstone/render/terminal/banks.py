@@ -1,4 +1,4 @@
-"""What came of creating banks, and of assigning them."""
+"""The screens of ``ragstone nuggets create`` and ``assign``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.render.terminal.bill import bill_rows
@@ -17,8 +15,9 @@ from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run
 from ragstone.render.terminal.outcome import Place, facts_block, judge_rows, lead, missing_block, title_line
 from ragstone.render.terminal.outcome import next_command as worst_record
 from ragstone.render.terminal.repeats import repeats_block
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.text import NBSP, flat, middle, number, percent, plural
+from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import grid
+from ragstone.render.text import flat, number, percent, plural
 from ragstone.render.vocabulary import Words, by_signature
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
@@ -33,44 +32,35 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
 
     ``told`` is what ``nuggets create --json`` prints.
     """
-    topics, nuggets = told["topics"], told["nuggets"]
-    counts = plural(topics, "topic").replace(NBSP, " ")
-    title = Text.assemble((middle(flat(name), look.width - 20, look.ellipsis), "head"), "  ", (counts, "quiet"))
-    said = f"{plural(nuggets, 'nugget')} for {plural(topics, 'topic')}: {_importances(told)}." if topics else ""
+    topics = plural(told["topics"], "topic")
+    said = "No bank could be created."
+    if told["topics"]:
+        parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
+        parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
+        said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
     rows = [*judge_rows(judges, judges, {}, look), *bill_rows(told["bill"], look)]
     if told["file"]:
-        rows.append(("File", Text(flat(told["file"]), overflow="fold")))
-    if topics:
-        bank = told["file"] or "bank.jsonl"
-        following = f"ragstone nuggets assign ANSWERS --nuggets {shlex.quote(bank)}"
-        rows.append(("Next", to_paste(following, look)))
-    return page(title, prose(said or "No bank could be created.", look), _without(told, look), facts(rows))
+        rows.append(("File", told["file"]))
+    if told["topics"]:
+        bank = shlex.quote(told["file"] or "bank.jsonl")
+        rows.append(("Next", to_paste(f"ragstone nuggets assign ANSWERS --nuggets {bank}", look)))
+    return page(heading(name, look, topics), prose(said, look), _without(told), facts(rows))
 
 
-def _importances(told: Mapping[str, Any]) -> str:
-    parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
-    return ", ".join([*parts, *([f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else [])])
-
-
-def _without(told: Mapping[str, Any], look: Look) -> RenderableType | None:
-    rows = [(count, f"no bank: {reason or 'no reason given'}") for reason, count in told["without"].items()]
+def _without(told: Mapping[str, Any]) -> RenderableType | None:
+    rows = [(count, f"no bank: {flat(reason) or 'no reason given'}") for reason, count in told["without"].items()]
     rows.sort(key=lambda row: -row[0])
-    for name, words in (
-        ("partial", "incomplete: the judge did not answer for some of the passages"),
-        ("repeated", "a topic that came before: its bank is made from the first record of it"),
-        ("set_aside", "could not be read"),
-    ):
-        if told[name]:
-            rows.append((told[name], words))
-    if not rows:
-        return None
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    wide = max(len(number(count)) for count, _ in rows)
-    for count, words in rows:
-        table.add_row(number(count), prose(flat(words), look, indent=4 + wide))
-    return section("Without a bank, incomplete, or passed over", indented(table))
+    rows += [
+        (told[name], words)
+        for name, words in (
+            ("partial", "incomplete: the judge did not answer for some of the passages"),
+            ("repeated", "a repeated topic: its bank is made from its first record"),
+            ("set_aside", "could not be read"),
+        )
+        if told[name]
+    ]
+    drawn = grid([(number(count), words) for count, words in rows], ">~")
+    return section("Without a bank, incomplete, or skipped", indented(drawn)) if rows else None
 
 
 # ---- assigned
@@ -78,7 +68,7 @@ def _without(told: Mapping[str, Any], look: Look) -> RenderableType | None:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """What was written of assignments: responses, nuggets by grade, those that stayed unjudged, and where to."""
+    """The assignments that were written: responses, nuggets by grade, how many are unjudged, and the file."""
 
     responses: int
     grades: Mapping[str, int]
@@ -91,7 +81,7 @@ class Assigned:
 
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
-    """How many nuggets were assigned and how, what that means for recall, where it lies, what to do next."""
+    """How many nuggets were assigned and how, the recall, where the results are, what to do next."""
     summary = run.summary()
     count = sum(assigned.grades.values())
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
@@ -121,13 +111,9 @@ def _next(run: Run, summary: Mapping[str, Any], assigned: Assigned, place: Place
 
 def _grades(assigned: Assigned, words: Words, look: Look) -> RenderableType:
     count = sum(assigned.grades.values())
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=1)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    for grade, kind in GRADES.items():
-        if grade in assigned.grades:
-            share = percent(assigned.grades[grade] / count, count).replace(NBSP, " ")
-            table.add_row(look.mark(kind), number(assigned.grades[grade]), share, Text(words[kind]))
-    return indented(table)
+    rows = [
+        (look.mark(kind), number(assigned.grades[grade]), percent(assigned.grades[grade] / count, count), words[kind])
+        for grade, kind in GRADES.items()
+        if grade in assigned.grades
+    ]
+    return indented(grid(rows, "<>>~"))

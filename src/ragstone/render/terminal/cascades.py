@@ -9,7 +9,8 @@ from rich.console import RenderableType
 
 from ragstone.analysis.cascades import partial, silent
 from ragstone.render.terminal.screen import Look, prose
-from ragstone.render.text import NBSP, dollars, flat, number, percent, plural, points
+from ragstone.render.text import NBSP, dollars, flat, number, percent, plural
+from ragstone.stats.points import points
 
 LEAST_RATE: Final = 0.0001
 """The lowest rate that is written out."""

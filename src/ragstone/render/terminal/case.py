@@ -7,60 +7,40 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import unit_text
+from ragstone.render.excerpt import merged
 from ragstone.render.terminal.cascades import answered, rate
 from ragstone.render.terminal.columns import ADHERENCE, EVERY, columns_of, columns_of_record
-from ragstone.render.terminal.excerpt import merged, pieces, squeezed
-from ragstone.render.terminal.grounds import QUOTES, Grounds, margin
+from ragstone.render.terminal.evidence import QUOTES, Grounds
 from ragstone.render.terminal.methods import comparable, methods_block
 from ragstone.render.terminal.nuggets import BANK, GRADED, bank_nuggets, response_nuggets
 from ragstone.render.terminal.repeats import metrics_repeated, repeats_line
-from ragstone.render.terminal.screen import (
-    ORDER,
-    Look,
-    Page,
-    indented,
-    kind_of,
-    page,
-    section,
-)
-from ragstone.render.terminal.sentence_map import Resting, SentenceMap
-from ragstone.render.text import (
-    NBSP,
-    between,
-    clean,
-    dollars,
-    flat,
-    middle,
-    number,
-    percent,
-    plural,
-    shorten,
-    tokens,
-)
+from ragstone.render.terminal.screen import ORDER, Look, Page, facts, heading, indented, kind_of, page, section
+from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
+from ragstone.render.terminal.tables import grid, marked
+from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
 from ragstone.render.vocabulary import by_signature, word
 
 SHOWN_ELSEWHERE: Final = ("grounding", "groundedness", "claim_relevance", "context_relevance", BANK, ADHERENCE, *GRADED)
-"""The metrics whose verdicts stand with the response, the nuggets or the passages."""
+"""The metrics whose verdicts are shown with the response, the nuggets or the passages."""
 LIMITS: Final[Mapping[str, str]] = {
     BANK: "left out by keep and max_nuggets",
     **dict.fromkeys(GRADED, "left out by max_nuggets"),
 }
-"""What is said of units that a metric's limit left out, where it is not ``max_claims``."""
+"""The words for units that a metric's limit left out, if it is not ``max_claims``."""
 
 
 @dataclass(slots=True)
 class Marked:
-    """A stretch of the response with what was said of it: its own verdict, its trace, the verdicts of its claims."""
+    """A stretch of the response with its verdicts: its own, those of its claims, and its trace."""
 
     start: int
     end: int
     own: Mapping[str, Any] | None = None
     claims: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
-    traced: list[Resting] = field(default_factory=list)
+    traced: list[TracedSentence] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -80,12 +60,13 @@ class Marked:
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
     """The whole screen of one record; ``full`` leaves nothing out."""
+    title = heading(result["id"], look, f"record {number(result['position'])} of {number(total)}", f"run {run}")
     if "set_aside" in result:
         reason = Text(clean(result["set_aside"]), overflow="fold")
-        return page(_title(result, total, run, look), section("Could not be read", indented(reason)))
+        return page(title, section("Could not be read", indented(reason)))
     drawing = _Drawing(result, look, full)
     return page(
-        _title(result, total, run, look),
+        title,
         drawing.text("Question", result["question"]),
         drawing.response(),
         *(drawing.map.standing_out() if drawing.map else ()),
@@ -99,12 +80,6 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
         drawing.text("Reference", result["reference"]) if result["reference"] else None,
         drawing.footer(),
     )
-
-
-def _title(result: Mapping[str, Any], total: int, run: int, look: Look) -> Text:
-    right = f"record {number(result['position'])} of {number(total)} {look.dot} run {run}"
-    name = middle(flat(result["id"]), max(12, look.width - 6 - len(right)), look.ellipsis)
-    return Text.assemble((name, "head"), "  ", (right, "quiet"))
 
 
 class _Drawing:
@@ -123,11 +98,9 @@ class _Drawing:
     # ---- texts
 
     def text(self, title: str, text: str | None) -> RenderableType:
-        """A heading with a text under it; a blank one is said to be blank."""
-        if text is None:
-            return section(title, indented(Text("none", style="quiet")))
-        if not text.strip():
-            return section(title, indented(Text("blank", style="quiet")))
+        """A heading with a text under it."""
+        if text is None or not text.strip():
+            return section(title, indented(self.grounds.aside("none" if text is None else "blank")))
         return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
 
     # ---- the response
@@ -135,37 +108,38 @@ class _Drawing:
     def response(self) -> RenderableType:
         """Each sentence with its mark; under what falls short the reason and the evidence."""
         text = self.result["response"]
-        marked = self._marked()
-        if not marked:
+        sentences = self._marked()
+        if not sentences:
             return self.text("Response", text)
-        table = margin()
+        rows: list[tuple[RenderableType, RenderableType]] = []
         at = 0
-        for part in marked:
+        for part in sentences:
             if part.start > at and text[at : part.start].strip():
-                table.add_row("", self.grounds.piece(text[at : part.start]))
+                rows.append(("", self.grounds.piece(text[at : part.start])))
             at = max(at, part.end)
-            table.add_row(self.look.mark(part.kind), self.grounds.piece(text[part.start : part.end], part.kind))
-            for block in self._under(part, text[part.start : part.end]):
-                table.add_row("", block)
+            piece = self.grounds.piece(text[part.start : part.end], part.kind)
+            rows.append((self.look.mark(part.kind), Group(piece, *self._under(part, text[part.start : part.end]))))
         if text[at:].strip():
-            table.add_row("", self.grounds.piece(text[at:]))
-        below: list[RenderableType] = [self.grounds.legend(sign for part in marked for sign in part.signs())]
-        if self.map:
-            below += [block for block in (self.map.support_reason(), self.map.aside()) if block is not None]
-        return section("Response", table, *map(indented, below), note=self._asked())
+            rows.append(("", self.grounds.piece(text[at:])))
+        below: list[RenderableType | None] = [self.grounds.legend(sign for part in sentences for sign in part.signs())]
+        below += [self.map.reason("support"), self.map.notes()] if self.map else []
+        shown = (indented(block) for block in below if block is not None)
+        return section("Response", marked(rows), *shown, note=self._asked())
 
     def _marked(self) -> list[Marked]:
         """The sentences in their order: those that were judged, and those that claims were taken from."""
         found: dict[tuple[int, int], Marked] = {}
-        for verdict in self._verdicts("groundedness"):
-            unit = self.units[verdict["unit"]]
-            if unit["start"] is not None:
-                found.setdefault((unit["start"], unit["end"]), Marked(unit["start"], unit["end"])).own = verdict
-        for verdict in self._verdicts("grounding"):
-            unit = self.units[verdict["unit"]]
-            if unit["start"] is not None:
+        for metric in ("groundedness", "grounding"):
+            for verdict in self._verdicts(metric):
+                unit = self.units[verdict["unit"]]
+                if unit["start"] is None:
+                    continue
                 place = (unit["start"], unit["end"])
-                found.setdefault(place, Marked(*place)).claims.append((unit, verdict))
+                part = found.setdefault(place, Marked(*place))
+                if metric == "groundedness":
+                    part.own = verdict
+                else:
+                    part.claims.append((unit, verdict))
         for resting in self.map.response if self.map else ():
             place = (resting.start, resting.end)
             if place not in found:  # divided in another way: it goes with the last that it has a part in
@@ -174,7 +148,7 @@ class _Drawing:
         return [found[place] for place in sorted(found)]
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
-        """What is said of a sentence: its own reason, then its claims that fall short."""
+        """A sentence's own reason, then its claims that fall short."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)
@@ -190,20 +164,13 @@ class _Drawing:
             told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
             if told and kind == part.kind:
                 continue
-            inner = margin(0)
-            words = (
-                Text(f"as a claim: {word('grounding', verdict)}", style="quiet")
-                if same
-                else Text(self.grounds.shown(claim))
-            )
-            inner.add_row(self.look.mark(kind), words)
-            if not told:
-                for block in self.grounds.because(verdict):
-                    inner.add_row("", block)
-            yield inner
+            words = f"as a claim: {word('grounding', verdict)}"
+            text_ = self.grounds.aside(words) if same else Text(self.grounds.shown(claim))
+            below = () if told else self.grounds.because(verdict)
+            yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
 
     def _traced(self, part: Marked) -> Iterable[RenderableType]:
-        """What a sentence rests on; with a sign of its own where the one in the margin is not that of its trace."""
+        """What a sentence is based on, with its own sign where the one in the margin is not that of its trace."""
         if self.map is None:
             return
         shown: Sequence[Mapping[str, Any]] = ()
@@ -214,22 +181,18 @@ class _Drawing:
             if part.own is None and same:
                 yield from self.map.under(resting, ())
                 continue
-            inner = margin(0)
             blocks = self.map.under(resting, shown, named="trace" if same else f"trace of {resting.key}")
-            inner.add_row(self.look.mark(resting.kind), Group(*blocks))
-            yield inner
+            yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:
-        parts = []
-        if self._verdicts("groundedness"):
-            parts.append("sentences by groundedness")
-        if self.map:
-            parts.append("sentences by trace")
-        if self._verdicts("grounding"):
-            parts.append("claims by grounding")
-        return ", ".join(parts)
+        asked = {
+            "sentences by groundedness": self._verdicts("groundedness"),
+            "sentences by trace": self.map,
+            "claims by grounding": self._verdicts("grounding"),
+        }
+        return ", ".join(words for words, found in asked.items() if found)
 
-    # ---- claims that have nothing to do with the question
+    # ---- claims that are beside the question
 
     def off_topic(self) -> RenderableType | None:
         """The claims that do not help to answer the question."""
@@ -237,21 +200,19 @@ class _Drawing:
         shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
         if not shown:
             return None
-        table = margin()
+        rows: list[tuple[RenderableType, RenderableType]] = []
         for verdict in shown:
-            claim = unit_text(self.result, self.units[verdict["unit"]])
-            table.add_row(self.look.mark(kind_of(verdict)), self.grounds.piece(claim))
-            for block in self.grounds.because(verdict):
-                table.add_row("", block)
+            claim = self.grounds.piece(unit_text(self.result, self.units[verdict["unit"]]))
+            rows.append((self.look.mark(kind_of(verdict)), Group(claim, *self.grounds.because(verdict))))
         signs = {(kind_of(v), word("claim_relevance", v)) for v in shown}
-        legend = indented(self.grounds.legend(signs)) if len(signs) > 1 else ""
-        count = f"{len(shown)} of {plural(len(verdicts), 'claim')}".replace(NBSP, " ")
-        return section("Beside the question", table, *([legend] if legend else []), note=count)
+        legend = [indented(self.grounds.legend(signs))] if len(signs) > 1 else []
+        count = f"{len(shown)} of {plural(len(verdicts), 'claim')}"
+        return section("Beside the question", marked(rows), *legend, note=count)
 
     # ---- scores
 
     def scores(self) -> RenderableType:
-        """Every metric with its value or its status, and what stands behind it."""
+        """Every metric with its value or its status, and the reasons for it."""
         holders = {columns.first: columns for columns in EVERY.values()}
         scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
         names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
@@ -261,20 +222,16 @@ class _Drawing:
             columns = holders.get(score["metric"])
             own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
             in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
-            table = Table.grid(padding=(0, 2, 0, 0))
-            table.add_column(no_wrap=True, width=widest)
-            table.add_column(no_wrap=True, justify="right", width=5)
-            table.add_column(overflow="fold")
-            value = "" if in_columns else percent(score["value"]).replace(NBSP, " ")
-            facts = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
-            table.add_row(Text(names[score["metric"]]), Text(value, style="head"), Text(facts))
-            blocks += [table, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
+            value = Text(f"{'' if in_columns else percent(score['value']):>5}", style="head")
+            told = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
+            line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
+            blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
                 blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
         return section("Scores", indented(Group(*blocks)))
 
     def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
-        """What a score is besides its value, in a few words; what differs by column is told with the columns."""
+        """A score's status, range, outcome and details in a few words, without those that differ by column."""
         elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
         facts = [] if elsewhere else [score["status"]]
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
@@ -298,15 +255,15 @@ class _Drawing:
         if detail.get("band") and by_signature(score["signature"]).graded:
             facts.append(flat(detail["band"]["en"]))
         if detail.get("agreement") is not None:
-            facts.append(f"judges agree on {percent(detail['agreement'])}".replace(NBSP, " "))
+            facts.append(f"judges agree on {percent(detail['agreement'])}")
         if detail.get("spread"):
             facts.append(f"spread {detail['spread']:g}")
         return facts
 
     def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:
-        """Why: what the score says itself, then the verdicts that are shown nowhere else."""
+        """The score's own reason, then the verdicts that are shown nowhere else."""
         if score["reason"] and not (in_columns and score["value"] is None):
-            yield Text(self.grounds.shown(score["reason"]), style="quiet", overflow="fold")
+            yield self.grounds.aside(self.grounds.shown(score["reason"]))
         if score["metric"] in SHOWN_ELSEWHERE:
             return
         for verdict in score["verdicts"]:
@@ -314,50 +271,43 @@ class _Drawing:
                 yield from self.grounds.because(verdict)
 
     def repeats(self) -> RenderableType | None:
-        """What came of asking for the same scores again."""
-        scores = metrics_repeated(self.result)
-        if not scores:
-            return None
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for score in scores:
-            table.add_row(flat(score["metric"]), Text(repeats_line(score["repeats"], self.look).replace(NBSP, " ")))
-        return section("Asked again", indented(table))
+        """The spread of scores that were asked for several times."""
+        rows = [
+            (flat(score["metric"]), repeats_line(score["repeats"], self.look))
+            for score in metrics_repeated(self.result)
+        ]
+        return section("Asked again", indented(grid(rows, "<~"))) if rows else None
 
     # ---- contexts
 
     def contexts(self) -> RenderableType:
-        """The passages by rank, with what leans on them; long ones are shortened around it."""
+        """The passages by rank with the evidence in them; long ones are shortened around it."""
         contexts = self.result["contexts"]
         if not contexts:
-            return section("Contexts", indented(Text("none", style="quiet")))
+            return self.text("Contexts", None)
         grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("context_relevance")}
         quoted = self._quoted()
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(justify="right", no_wrap=True, style="quiet")
-        table.add_column(overflow="fold")
+        rows = []
         for context in contexts:
-            spans = quoted.get(context["id"], [])
             head = self._head(context, grades.get(context["id"]))
-            rows = [*([head] if head is not None else []), *self._body(context, spans)]
-            for number_, row in enumerate(rows):
-                table.add_row("" if number_ else str(context["rank"]), row)
+            body = self._body(context, quoted.get(context["id"], []))
+            rows.append((Text(str(context["rank"]), style="quiet"), Group(*head, *body)))
         opened, closed = self.look.brackets
         note = f"{opened}evidence{closed}" if quoted else ""
-        below = [self.map.legend(), self.map.reason()] if self.map else []
-        return section("Contexts", *(indented(block) for block in (table, *below) if block is not None), note=note)
+        below = [self.map.legend(), self.map.reason("relevance")] if self.map else []
+        blocks = (indented(block) for block in (grid(rows, ">~"), *below) if block is not None)
+        return section("Contexts", *blocks, note=note)
 
-    def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> Text | None:
+    def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> list[Text]:
         parts = []
         if context["id"] != str(context["rank"]):
             parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
         if grade is not None:
             value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
-            parts.append(f"{word('context_relevance', grade)}{value}".replace(NBSP, " "))
+            parts.append(f"{word('context_relevance', grade)}{value}")
         if self.map and context["text"].strip():
             parts.append(self.map.counts(context["id"]))
-        return Text(f" {self.look.dot} ".join(parts), style="quiet", overflow="fold") if parts else None
+        return [self.grounds.aside(f" {self.look.dot} ".join(parts))] if parts else []
 
     def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
         """The passage itself; where it was traced a sign or, in full, a line for each of its sentences."""
@@ -366,12 +316,12 @@ class _Drawing:
             return [self.map.sentences(context["id"], spans)]
         if self.map is None or self.map.silent or not text.strip():
             return [self._passage(text, spans)]
-        opening = Text(shorten(flat(text), self.look.width - 10, self.look.ellipsis), style="quiet")
+        opening = self.grounds.aside(shorten(flat(text), self.look.width - 10, self.look.ellipsis))
         strip = self.map.strip(context["id"])
         return [*([strip] if strip else []), self._passage(text, spans) if spans else opening]
 
     def _quoted(self) -> dict[str, list[tuple[int, int]]]:
-        """By passage the stretches that any verdict of support leans on, merged."""
+        """By passage the stretches that are evidence of any verdict of support, merged."""
         found: dict[str, list[tuple[int, int]]] = {}
         for name in ("grounding", "groundedness", "response_groundedness", "nugget_groundedness"):
             for verdict in self._verdicts(name):
@@ -383,29 +333,15 @@ class _Drawing:
 
     def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
         if not text.strip():
-            return Text("blank", style="quiet")
-        opened, closed = self.look.brackets
-        drawn = Text(overflow="fold", style="" if spans else "quiet")
-        for start, end, evidence in pieces(text, spans, full=self.full):
-            if start < 0:
-                drawn.rstrip()
-                drawn.append(f"{' ' if drawn else ''}{self.look.ellipsis} ", style="quiet")
-                continue
-            words = clean(text[start:end]) if self.full else squeezed(text[start:end])
-            if drawn.plain.endswith(" "):
-                words = words.lstrip(" ")
-            if evidence:
-                drawn.append(opened, style="quiet")
-                drawn.append(words, style="found")
-                drawn.append(closed, style="quiet")
-            else:
-                drawn.append(words)
+            return self.grounds.aside("blank")
+        drawn = self.grounds.passage(text, spans, full=self.full)
+        drawn.style = "" if spans else "quiet"
         return drawn
 
     # ---- the rest
 
     def footer(self) -> RenderableType:
-        """Where the record came from, what it brings along, what its judging cost."""
+        """Where the record came from, its notes and meta, what judging it cost."""
         result = self.result
         rows = [("From", result["where"])]
         rows += [("Note", note) for note in result["notes"]]
@@ -422,12 +358,7 @@ class _Drawing:
                 spent += f", {tokens(cost['input_tokens'])} tokens in, {tokens(cost['output_tokens'])} out"
             spent += f", {dollars(cost['dollars'])}"
         rows.append(("Cost", spent))
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="quiet", no_wrap=True, width=6)
-        table.add_column(overflow="fold")
-        for label, value in rows:
-            table.add_row(label, Text(self.grounds.shown(value.replace(NBSP, " "))))
-        return table
+        return facts([(label, self.grounds.shown(value)) for label, value in rows], 6)
 
     # ---- small things
 

@@ -13,7 +13,8 @@ from rich.text import Text
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.trace import TraceMetric
 from ragstone.render.terminal.screen import Look, prose
-from ragstone.render.text import NBSP, between, flat, number, percent, points
+from ragstone.render.text import NBSP, between, flat, number, percent
+from ragstone.stats.points import points
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,31 @@
-"""An estimate: what a run would take in one sentence, by metric and step, what was assumed, and what to type next."""
+"""An estimate: calls, money and time in one sentence and by metric and step, what it assumes, what to type next."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
+from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.terminal.cascades import called
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, page, prose, to_paste
-from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, shorten, tokens
-from ragstone.render.wording import part_said
+from ragstone.render.terminal.screen import LEFT, Look, Page, facts, heading, page, prose, to_paste
+from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
+
+LEAST: Final = 20
+"""Columns of a step and its judge below which columns are left out in their favour."""
 
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
     """All of an estimate; ``following`` is the command that makes the run."""
-    records = plural(estimate.records, "record").replace(NBSP, " ")
-    records += f" {look.dot} {part}" if (part := part_said(estimate.extent)) else ""
-    name = middle(flat(estimate.name), max(12, look.width - 4 - len(records)), look.ellipsis)
+    part = part_said(estimate.extent)
     return page(
-        Text.assemble((name, "head"), "  ", (records, "quiet")),
+        heading(estimate.name, look, plural(estimate.records, "record"), *([part] if part else [])),
         prose(sentence(estimate, look), look),
         _table(estimate, look) if any(not row.free for row in estimate.rows) else None,
         _facts(estimate, following, look),
@@ -62,25 +63,23 @@ def _ends(found: Range, written: Any, look: Look) -> str:
 
 
 def _table(estimate: Estimate, look: Look) -> Table:
-    """One line a metric, below it one a step, at the end all of it."""
+    """One line a metric, below it one a step, at the end the total."""
     judges = {row.judge for row in estimate.rows}
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for title in ("", "calls", "in store", "tokens in", "out", "cost"):
-        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    lines: list[tuple[str, str, tuple[str, ...]]] = []
     for metric in dict.fromkeys(row.metric for row in estimate.rows):
-        table.add_row(Text(metric, style="head"), *_cells(estimate.of(metric=metric)))
-        for row in estimate.rows:
-            if row.metric != metric:
-                continue
-            room = max(10, look.width - 50 - len(row.step))
-            who = f"  {shorten(flat(row.judge).partition('@')[0], room, look.ellipsis)}" if len(judges) > 1 else ""
-            label = Text.assemble("  ", row.step, (who, "quiet"))
-            if row.free:
-                table.add_row(label, "", "", "", "", Text("free", style="quiet"))
-            else:
-                table.add_row(label, *_cells(added([row])), style="quiet")
-    table.add_row(Text("all of it", style="head"), *_cells(estimate.total))
-    return table
+        lines.append((metric, "head", _cells(estimate.of(metric=metric))))
+        for row in (row for row in estimate.rows if row.metric == metric):
+            who = f"  {flat(row.judge).partition('@')[0]}" if len(judges) > 1 else ""
+            cells = _cells(added([row]))
+            lines.append((f"  {row.step}{who}", "quiet", ("", "", "", "", "free") if row.free else cells))
+    lines.append(("total", "head", _cells(estimate.total)))
+    names, styles, cells = zip(*lines, strict=True)
+    drops = {"calls": 0, "in store": 1, "tokens in": 3, "out": 2, "cost": 0}
+    columns = [
+        Column(title, column, right=True, drop=drop)
+        for (title, drop), column in zip(drops.items(), zip(*cells, strict=True), strict=True)
+    ]
+    return table(fitting([Column("", names, least=LEAST), *columns], look.width - 2, look), styles)
 
 
 def _cells(found: Sum) -> tuple[str, ...]:
@@ -93,7 +92,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
     )
 
 
-# ---- what it stands on
+# ---- what it assumes
 
 
 def _facts(estimate: Estimate, following: str, look: Look) -> Table:
@@ -105,7 +104,9 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
 
     if any(not row.free for row in estimate.rows):
         told("Assumed", [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()])
-    told("Alone", _alone(estimate))
+    alone = estimate.alone.items()
+    told("Alone", [f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+                   for step, one in alone])  # fmt: skip
     told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()])
     told("Price", [flat(price_said(price)) for price in estimate.prices])
     told("Budget", _budget(estimate))
@@ -116,23 +117,17 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
     return facts(rows)
 
 
-def _alone(estimate: Estimate) -> list[str]:
-    """What the last judge of a cascade would take for everything, beside what the table has."""
-    return [
-        f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
-        for step, one in estimate.alone.items()
-    ]
-
-
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         return []
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be kept in dollars: a price is unknown"]
-    fits = estimate.fits()
-    if fits is None:
-        return ["may be reached: it is between the low and the high end"]
-    return ["is enough, also if it comes high"] if fits else ["will be reached before all is done"]
+    words = {
+        None: "may be reached: it is between the low and the high end",
+        True: "is enough, even at the high end",
+        False: "will be reached before the run is done",
+    }
+    return [words[estimate.fits()]]
 
 
 def next_budget(estimate: Estimate) -> float | None:

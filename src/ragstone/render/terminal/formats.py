@@ -8,23 +8,22 @@ from itertools import groupby
 from typing import Any, Final
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.text import NBSP, dollars, flat, middle, number, percent, plural, shorten, tokens
+from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
+from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
     "calls: first askings; whole: read without a problem; entries: units that could be used (a list or a trace is "
     "one); left: still missing after asking again; by: the readers"
 )
 READERS: Final = 16
-"""Columns for the readers below which they stand under the table."""
+"""Columns for the readers below which they are under the table."""
 NAMES: Final = ("step", "style", "format")
-COUNTS: Final = ("calls", "whole", "entries", "left")
 LINES: Final = 2
 """Lines of a reply, and of what is wrong with it."""
 _PROBLEMS: Final[Mapping[str, str]] = {
@@ -41,13 +40,10 @@ _PROBLEMS: Final[Mapping[str, str]] = {
 def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | None = None) -> Page:
     """The whole screen; ``told`` is what ``formats --json`` prints."""
     groups: Sequence[Mapping[str, Any]] = told["groups"]
-    right = f"run {run.id}"
-    if groups:
-        right += f" {look.dot} {plural(told['calls'], 'call')} read".replace(NBSP, " ")
+    read = [f"{plural(told['calls'], 'call')} read"] if groups else []
     several = len({group["judge"] for group in groups}) > 1
-    name = middle(flat(run.name), max(12, look.width - 6 - len(right)), look.ellipsis)
     return page(
-        Text.assemble((name, "head"), "  ", (right, "quiet")),
+        heading(run.name, look, f"run {run.id}", *read),
         prose(_headline(groups), look) if groups else None,
         *(_table(judge, list(own), look) for judge, own in groupby(groups, lambda group: group["judge"])),
         prose(LEGEND, look, "quiet") if groups else None,
@@ -72,37 +68,31 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
-    """A row for each step, style and format; on a narrow terminal their names are below each other."""
-    names = [(group["step"], flat(group["style"]), group["format"]) for group in groups]
-    told = [(f"{group['step']}: ", readers) for group in groups if (readers := _readers(group))]
-    wide = [max(len(name) for name in (title, *column)) for title, *column in zip(NAMES, *names, strict=True)]
-    room = look.width - 4 - sum(width + 2 for width in wide) - sum(len(title) + 2 for title in COUNTS)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for title in NAMES if room >= 0 else NAMES[:1]:
-        table.add_column(title, no_wrap=room >= 0, overflow="fold")
-    for title in COUNTS:
-        table.add_column(title, justify="right", no_wrap=True)
-    if room >= READERS:
-        table.add_column("by", overflow="fold")
-    for group, (step, style, form) in zip(groups, names, strict=True):
-        cells = [Text(step), Text(style), Text(form)]
-        if room < 0:
-            cells = [Text.assemble(step, (f"\n  {style}\n  {form}", "quiet"))]
-        cells += [
-            Text(number(group["calls"])),
-            Text(_percent(group["whole_share"], group["calls"])),
-            Text(_percent(group["read_share"], group["asked"])),
-            Text(number(group["unjudged"]), style="partly" if group["unjudged"] else "quiet"),
-        ]
-        if room >= READERS:
-            cells.append(Text(_readers(group), style="quiet"))
-        table.add_row(*cells)
-    below = [] if room >= READERS else [prose(f"{step}by {by}", look, "quiet", 2) for step, by in told]
-    return section(middle(flat(judge), look.width - 4, look.ellipsis), indented(table), *map(indented, below))
+    """A row for each step, style and format; on a narrow screen their names are below each other."""
+    wide = look.width - 4
+    names = [Column(title, [flat(group[title]) for group in groups]) for title in NAMES]
+    readers = Column("by", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
+    counts = [
+        Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
+        Column("whole", [_percent(group["whole_share"], group["calls"]) for group in groups], right=True),
+        Column("entries", [_percent(group["read_share"], group["asked"]) for group in groups], right=True),
+        Column("left", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
+                        for group in groups], right=True),
+    ]  # fmt: skip
+    if used(names) + GAP + used(counts) > wide:
+        stacked = [Text.assemble(step, (f"\n  {style}\n  {form}", "quiet"))
+                   for step, style, form in zip(*(column.cells for column in names), strict=True)]  # fmt: skip
+        names = [Column("step", stacked)]
+    columns = fitting([*names, *counts, readers], wide, look)
+    without = [] if any(column.title == "by" for column in columns) else groups
+    below = [
+        indented(prose(f"{group['step']}: by {by}", look, "quiet", 2)) for group in without if (by := _readers(group))
+    ]
+    return section(middle(flat(judge), wide, look.ellipsis), indented(table(columns)), *below)
 
 
 def _percent(share: float | None, count: int) -> str:
-    return percent(share, count).replace(NBSP, " ")
+    return percent(share, count)
 
 
 def _readers(group: Mapping[str, Any]) -> str:
@@ -121,24 +111,22 @@ def _readers(group: Mapping[str, Any]) -> str:
 
 def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> RenderableType:
     """The problems of one row, what asking again came to, and samples; with the judge where there are several."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", style="quiet")
-    for status, count in group["problems"].items():
-        table.add_row(number(count), flat(status), _PROBLEMS.get(status, ""))
-    blocks: list[RenderableType] = [table] if group["problems"] else []
+    problems = [
+        (number(count), flat(status), Text(_PROBLEMS.get(status, ""), style="quiet"))
+        for status, count in group["problems"].items()
+    ]
+    blocks: list[RenderableType] = [grid(problems, "><~")] if problems else []
     if group["repairs"]["calls"]:
         blocks.append(prose(_repairs(group), look, indent=2))
     for sample in group["samples"]:
         blocks += ["", *_sample(sample, look)]
-    title = f" {look.dot} ".join(flat(group[key]) for key in ("step", "style", "format"))
+    title = f" {look.dot} ".join(flat(group[key]) for key in NAMES)
     judge = middle(flat(group["judge"]), max(12, look.width - 4 - len(title)), look.ellipsis) if several else ""
     return section(title, *map(indented, blocks), note=judge)
 
 
 def _repairs(group: Mapping[str, Any]) -> str:
-    """How often it was asked again, what came of it, and what that cost."""
+    """How often it was asked again, how many replies that mended, and its cost."""
     spent = group["repairs"]
     times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
     said = f"asked again {times}, {number(spent['mended'])} mended"
@@ -154,29 +142,23 @@ def _repairs(group: Mapping[str, Any]) -> str:
 
 
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
-    """Where, what was wrong, and how the reply begins."""
+    """Which record, what was wrong, and how the reply begins."""
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
     told = f"  {flat(sample['status'])}{after}"
     yield Text.assemble((middle(flat(sample["record"]), max(12, room - len(told)), look.ellipsis), "head"), told)
-    reply = _beginning(sample, LINES * room - 2, look)
+    reply = "the reply is no longer in the store"
+    if sample["reply"] is not None:
+        more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""
+        text = flat(sample["reply"])
+        reply = look.quoted(shorten(text + more, LINES * room - 2, look.ellipsis)) if text else ""
     problem = flat(sample["problem"])
     if reply:
-        problem = problem.partition(" (it begins: ")[0]  # it stands there, and longer
+        problem = problem.partition(" (it begins: ")[0]  # the reply is shown below, and more of it
     if problem:
         yield Text(shorten(problem, LINES * room, look.ellipsis), overflow="fold")
     if reply:
         yield Text(reply, style="quiet", overflow="fold")
-
-
-def _beginning(sample: Mapping[str, Any], room: int, look: Look) -> str:
-    """The reply as far as it is shown; of a blank one nothing."""
-    if sample["reply"] is None:
-        return "the reply is no longer in the store"
-    text = flat(sample["reply"])
-    opened, closed = look.quotes
-    more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""
-    return f"{opened}{shorten(text + more, room, look.ellipsis)}{closed}" if text else ""
 
 
 # ---- what else
@@ -205,15 +187,12 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
 
 def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Look) -> list[tuple[str, RenderableType]]:
     """What to try where figures say so, else the run itself."""
-    lines: list[RenderableType] = []
-    advised = [(flat(group["advice"]), group) for group in groups if group["advice"]]
-    for advice in dict.fromkeys(advice for advice, _ in advised):
-        where = [group for words, group in advised if words == advice]
-        steps = ", ".join(
-            f"{group['step']} ({_percent(group['whole_share'], group['calls'])} read whole)" for group in where
-        )
-        lines.append(prose(f"try {advice}, for {steps}", look, indent=9))
-    if not lines:
-        command = shlex.join(["ragstone", "show", str(run.id), *place.options])
-        lines = [to_paste(command, look, 9)]
-    return [("Next" if not n else "", line) for n, line in enumerate(lines)]
+    advised: dict[str, list[str]] = {}
+    for group in groups:
+        if group["advice"]:
+            whole = _percent(group["whole_share"], group["calls"])
+            advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} read whole)")
+    if not advised:
+        return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
+    lines = [prose(f"try {advice}, for {', '.join(steps)}", look, indent=9) for advice, steps in advised.items()]
+    return [("" if n else "Next", line) for n, line in enumerate(lines)]

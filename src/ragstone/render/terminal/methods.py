@@ -10,6 +10,7 @@ from rich.table import Table
 
 from ragstone.render.terminal.screen import Look, prose, section
 from ragstone.render.text import NBSP, flat, number, percent
+from ragstone.stats.points import signed
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
@@ -50,13 +51,6 @@ def _wide(methods: Mapping[str, Any], columns: Sequence[tuple[str, list[str]]]) 
 
 def _percent(value: float | None, found: Mapping[str, Any]) -> str:
     return percent(value, found.get("records", 1)).replace(NBSP, " ")
-
-
-def signed(points: float | None) -> str:
-    """A difference in points with its sign and one decimal: it is more exact than what it lies between."""
-    if points is None:
-        return "-"
-    return f"{points:+.1f}" if abs(points) >= 0.05 else "0.0"
 
 
 def _interval(ends: tuple[float, float] | None) -> str:

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics
-from ragstone.analysis.run import Run, unit_text
-from ragstone.analysis.saved import ABOUT, RESULTS
+from ragstone.analysis.run import Run, part_said, unit_text
+from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.output.files import PARTIAL, REPORT
 from ragstone.render.embedded import embedded_among
 from ragstone.render.terminal.bill import bill_rows
 from ragstone.render.terminal.cascades import cascade_rows, differs, doubts
@@ -34,6 +32,7 @@ from ragstone.render.terminal.columns import (
 from ragstone.render.terminal.methods import comparable, methods_block
 from ragstone.render.terminal.repeats import repeats_block
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, kind_of, page, prose, section, to_paste
+from ragstone.render.terminal.tables import beside, unit_lines
 from ragstone.render.text import (
     NBSP,
     between,
@@ -46,15 +45,12 @@ from ragstone.render.text import (
     shorten,
 )
 from ragstone.render.vocabulary import by_signature, by_verdicts
-from ragstone.render.wording import part_said
 
 LEADS: Final = ("grounding", "groundedness", "response_groundedness", "nugget_groundedness", ADHERENCE, *LEADING)
 """The metrics that the sentence and the worst records are about, the first that there is."""
 RANKED: Final[Mapping[str, str]] = {ADHERENCE: TRACE.score("adherence_share")}
 """By what the worst records are found where the metric itself is all or none."""
 MOST_CAUSES: Final = 8
-SHORTEST: Final = 16
-"""Columns of a record's id below which what is told of it is on a line of its own."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 
 
@@ -331,20 +327,9 @@ def _worst_record(result: Mapping[str, Any], score: Mapping[str, Any], look: Loo
     lines = beside(flat(result["id"]), shortfall(result, score), look, room)
     if wanting:
         worst = min(wanting, key=lambda v: (v["value"], _rank(units[v["unit"]]), v["probability"] or 0.0))
-        text = flat(unit_text(result, units[worst["unit"]]))
-        sign = look.mark(kind_of(worst))
-        lines.append(Text.assemble(sign, " ", shorten(text, room - 2, look.ellipsis)))
-        if why := flat(worst["reason"] or ""):
-            lines.append(Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet"))
+        text = unit_text(result, units[worst["unit"]])
+        lines += unit_lines(look.mark(kind_of(worst)), text, worst["reason"] or "", look, room)
     return Group(*lines)
-
-
-def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
-    """A record's id with a few words on the same line, or below it where too little of the id would be left."""
-    if room - len(told) - 2 >= min(SHORTEST, cell_len(name)):
-        return [Text.assemble((middle(name, room - len(told) - 2, look.ellipsis), "head"), "  ", (told, "quiet"))]
-    below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
-    return [Text(middle(name, room, look.ellipsis), style="head"), *below]
 
 
 def _rank(unit: Mapping[str, Any]) -> int:

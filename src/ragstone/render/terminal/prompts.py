@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,27 +11,29 @@ from rich.text import Text
 
 from ragstone.prompts.catalogue import CheckedPrompt, PromptStyle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import Column, fitting, marked, table
 from ragstone.render.text import NBSP, clean, flat
-
-DROPPED: Final = ("languages", "gives", "version")
-"""Columns that a narrow terminal does without, the first one first."""
-
 
 # ---- which there are
 
 
 def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: Look) -> Page:
     """A row for each step and style, what the columns mean, and what each style is for."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    columns = _columns(kinds, look)
-    for title in columns:
-        table.add_column(title, justify="right" if title in ("units", "version") else "left", no_wrap=True)
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*cells)
+    before = ["", *(kind.step for kind in kinds)]
+    columns = [
+        Column("step", ["" if kind.step == above else kind.step for kind, above in zip(kinds, before, strict=False)],
+               style="head"),
+        Column("style", [kind.style for kind in kinds]),
+        Column("version", [str(kind.version) for kind in kinds], right=True, drop=3),
+        Column("units", [str(kind.units) for kind in kinds], right=True),
+        Column("formats", [one[0] if len(one := kind.formats) == 1 else str(len(one)) for kind in kinds]),
+        Column("languages", [" ".join(kind.languages) for kind in kinds], drop=1),
+        Column("gives", [gives(kind) for kind in kinds], drop=2),
+    ]  # fmt: skip
     purposes = {kind.style: kind.purpose for kind in kinds}
     return page(
-        table,
-        section("What stands there", indented(_legend(kinds, look))),
+        table(fitting(columns, look.width - 2, look)),
+        section("Columns", indented(_explained(_legend(kinds), look))),
         section("Styles", indented(_explained(purposes, look))),
         _state(changed, look),
         Text("ragstone prompts render assign short_cot", style="quiet"),
@@ -44,29 +45,6 @@ def _explained(words: Mapping[str, str], look: Look) -> Table:
     return facts([(word, prose(said, look, indent=wide + 4)) for word, said in words.items()], wide)
 
 
-def _columns(kinds: Sequence[PromptStyle], look: Look) -> dict[str, list[Text]]:
-    before = ""
-    steps = []
-    for kind in kinds:
-        steps.append(Text(kind.step if kind.step != before else "", style="head"))
-        before = kind.step
-    columns = {
-        "step": steps,
-        "style": [Text(kind.style) for kind in kinds],
-        "version": [Text(str(kind.version)) for kind in kinds],
-        "units": [Text(str(kind.units)) for kind in kinds],
-        "formats": [Text(kind.formats[0] if len(kind.formats) == 1 else str(len(kind.formats))) for kind in kinds],
-        "languages": [Text(" ".join(kind.languages)) for kind in kinds],
-        "gives": [Text(gives(kind)) for kind in kinds],
-    }
-    for title in DROPPED:
-        if 2 + sum(max(len(name), *(cell.cell_len for cell in cells)) + 2 for name, cells in columns.items()) - 2 > (
-            look.width
-        ):
-            del columns[title]
-    return columns
-
-
 def gives(kind: PromptStyle) -> str:
     """What an answer holds, in a few words."""
     if kind.gives == ("labels",):
@@ -76,7 +54,7 @@ def gives(kind: PromptStyle) -> str:
     return ", ".join(what for what in kind.gives if what != "labels" or kind.step == "trace")
 
 
-def _legend(kinds: Sequence[PromptStyle], look: Look) -> Table:
+def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
     most = max((kind.formats for kind in kinds), key=len)
     said = {
         "units": "the most that one call asks about",
@@ -85,12 +63,12 @@ def _legend(kinds: Sequence[PromptStyle], look: Look) -> Table:
         "as asked": "the label, and reason and evidence where the metric asks for them",
     }
     for language in sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"}):
-        said[f".{language}"] = f"each style is there in this language too: short_cot.{language}"
+        said[f".{language}"] = f"each style also in this language: short_cot.{language}"
     for kind in kinds:
         if len(kind.names) > 1:
             before = f"{said[kind.step]}; " if kind.step in said else "several questions: "
             said[kind.step] = before + " and ".join(kind.names)
-    return _explained(said, look)
+    return said
 
 
 def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
@@ -105,7 +83,7 @@ def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
 
 
 def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]], look: Look) -> Group:
-    """The messages under their roles, without a margin: what stands there is what is sent."""
+    """The messages under their roles, without a margin, exactly as they are sent."""
     name, *more = heading
     said = f"  {f' {look.dot} '.join(more)}" if more else ""
     parts: list[RenderableType] = [Text.assemble((flat(name), "head"), (said, "quiet"))]
@@ -129,29 +107,22 @@ def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
     blocks: list[RenderableType] = []
     for checked in found:
         if checked.problems:
-            mark = look.mark("no")
-            blocks.append(Group(*(_marked(mark, f"{checked.file}: {problem}", look) for problem in checked.problems)))
+            blocks.append(_lines("no", [f"{checked.file}: {problem}" for problem in checked.problems], look))
             continue
         formats = ", ".join(checked.formats)
-        said = f"{checked.file} fits: step {checked.step}, style {checked.style}, formats {formats}"
+        said = f"{checked.file} is valid: step {checked.step}, style {checked.style}, formats {formats}"
         command = f"ragstone run FILE -j JUDGE --prompt {shlex.quote(checked.choice)}"
-        next_rows = [("Next", to_paste(command, look, 8))]
-        blocks.append(Group(_marked(look.mark("yes"), said, look), indented(facts(next_rows, 4))))
+        following = facts([("Next", to_paste(command, look, 8))], 4)
+        blocks.append(Group(_lines("yes", [said], look), indented(following)))
     return page(*blocks)
-
-
-def _marked(mark: Text, said: str, look: Look) -> Table:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(width=1, no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(mark, prose(flat(said), look, indent=2))
-    return table
 
 
 def packaged_page(count: int, wrong: Mapping[str, Sequence[str]], look: Look) -> Page:
     """One line where all is well, else each problem with its file."""
-    if not wrong:
-        said = f"All {count} files fit, and are as they were released."
-        return page(_marked(look.mark("yes"), said, look))
     lines = [f"{path}: {problem}" for path, problems in wrong.items() for problem in problems]
-    return page(Group(*(_marked(look.mark("no"), line, look) for line in lines)))
+    said = f"All {count} files are valid and as they were released."
+    return page(_lines("no", lines, look) if lines else _lines("yes", [said], look))
+
+
+def _lines(kind: str, lines: Sequence[str], look: Look) -> Table:
+    return marked([(look.mark(kind), prose(flat(line), look, indent=2)) for line in lines], margin=1)

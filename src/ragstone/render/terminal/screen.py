@@ -1,8 +1,8 @@
-"""The terminal: how wide, which signs it can show, which colours mean what.
+"""The terminal: how wide it is, which signs it can show, what its colours mean, and the blocks of a screen.
 
-One accent says *unsupported*; everything else is the terminal's own foreground, bold or dim. Nothing is told
-by colour alone: each verdict has a sign in the margin. Where the output is no terminal, or NO_COLOR is set,
-or TERM is dumb, the same lines come without colour; where it cannot carry Unicode, in ASCII.
+One accent says *unsupported*; everything else is the terminal's own foreground, bold or dim. Colour is never the only
+sign: each verdict has one in the margin. Where the output is no terminal, NO_COLOR is set or TERM is dumb, the same
+lines come without colour; where it cannot carry Unicode, in ASCII.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from ragstone.render.text import NBSP, clean, paragraph
+from ragstone.render.text import NBSP, clean, flat, middle, paragraph
 from ragstone.types import TRIVIAL
 
 WIDEST: Final = 100
 """Columns that are used of a wide terminal: lines of text are read, not searched."""
 NARROWEST: Final = 40
 LEFT: Final = 12
-"""Columns of a label and the gap after it, where facts are told."""
+"""Columns of a label of ``facts`` and the gap after it."""
 _GOES_ON: Final = " \\"
-"""At the end of a line: the command goes on in the next one."""
+"""At the end of a line of a command: it continues on the next one."""
 _UNCUT: Final = "uncut"
-"""Under this a style has the whole of a line that may be wider than the terminal."""
+"""The key of a style's meta under which a line is kept whole that may be wider than the terminal."""
 
 THEME: Final = Theme(
     {
@@ -52,7 +52,7 @@ class Screen(Console):
     """A console whose reader may go away at any time."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Let the command end quietly: whoever read the output has enough of it."""
+        """Let the command end quietly: the reader closed the output."""
         raise BrokenPipeError
 
 
@@ -70,7 +70,7 @@ def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What to draw with: the width, and whether the terminal can show more than ASCII."""
+    """The width to draw in, and whether the terminal shows only ASCII."""
 
     width: int = 80
     ascii: bool = False
@@ -82,7 +82,7 @@ class Look:
 
     @property
     def ellipsis(self) -> str:
-        """What stands for text that was left out."""
+        """The sign for text that was left out."""
         return "..." if self.ascii else "…"
 
     @property
@@ -100,10 +100,9 @@ class Look:
         """One cell of a thin line."""
         return "-" if self.ascii else "─"
 
-    @property
-    def quotes(self) -> tuple[str, str]:
-        """Around words of others."""
-        return ('"', '"') if self.ascii else ("“", "”")
+    def quoted(self, words: str) -> str:
+        """Words of others in quotation marks."""
+        return f'"{words}"' if self.ascii else f"“{words}”"
 
     @property
     def brackets(self) -> tuple[str, str]:
@@ -160,18 +159,18 @@ def kind_of(verdict: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything of one screen: a margin at the left, and nothing after the last sign of a line."""
+    """All of a screen: no blanks at the ends of lines, plain spaces for those that do not break."""
 
     body: RenderableType
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in console.render_lines(self.body, options, pad=False):
-            yield from _stripped([_uncut(segment) for segment in line])
+            yield from _stripped([_printable(segment) for segment in line])
             yield Segment.line()
 
 
 def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
-    """Blocks below each other with a blank line between them; those that are None are left out."""
+    """Blocks below each other with a blank line between them; None is left out."""
     shown: list[RenderableType] = [""]
     for block in blocks:
         if block is not None:
@@ -180,23 +179,32 @@ def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
 
 
 def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
-    """A heading, a quiet note beside it, and what stands under it."""
-    heading = Text(title, style="head")
+    """A heading with a quiet note beside it, and blocks under it."""
+    drawn = Text(title, style="head")
     if note:
-        heading.append(f"  {note}".replace(NBSP, " "), style="quiet")
-    return Group(heading, *blocks)
+        drawn.append(f"  {note}", style="quiet")
+    return Group(drawn, *blocks)
+
+
+def heading(name: str, look: Look, *parts: str) -> Text:
+    """The first line of a screen: a name, shortened if need be, and beside it quietly what there is to it."""
+    right = f" {look.dot} ".join(parts)
+    shown = middle(flat(name), max(12, look.width - 6 - len(right)), look.ellipsis)
+    return Text.assemble((shown, "head"), "  ", (right, "quiet"))
 
 
 def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
-    """Our own words, wrapped; ``indent`` is what stands to the left of them, the page's margin not counted."""
+    """Our own words, wrapped; ``indent`` counts the columns to the left of them without the page's margin."""
+    if look.ascii:
+        text = text.replace("\u2013", look.dash).replace("\u2026", look.ellipsis).replace("\u00b7", look.dot)
     return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
 
 
 def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
-    """A command as it can be copied and pasted at any width; ``indent`` as of ``prose``.
+    """A command that can be copied and pasted at any width; ``indent`` as of ``prose``.
 
-    It is broken between its words, where the shell is told so by a backslash, and an option stays with its value. What
-    no line has room for is not broken: the terminal does that, and knows of it.
+    It is broken between words, with a backslash for the shell, and an option stays with its value. A word that is too
+    long for a line is left for the terminal to break.
     """
     words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(command)]
     room = look.width - 2 - indent
@@ -215,7 +223,6 @@ def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
 
 
 def _parts(words: Sequence[str]) -> Iterable[str]:
-    """The words, each option with the value after it."""
     at = 0
     while at < len(words):
         valued = words[at].startswith("-") and not "".join(words[at + 1 : at + 2]).startswith("-")
@@ -223,19 +230,19 @@ def _parts(words: Sequence[str]) -> Iterable[str]:
         at += 1 + valued
 
 
-def _uncut(segment: Segment) -> Segment:
-    """The segment with all of its line, where a table has cut it off."""
+def _printable(segment: Segment) -> Segment:
+    """The segment with plain spaces, and with all of its line if a table has cut that off."""
     line = segment.style.meta.get(_UNCUT) if segment.style is not None else None
-    return Segment(line, segment.style) if line else segment
+    return segment._replace(text=line or segment.text.replace(NBSP, " "))
 
 
 def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = LEFT - 2) -> Table:
-    """Labels in a quiet column with what is to be said of each."""
+    """Quiet labels in a column, each with its value; a string is foreign text and is made harmless."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="quiet", width=label_width, no_wrap=True)
     table.add_column(overflow="fold")
     for label, value in rows:
-        table.add_row(label, value)
+        table.add_row(label, Text(flat(value)) if isinstance(value, str) else value)
     return table
 
 

@@ -1,25 +1,25 @@
-"""The sentence map of a trace: what each sentence of the response rests on, what of the contexts is relevant and used.
+"""The sentence map of a trace: what each sentence of the response is based on, and which context sentences matter.
 
-Two things stand out and come with their text, what is relevant and left unused and what is used and not relevant. The
-rest is counted, a sign for each sentence; in full, every sentence of the contexts is there with its key and its marks.
+Sentences that are relevant and unused, or used and not relevant, come with their text. The rest is counted, a sign for
+each; in full, every sentence of the contexts is there with its key and its marks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ragstone.questions import Special
 from ragstone.render.terminal.columns import ADHERENCE
-from ragstone.render.terminal.grounds import Grounds, margin
+from ragstone.render.terminal.evidence import Grounds, legend
 from ragstone.render.terminal.screen import Look, kind_of, prose, section
-from ragstone.render.text import NBSP, clean, flat, number, plural, shorten
+from ragstone.render.terminal.tables import grid, marked
+from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.vocabulary import word
 
 SPECIALS: Final[Mapping[Special, str]] = {
@@ -28,7 +28,7 @@ SPECIALS: Final[Mapping[Special, str]] = {
     "well_known_fact": "a well-known fact",
     "numerical_reasoning": "follows from numbers",
 }
-"""What a response sentence rests on that is no sentence of the contexts."""
+"""What a response sentence is based on other than a sentence of the contexts."""
 
 SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "both": ("■", "#", "", "relevant and used"),
@@ -42,20 +42,20 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
 """What a context sentence is to the response: its sign, the sign in ASCII, its style, the words."""
 
 SUPPORTS: Final = 3
-"""Sentences that a response sentence rests on which are quoted when the record is not shown in full."""
+"""Sentences under a response sentence that are quoted when the record is not shown in full."""
 SUPPORTS_BESIDE: Final = 1
-"""The same where other metrics have their say on the sentence too."""
+"""The same where other metrics judged the sentence too."""
 NARROW: Final = 30
 """Columns below which the words of a quote go on to the next line."""
 STANDING_OUT: Final = 5
-"""Sentences of a block that are shown then."""
+"""Sentences of a block that are shown when the record is not shown in full."""
 NAMED: Final = 5
-"""Keys that do not exist which are named."""
+"""Unknown keys that are named."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A sentence of the contexts: where it stands, and what was said of it (None where nothing was)."""
+class ContextSentence:
+    """A sentence of the contexts and what the trace says of it (None if nothing)."""
 
     key: str
     passage: str
@@ -75,8 +75,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Resting:
-    """A sentence of the response with the verdict on it, and the keys that it rests on."""
+class TracedSentence:
+    """A sentence of the response with the verdict on it, and the keys of the sentences it is based on."""
 
     key: str
     start: int
@@ -99,13 +99,13 @@ class SentenceMap:
         self.detail: Mapping[str, Any] = score["detail"]
         self.texts: dict[str, str] = {context["id"]: context["text"] for context in result["contexts"]}
         self.places = [
-            Place(row["key"], row["passage"], row["start"], row["end"], row["relevant"], row["utilized"])
+            ContextSentence(row["key"], row["passage"], row["start"], row["end"], row["relevant"], row["utilized"])
             for row in self.detail["contexts"]
         ]
         self.by_key = {place.key: place for place in self.places}
         units = {unit["id"]: unit for unit in result["units"]}
         self.response = [
-            Resting(row["key"], unit["start"], unit["end"], verdict, row["support"], row["special"])
+            TracedSentence(row["key"], unit["start"], unit["end"], verdict, row["support"], row["special"])
             for verdict, row in zip(score["verdicts"], self.detail["response"], strict=True)
             if (unit := units[verdict["unit"]])["start"] is not None
         ]
@@ -118,39 +118,40 @@ class SentenceMap:
         score = next((score for score in result["scores"] if score["metric"] == ADHERENCE), None)
         return cls(result, score, grounds) if score is not None and score["detail"] else None
 
-    def text(self, place: Place) -> str:
+    def text(self, place: ContextSentence) -> str:
         """The words of a sentence of the contexts."""
         return self.texts.get(place.passage, "")[place.start : place.end]
 
     # ---- the response
 
-    def under(self, resting: Resting, shown: Sequence[Mapping[str, Any]], *, named: str = "") -> list[RenderableType]:
-        """What is said of a sentence of the response: what it rests on, and why it falls short.
+    def under(
+        self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = ""
+    ) -> list[RenderableType]:
+        """What a sentence of the response is based on, and why it falls short.
 
-        ``shown`` are quotes that stand above already; no words are repeated that do. ``named`` comes first where other
-        verdicts on the sentence stand there too.
+        ``shown`` are quotes above it, whose words are not repeated. ``named`` comes first if other verdicts are there.
         """
-        verdict = resting.verdict
+        verdict, grounds = resting.verdict, self.grounds
         first = f"{named}: " if named else ""
-        most = len(resting.support) if self.grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
+        most = len(resting.support) if grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
         blocks = list(self._rests_on(resting, first, shown, most))
         failure = flat(verdict.get("failure") or "")
         if failure and failure not in self._failures:  # of many sentences that fail alike, the first says it
             self._failures.add(failure)
-            blocks.append(Text(f"{first}unjudged: {self.grounds.shown(failure)}", style="quiet", overflow="fold"))
+            blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
         elif named and not blocks:
-            blocks.append(Text(f"{first}{word(ADHERENCE, verdict)}", style="quiet"))
-        if verdict["reason"] and (self.grounds.full or resting.kind != "yes"):
-            blocks.append(Text(self.grounds.shown(verdict["reason"]), style="quiet", overflow="fold"))
-        return blocks
+            blocks.append(grounds.aside(f"{first}{word(ADHERENCE, verdict)}"))
+        if verdict["reason"] and (grounds.full or resting.kind != "yes"):
+            blocks.append(grounds.aside(grounds.shown(verdict["reason"])))
+        return list(blocks)
 
     def _rests_on(
-        self, resting: Resting, first: str, shown: Sequence[Mapping[str, Any]], most: int
+        self, resting: TracedSentence, first: str, shown: Sequence[Mapping[str, Any]], most: int
     ) -> Iterator[RenderableType]:
         first += "" if resting.kind == "yes" else "in part: "
         if resting.special:
             words = ", ".join(SPECIALS.get(special, special) for special in resting.special)
-            yield Text(f"{first}{words}", style="quiet", overflow="fold")
+            yield self.grounds.aside(f"{first}{words}")
             first = ""
         old = [key for key in resting.support if self._stands_above(key, shown)]
         new = [key for key in resting.support if key not in old]
@@ -159,7 +160,7 @@ class SentenceMap:
             first = ""
         rest = [f"and {', '.join(new[most:])}"] if new[most:] else []
         for line in [*rest, *([f"{', '.join(old)}, as above"] if old else [])]:
-            yield Text(f"{first}{line}", style="quiet", overflow="fold")
+            yield self.grounds.aside(f"{first}{line}")
             first = ""
 
     def _stands_above(self, key: str, shown: Sequence[Mapping[str, Any]]) -> bool:
@@ -169,38 +170,33 @@ class SentenceMap:
     def _quoted(self, key: str, first: str) -> Text:
         place = self.by_key.get(key)
         if place is None:
-            return Text(f"{first}{key}", style="quiet")
+            return self.grounds.aside(f"{first}{key}")
         look = self.grounds.look
-        where = f"{first}{key}, passage {self.grounds.ranks.get(place.passage, place.passage)} "
+        where = f"{first}{self._where(place)}"
         text = flat(self.text(place))
         self._quotes.add(key)
         if not self.grounds.full:
-            room = look.width - 12 - len(where)
+            room = look.width - 13 - len(where)
             text = shorten(text, room if room >= NARROW else room + look.width - 12, look.ellipsis)
-        opened, closed = look.quotes
-        return Text.assemble((where, "quiet"), f"{opened}{text}{closed}", overflow="fold")
+        return self.grounds.quoted(where, text)
 
-    def aside(self) -> RenderableType | None:
-        """In one quiet line what a reader must know of the labelling as such."""
+    def _where(self, place: ContextSentence) -> str:
+        return f"{place.key}, passage {self.grounds.ranks.get(place.passage, place.passage)}"
+
+    def notes(self) -> RenderableType | None:
+        """What a reader must know of the labelling itself, in one quiet line."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
             said.append(f"asked in {number(self.detail['parts'])} pieces")
         if dropped := self.detail.get("dropped", ()):
             names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
-            said.append(f"{plural(len(dropped), 'key')} that no sentence has, dropped: {names}{more}")
-        silent = [
-            words
-            for words, known in (("relevant", self._known("relevant")), ("used", self._known("used")))
-            if not known
-        ]
-        if silent:
-            said.append(f"what is {' and '.join(silent)} was not said")
+            said.append(f"{plural(len(dropped), 'unknown sentence key')} dropped: {names}{more}")
+        if silent := [words for words in ("relevant", "used") if not self._known(words)]:
+            said.append(f"the judge did not label which are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
-            said.append(f"of the whole it was said: {'supported' if overall else 'not supported'}")
-        if not said:
-            return None
-        return prose(f" {look.dot} ".join(said), look, "quiet", indent=2)
+            said.append(f"the judge labelled the whole as {'supported' if overall else 'not supported'}")
+        return prose(f" {look.dot} ".join(said), look, "quiet", indent=2) if said else None
 
     def _known(self, what: str) -> bool:
         return any(getattr(place, what) is not None for place in self.places)
@@ -218,33 +214,28 @@ class SentenceMap:
         return not self._known("relevant") and not self._known("used")
 
     def standing_out(self) -> list[RenderableType]:
-        """What is relevant and was left unused, then what was used and is not relevant."""
-        relevant = sum(bool(place.relevant) for place in self.places)
-        used = sum(bool(place.used) for place in self.places)
-        unused = [place for place in self.places if place.kind == "unused"]
-        beside = [place for place in self.places if place.kind == "beside"]
+        """The sentences that are relevant and unused, then those that are used and not relevant."""
         blocks = []
-        if unused:
-            note = f"{number(len(unused))} of {plural(relevant, 'relevant sentence')}"
-            blocks.append(section("Relevant and left unused", self._listed(unused), note=note))
-        if beside:
-            note = f"{number(len(beside))} of {plural(used, 'used sentence')}"
-            blocks.append(section("Used and not relevant", self._listed(beside), note=note))
+        for kind, title, what in (
+            ("unused", "Relevant and left unused", "relevant"),
+            ("beside", "Used and not relevant", "used"),
+        ):
+            if places := [place for place in self.places if place.kind == kind]:
+                of = plural(sum(bool(getattr(place, what)) for place in self.places), f"{what} sentence")
+                blocks.append(section(title, self._listed(places), note=f"{number(len(places))} of {of}"))
         return list(blocks)
 
-    def _listed(self, places: Sequence[Place]) -> RenderableType:
-        table, look = margin(), self.grounds.look
+    def _listed(self, places: Sequence[ContextSentence]) -> RenderableType:
+        look, rows = self.grounds.look, []
         most = len(places) if self.grounds.full else STANDING_OUT
-        opened, closed = look.quotes
         for place in places[:most]:
-            where = f"{place.key}, passage {self.grounds.ranks.get(place.passage, place.passage)} "
-            # in full, all of its words stand with its passage
-            text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where), look.ellipsis)
-            words = Text.assemble((where, "quiet"), f"{opened}{text}{closed}", overflow="fold")
-            table.add_row(sign(place.kind, look), words)
+            where = self._where(place)
+            # in full, all of its words are with its passage
+            text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
+            rows.append((sign(place.kind, look), self.grounds.quoted(where, text)))
         if len(places) > most:
-            table.add_row("", Text(f"and {number(len(places) - most)} more, with --full", style="quiet"))
-        return table
+            rows.append((Text(), self.grounds.aside(f"and {number(len(places) - most)} more, with --full")))
+        return marked(rows)
 
     def counts(self, passage: str) -> str:
         """How many sentences of a passage there are, and what they are to the response."""
@@ -254,7 +245,7 @@ class SentenceMap:
                  if kinds[kind] and kind not in ("neither", "unknown")]  # fmt: skip
         if not parts and kinds["neither"]:
             parts = ["none relevant or used"]
-        return ": ".join([plural(len(places), "sentence"), *([", ".join(parts)] if parts else [])]).replace(NBSP, " ")
+        return ": ".join([plural(len(places), "sentence"), *([", ".join(parts)] if parts else [])])
 
     def strip(self, passage: str) -> Text | None:
         """A sign for each sentence of a passage; None where it would tell nothing."""
@@ -267,58 +258,33 @@ class SentenceMap:
         """What the signs of the sentences mean, or in full the two letters; None where there are none."""
         kinds = {place.kind for place in self.places}
         if self.grounds.full:
-            signs = [(Text("R"), "relevant"), (Text("U"), "used")]
-        elif kinds <= {"neither", "unknown"}:
+            return legend([(Text("R"), "relevant"), (Text("U"), "used")])
+        if kinds <= {"neither", "unknown"}:
             return None
-        else:
-            signs = [(sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds]
-        legend = Text(style="quiet", overflow="fold")
-        for place, (drawn, words) in enumerate(signs):
-            legend.append("   " if place else "").append_text(drawn).append(f" {words}")
-        return legend
+        return legend((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
         """All of a passage, each sentence with its key and its two marks; evidence of others is marked in it."""
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True, style="quiet")
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        text, at = self.texts[passage], 0
+        text, at, rows, look = self.texts[passage], 0, [], self.grounds.look
+
+        def stretch(start: int, end: int) -> Text:
+            within = [(max(first, start) - start, min(last, end) - start) for first, last in evidence]
+            return self.grounds.passage(text[start:end], [span for span in within if span[0] < span[1]], full=True)
+
         for place in (place for place in self.places if place.passage == passage):
             if text[at : place.start].strip():  # a division that came with the record may leave something out
-                table.add_row("", "", self._marked(text, at, place.start, evidence))
-            marks = _letter("R", place.relevant, self.grounds.look), " ", _letter("U", place.used, self.grounds.look)
-            table.add_row(place.key, Text.assemble(*marks), self._marked(text, place.start, place.end, evidence))
+                rows.append((Text(), Text(), stretch(at, place.start)))
+            marks = _letter("R", place.relevant, look), " ", _letter("U", place.used, look)
+            rows.append((Text(place.key, style="quiet"), Text.assemble(*marks), stretch(place.start, place.end)))
             at = max(at, place.end)
         if text[at:].strip():
-            table.add_row("", "", self._marked(text, at, len(text), evidence))
-        return table
+            rows.append((Text(), Text(), stretch(at, len(text))))
+        return grid(rows, "<<~")
 
-    def _marked(self, text: str, start: int, end: int, evidence: Iterable[tuple[int, int]]) -> Text:
-        """A stretch of a passage with the evidence in it between brackets."""
-        opened, closed = self.grounds.look.brackets
-        drawn, at = Text(overflow="fold"), start
-        for first, last in evidence:
-            inner = max(first, at), min(last, end)
-            if inner[0] < inner[1]:
-                drawn.append(clean(text[at : inner[0]]))
-                drawn.append(opened, style="quiet").append(clean(text[slice(*inner)]), style="found")
-                drawn.append(closed, style="quiet")
-                at = inner[1]
-        drawn.append(clean(text[at:end]))
-        return drawn
-
-    def reason(self) -> RenderableType | None:
-        """Why the judge holds what it does for relevant."""
-        return self._said("relevance")
-
-    def support_reason(self) -> RenderableType | None:
-        """Why the judge holds the response for supported or not."""
-        return self._said("support")
-
-    def _said(self, what: str) -> RenderableType | None:
+    def reason(self, what: str) -> RenderableType | None:
+        """Why the judge labels the ``relevance`` of the contexts, or the ``support`` of the response, as it does."""
         said = self.detail.get(f"{what}_reason")
-        return Text(f"on {what}: {self.grounds.shown(said, 2)}", style="quiet", overflow="fold") if said else None
+        return self.grounds.aside(f"on {what}: {self.grounds.shown(said, 2)}") if said else None
 
 
 def sign(kind: str, look: Look) -> Text:
@@ -331,7 +297,7 @@ def _letter(letter: str, known: bool | None, look: Look) -> Text:
     return Text("?", style="quiet") if known is None else Text(letter) if known else Text(look.dot, style="quiet")
 
 
-def _holds(quote: Mapping[str, Any], place: Place) -> bool:
+def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
     """Whether a quote has all the words of a sentence."""
     if quote["start"] is None or quote["passage"] != place.passage:
         return False

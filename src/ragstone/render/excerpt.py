@@ -10,7 +10,7 @@ from ragstone.render.text import flat
 AROUND: Final = 90
 """Characters of a passage that are shown before and after evidence when the passage is shortened."""
 OPENING: Final = 200
-"""Characters of a passage that nothing leans on."""
+"""Characters that are shown of a passage without evidence."""
 GAP: Final = 60
 """Characters that are not worth leaving out."""
 

@@ -1,4 +1,4 @@
-"""A gate at work, in virtual time: who waits for what, what holds everybody, and that no turn is lost."""
+"""A queue at work, in virtual time: who waits for what, what holds everybody, and that no turn is lost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.gate import UNSAVED, Gate, Gates, Turn
+from ragstone.engine.queue import UNSAVED, Queue, Queues, Turn
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Backend, Call, Left, Limits, Reply
+from ragstone.judges.base import Allowance, Backend, Call, Left, RateLimits, Reply
+from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 from ragstone.testing import ScriptedJudge
 
 CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
@@ -26,8 +28,15 @@ def half(attempt: int) -> float:
     return 0.5 * attempt
 
 
-def gate(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0, tpm: int = 0) -> Gate:
-    return Gate(concurrency, Breaker(dead_after, 300.0, wary=wary), rpm=rpm, tpm=tpm, name="it")
+def queue(concurrency: int = 8, *, wary: bool = False, dead_after: int = 5, rpm: int = 0, tpm: int = 0) -> Queue:
+    return Queue(
+        concurrency,
+        Breaker(dead_after, 300.0, wary=wary),
+        size=OpenAIBackend(Spec("m")).size,
+        rpm=rpm,
+        tpm=tpm,
+        name="it",
+    )
 
 
 def within(work: Callable[[], Awaitable[None]]) -> None:
@@ -45,7 +54,7 @@ def test_turns_come_in_the_order_of_asking() -> None:
     order: list[int] = []
 
     async def work() -> None:
-        door = gate(1)
+        door = queue(1)
 
         async def one(number: int) -> None:
             turn = await door.enter(CALL)
@@ -65,7 +74,7 @@ def test_replies_give_their_places_back_while_few_are_not_on_disk(places: int, s
     """Calls under way and replies that are not on disk are never more than the places and that many."""
 
     async def work() -> None:
-        door = gate(places)
+        door = queue(places)
         turns = [await door.enter(CALL) for _ in range(places)]
         for turn in turns[:spare]:
             door.answered(turn, CALL, Reply(""), keep=True)
@@ -88,7 +97,7 @@ def test_who_is_refused_waits_alone_while_others_are_taken(wait: float) -> None:
     """However long it is asked to wait, and however many refusals come before the first answer."""
 
     async def work() -> None:
-        door = gate(64)
+        door = queue(64)
         turns = [await door.enter(CALL) for _ in range(60)]
         refused = BackendError("HTTP 429", retryable=True, status=429, retry_after=wait)
         for turn in turns[::3]:
@@ -104,7 +113,7 @@ def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> N
     """Answers to calls that were sent before do not end the pause; one call goes then, and its answer lets all in."""
 
     async def work() -> None:
-        door = gate(32)
+        door = queue(32)
         before = await door.enter(CALL)
         turns = [await door.enter(CALL) for _ in range(12)]
         for turn in turns:
@@ -127,7 +136,7 @@ def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> N
 @pytest.mark.parametrize("status", [429, 503, 529])
 def test_places_fall_after_what_says_too_many_and_are_told(status: int) -> None:
     async def work() -> None:
-        door = gate(64)
+        door = queue(64)
         turns = [await door.enter(CALL) for _ in range(64)]
         for turn in turns[:3]:
             door.refused(turn, CALL, BackendError(f"HTTP {status}", retryable=True, status=status), half)
@@ -149,7 +158,7 @@ def test_who_is_dismissed_waits_no_more_and_takes_nothing() -> None:
     gone = Call("gone", "support", "p", b'{"max_tokens": 10}')
 
     async def work() -> None:
-        door = gate(8, rpm=2)
+        door = queue(8, rpm=2)
         turns = [await door.enter(CALL), await door.enter(gone)]
         waiting = [asyncio.ensure_future(door.enter(call)) for call in (gone, CALL, gone, gone)]
         await asyncio.sleep(1)
@@ -166,7 +175,7 @@ def test_who_is_dismissed_waits_no_more_and_takes_nothing() -> None:
 
 def test_a_turn_that_comes_as_its_call_is_called_off_takes_nothing() -> None:
     async def work() -> None:
-        door = gate(1, rpm=2)
+        door = queue(1, rpm=2)
         turn = await door.enter(CALL)
         waiting = asyncio.ensure_future(door.enter(CALL))
         await asyncio.sleep(0)
@@ -181,7 +190,7 @@ def test_a_turn_that_comes_as_its_call_is_called_off_takes_nothing() -> None:
 
 def test_a_minute_is_told() -> None:
     async def work() -> None:
-        door = gate(rpm=60)
+        door = queue(rpm=60)
         for _ in range(60):
             door.answered(await door.enter(CALL), CALL, Reply(""))
         waiting = asyncio.ensure_future(door.enter(CALL))
@@ -194,7 +203,7 @@ def test_a_minute_is_told() -> None:
 
 def test_a_minute_of_tokens_is_told() -> None:
     async def work() -> None:
-        door = gate(tpm=1000)
+        door = queue(tpm=1000)
         waiting = [asyncio.ensure_future(door.enter(LONG)) for _ in range(2)]
         await asyncio.sleep(1)
         assert [one.done() for one in waiting] == [True, False]
@@ -211,7 +220,7 @@ def test_what_the_endpoint_has_left_holds_and_a_reply_lets_go() -> None:
     """Nothing left for a minute, says an early reply; that there is more, says the next."""
 
     async def work() -> None:
-        door = gate()
+        door = queue()
         first, second = await door.enter(CALL), await door.enter(CALL)
         door.answered(first, CALL, Reply("", allowance=Allowance(requests=Left(0, 50.0))))
         waiting = asyncio.ensure_future(door.enter(CALL))
@@ -227,7 +236,7 @@ def test_the_first_call_goes_alone_for_half_a_second_at_most() -> None:
     begun: list[float] = []
 
     async def work() -> None:
-        door = gate(wary=True)
+        door = queue(wary=True)
 
         async def one() -> None:
             turn = await door.enter(CALL)
@@ -243,7 +252,7 @@ def test_the_first_call_goes_alone_for_half_a_second_at_most() -> None:
 
 def test_a_refused_key_lets_nobody_follow() -> None:
     async def work() -> None:
-        door = gate(wary=True)
+        door = queue(wary=True)
         turn = await door.enter(CALL)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(9)]
         await asyncio.sleep(0.1)
@@ -258,7 +267,7 @@ def test_who_does_not_answer_is_asked_by_one_at_a_time_with_growing_pauses() -> 
     begun: list[float] = []
 
     async def work() -> None:
-        door = gate(wary=True)
+        door = queue(wary=True)
 
         async def one() -> None:
             while not door.breaker.dead(now()):
@@ -311,7 +320,7 @@ def test_no_turn_is_lost_and_no_place_is_given_twice(visits: list[Visit], places
         "reset": BackendError("reset", retryable=True),
     }
 
-    async def stay(door: Gate, visit: Visit) -> None:
+    async def stay(door: Queue, visit: Visit) -> None:
         turn: Turn = await door.enter(CALL)
         counted.inside += 1
         counted.most = max(counted.most, counted.inside)
@@ -330,14 +339,14 @@ def test_no_turn_is_lost_and_no_place_is_given_twice(visits: list[Visit], places
             door.refused(turn, CALL, errors[visit.end], half)
         counted.ends.append(visit.end)
 
-    async def come(door: Gate, visit: Visit) -> None:
+    async def come(door: Queue, visit: Visit) -> None:
         try:
             await asyncio.wait_for(stay(door, visit), visit.given_up_after)
         except TimeoutError:
             counted.ends.append("gave up")
 
     async def work() -> None:
-        door = gate(places, dead_after=1000)
+        door = queue(places, dead_after=1000)
         tasks = []
         for visit in visits:
             await asyncio.sleep(visit.gap)
@@ -351,7 +360,7 @@ def test_no_turn_is_lost_and_no_place_is_given_twice(visits: list[Visit], places
     assert counted.most <= places
 
 
-# ---- whose gate
+# ---- whose queue
 
 
 class At:
@@ -362,7 +371,7 @@ class At:
 
     def __init__(self, endpoint: str, concurrency: int = 64, rpm: int = 0) -> None:
         self.concurrency = concurrency
-        self.limits = Limits(endpoint, rpm=rpm)
+        self.limits = RateLimits(endpoint, rpm=rpm)
 
     async def open(self) -> None: ...
 
@@ -377,7 +386,7 @@ def test_judges_at_one_address_with_one_key_share_the_strictest_limits() -> None
         first, second, other = At("a", 8, rpm=100), At("a", 16, rpm=60), At("b")
         alone: Backend = ScriptedJudge("yes").backend  # type: ignore[arg-type]
         named: list[tuple[Backend, str]] = [(first, "x"), (second, "y"), (other, "z"), (alone, "s")]
-        gates = Gates(named, 5, 300.0)
+        gates = Queues(named, 5, 300.0)
         assert gates.of(first) is gates.of(second)
         assert len({id(gates.of(backend)) for backend, _ in named}) == 3
         assert gates.sharing(first) == [first, second]

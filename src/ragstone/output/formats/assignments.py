@@ -1,18 +1,27 @@
-"""Results as assignment records: what TREC RAG tools call the nuggets of a topic with a run's assignments."""
+"""Results as assignment records: the nuggets of a topic with a run's assignments, as TREC RAG tools read them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Generator, Mapping
+from typing import IO, TYPE_CHECKING, Any, Final
 
+import orjson
+
+from ragstone.analysis.leaderboard import run_of
+from ragstone.analysis.run import Run
+from ragstone.errors import InputError
+from ragstone.output.export import LINES, ExportFormat, write_lines
 from ragstone.questions import SUPPORT_3
 
+if TYPE_CHECKING:
+    from ragstone.result_types import UnitDict, VerdictDict
+
 UNASSIGNED: Final = "failed"
-"""How these tools mark a nugget that could not be assigned."""
+"""The assignment of a nugget that could not be assigned, in these tools."""
 
 
 def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The assignment record of a result; None where no nugget of a bank could be asked about.
+    """The assignment record of a result; None where the record has no nuggets of a bank.
 
     A blank response has the nuggets of its topic without assignments, and the status ``empty``; a nugget that stayed
     unjudged is ``failed``, with the reason as ``failure``. The value of a panel that lies between two labels stands
@@ -41,19 +50,34 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def run_of(meta: Mapping[str, Any], default: str = "") -> str:
-    """The system that a record names in ``run_id``; a number as tables bring it (2.0) by its digits."""
-    given = meta.get("run_id")
-    if isinstance(given, bool) or not isinstance(given, str | int | float) or given == "":
-        return default
-    return str(int(given) if isinstance(given, float) and given.is_integer() else given)
-
-
-def _assigned(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+def _assigned(unit: UnitDict, verdict: VerdictDict) -> dict[str, Any]:
     label = verdict["label"]
-    nugget = {"text": unit["text"], "importance": unit["importance"], "assignment": label or UNASSIGNED}
+    nugget: dict[str, Any] = {
+        "text": unit["text"],
+        "importance": unit.get("importance"),
+        "assignment": label or UNASSIGNED,
+    }
     if label is not None and verdict["value"] != SUPPORT_3.value(label):
         nugget["value"] = verdict["value"]
     if verdict.get("failure"):
         nugget["failure"] = verdict["failure"]
     return {name: value for name, value in nugget.items() if value is not None}
+
+
+def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
+    write_lines(_assignments(run), target)
+
+
+def _assignments(run: Run) -> Generator[bytes, None, None]:
+    """An assignment record for each result that has one; InputError where none has."""
+    found = False
+    for result in run.results():
+        record = assignment(result)
+        if record is not None:
+            found = True
+            yield orjson.dumps(record) + b"\n"
+    if not found:
+        raise InputError(f"run {run.id} has no assigned nuggets; assign them with: ragstone nuggets assign")
+
+
+FORMATS: Final = (ExportFormat("assignments", LINES, "assigned nuggets, for nuggets score", _write),)

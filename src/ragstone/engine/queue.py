@@ -1,4 +1,4 @@
-"""The one place where a call waits for its turn at an endpoint, and where it is known what holds it.
+"""The queue of one endpoint: calls wait here for concurrency, rate limits and pauses.
 
 Every attempt of every call passes here, and a call that waits to be tried again has left. Promises: turns are given
 in the order of asking; who gives up waiting takes nobody's turn; a call that is refused waits alone, and the others
@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from ragstone.engine.breaker import GRACE, Breaker
-from ragstone.engine.pace import Charge, Pace, Width
-from ragstone.engine.weight import Weight, request_tokens, room
+from ragstone.engine.pace import Charge, Pace, TokenUse, Width, request_tokens, room
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Backend, Call, Limited, Limits, Reply
+from ragstone.judges.base import Allowance, Backend, Call, Limited, RateLimits, Reply, size_of
+from ragstone.tokens import Size
 
 TOO_MANY: Final = (429, 503, 529)
 """What endpoints answer when they have more calls than they can take."""
@@ -28,7 +29,7 @@ calls that are under way, all that a kill can lose."""
 
 
 class Turn:
-    """One attempt inside a gate; until it is ``sent`` it takes nothing of the limits."""
+    """One attempt that left the queue; until it is ``sent`` it takes nothing of the limits."""
 
     __slots__ = ("begun", "charge", "number", "sent", "variance")
 
@@ -40,8 +41,8 @@ class Turn:
         self.sent = False
 
 
-class Gate:
-    """Lets calls through to one endpoint: so many at a time, so many a minute, and none in a pause.
+class Queue:
+    """Let calls through to one endpoint: limited at a time and per minute, and none in a pause.
 
     ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply gives its call's
     place back before it is on disk, unless more than ``UNSAVED`` others are not there yet.
@@ -52,6 +53,7 @@ class Gate:
         concurrency: int,
         breaker: Breaker,
         *,
+        size: Callable[[bytes], Size],
         rpm: int = 0,
         tpm: int = 0,
         shown: bool = True,
@@ -61,7 +63,7 @@ class Gate:
         self.shown = shown
         self.width = Width(concurrency)
         self.pace = Pace(rpm, tpm)
-        self.weight = Weight()
+        self.tokens = TokenUse(size)
         self.breaker = breaker
         self.in_flight = 0
         self.unsaved = 0
@@ -76,7 +78,7 @@ class Gate:
     async def enter(self, call: Call) -> Turn:
         """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
 
-        Raises the word with which a judge was dismissed.
+        Raises the error with which a judge was dismissed.
         """
         if not self._waiting:
             turn = self._turn(call)
@@ -94,12 +96,12 @@ class Gate:
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
-        """A reply came; with ``keep`` it counts as not on disk until ``kept`` is called."""
+        """Give back the turn of a reply; with ``keep`` it counts as unsaved until ``kept`` is called."""
         self._left(turn)
         self.unsaved += keep
         self.width.grow()
         self.breaker.answered(turn.number)
-        tokens = self.weight.learn(call, reply) if self.pace.counts_tokens else None
+        tokens = self.tokens.learn(call, reply) if self.pace.counts_tokens else None
         self.pace.settle(turn.charge, tokens=tokens, requests=reply.requests)
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
@@ -107,13 +109,13 @@ class Gate:
             self._let_in()
 
     def kept(self) -> None:
-        """A reply is on disk, or will never be."""
+        """Count a reply as saved, or as one that never will be."""
         self.unsaved -= 1
         if self._waiting:
             self._let_in()
 
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
-        """No reply came; ``backoff`` gives the seconds before the next of so many tries."""
+        """Give back the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
         now = self._clock()
         self._left(turn)
         # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
@@ -136,7 +138,7 @@ class Gate:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """The call was called off, or not sent after all; that says nothing about the endpoint."""
+        """Give back the turn of a call that was cancelled or not sent."""
         if not turn.sent:
             self.pace.take_back(turn.charge)
         self._left(turn)
@@ -144,21 +146,21 @@ class Gate:
             self._let_in()
 
     def dismiss(self, judge: str, word: BackendError) -> None:
-        """Have the judge's calls wait no more: none will be sent."""
+        """Fail all waiting calls of a judge with this error."""
         for place, call in self._waiting:
             if call.judge == judge and not place.done():
                 place.set_exception(word)
 
     def quiet(self) -> float:
-        """Seconds for which nothing is sent, because the endpoint answers nobody."""
+        """Seconds left of a pause because the endpoint answers no call."""
         return self.pace.paused(self._clock())
 
     def was_quiet(self, since: float) -> float:
-        """How many seconds since then nothing was sent for that reason."""
+        """Seconds since then that fell into such a pause."""
         return self.pace.paused_since(since, self._clock())
 
     def limit(self) -> str:
-        """What holds calls at this moment, in a few words for the user; empty when nothing does."""
+        """Say what holds calls right now; empty if nothing does."""
         if not self.shown or not self._held:
             return ""
         if self.breaker.alone and self.breaker.failures:
@@ -177,13 +179,13 @@ class Gate:
     # ---- turns
 
     def _turn(self, call: Call) -> Turn | None:
-        """A turn if there is one now."""
+        """Return a turn if there is one now."""
         width = 1 if self.breaker.alone else int(self.width.now)
         if self.in_flight >= width or self.in_flight + self.unsaved >= width + self._spare:
             self._held = "concurrency"
             return None
         now = self._clock()
-        tokens, variance = self.weight.of(call) if self.pace.counts_tokens else (0, 0.0)
+        tokens, variance = self.tokens.of(call) if self.pace.counts_tokens else (0, 0.0)
         wait = self.pace.wait(now, tokens + room(self._variance + variance) if tokens else 0)
         if wait > 0:
             self._held = self.pace.why
@@ -223,8 +225,8 @@ class Gate:
         self._timer = self._loop.call_later(max(0.0, at - self._clock()), self._let_in)
 
 
-class Gates:
-    """The gate of each backend; those with the same address and key have one, with the strictest of their limits."""
+class Queues:
+    """The queue of each backend. Backends with the same address and key share one, with the strictest limits."""
 
     def __init__(self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float) -> None:
         groups: dict[str, list[Backend]] = {}
@@ -233,39 +235,40 @@ class Gates:
             key = backend.limits.endpoint if isinstance(backend, Limited) else f"#{id(backend)}"
             groups.setdefault(key, []).append(backend)
             names.setdefault(key, name)
-        self._gates: dict[int, Gate] = {}
+        self._queues: dict[int, Queue] = {}
         self._sharing: dict[int, list[Backend]] = {}
         for key, group in groups.items():
             limits = [backend.limits for backend in group if isinstance(backend, Limited)]
-            gate = Gate(
+            queue = Queue(
                 min(backend.concurrency for backend in group),
                 Breaker(dead_after, deadline, wary=bool(limits)),
+                size=partial(size_of, group[0]),
                 rpm=_strictest(limits, "rpm"),
                 tpm=_strictest(limits, "tpm"),
                 shown=bool(limits),
                 name=names[key],
             )
             for backend in group:
-                self._gates[id(backend)] = gate
+                self._queues[id(backend)] = queue
                 self._sharing[id(backend)] = group
 
-    def of(self, backend: Backend) -> Gate:
-        """The gate that the backend's calls pass."""
-        return self._gates[id(backend)]
+    def of(self, backend: Backend) -> Queue:
+        """Return the queue of a backend."""
+        return self._queues[id(backend)]
 
     def sharing(self, backend: Backend) -> list[Backend]:
-        """The backends that have one gate with this one, itself among them."""
+        """List the backends that share this one's queue, itself included."""
         return self._sharing[id(backend)]
 
     def limit(self) -> str:
-        """What holds the run at this moment, by judge where there are several; empty when nothing does."""
-        gates = list(dict.fromkeys(self._gates.values()))
-        held = [(gate.name, limit) for gate in gates if (limit := gate.limit())]
-        several = sum(gate.shown for gate in gates) > 1
+        """Say what holds the run right now, by judge if there are several; empty if nothing does."""
+        queues = list(dict.fromkeys(self._queues.values()))
+        held = [(queue.name, limit) for queue in queues if (limit := queue.limit())]
+        several = sum(queue.shown for queue in queues) > 1
         return ", ".join(f"{name}: {limit}" if several else limit for name, limit in held)
 
 
-def _strictest(limits: list[Limits], name: str) -> int:
+def _strictest(limits: list[RateLimits], name: str) -> int:
     return min((limit for one in limits if (limit := getattr(one, name))), default=0)
 
 

@@ -8,18 +8,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.metrics.methods import PAIRS
-from ragstone.render.terminal.grounds import Grounds
-from ragstone.render.terminal.methods import comparable, methods_block, signed
+from ragstone.render.terminal.evidence import Grounds
+from ragstone.render.terminal.methods import comparable, methods_block
 from ragstone.render.terminal.nuggets import Fact, facts_of, importance, nugget_table
-from ragstone.render.terminal.outcome import Place, beside, facts_block, handle, missing_block, title_line
+from ragstone.render.terminal.outcome import Place, facts_block, handle, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, indented, kind_of, page, prose, section
-from ragstone.render.text import NBSP, flat, percent, plural, shorten
+from ragstone.render.terminal.tables import beside, grid, unit_lines
+from ragstone.render.text import flat, percent, plural
 from ragstone.render.vocabulary import word
+from ragstone.stats.points import signed
 
 WIDEST: Final = 5
 """Records that are shown of those on which the two methods are furthest apart."""
@@ -69,67 +70,51 @@ def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     summary = run.summary()
     place = place or Place()
     gaps = widest_apart(run)
+    which = handle(gaps[0].record, gaps[0].position) if gaps else "#1"
     alone = run.find("#1") if len(run) == 1 else None
     return page(
         title_line(run, summary, look),
         methods_block(summary["methods"], look) if comparable(summary) else prose("Nothing could be compared.", look),
         _single(alone, look) if alone is not None else _widest(run, gaps, look),
         missing_block(summary, look),
-        facts_block(run, summary, place, [_next(run, gaps, place)], look),
+        facts_block(run, summary, place, [shlex.join(["ragstone", "show", str(run.id), which, *place.options])], look),
     )
-
-
-def _next(run: Run, gaps: list[Gap], place: Place) -> str:
-    which = handle(gaps[0].record, gaps[0].position) if gaps else "#1"
-    return shlex.join(["ragstone", "show", str(run.id), which, *place.options])
 
 
 def _single(result: Mapping[str, Any], look: Look) -> RenderableType | None:
     facts = facts_of(result) if "set_aside" not in result else []
-    if not facts:
-        return None
-    ranks = {context["id"]: context["rank"] for context in result["contexts"]}
-    return section("Nuggets", nugget_table(facts, Grounds(look, full=False, ranks=ranks)))
+    ranks = {context["id"]: context["rank"] for context in result.get("contexts", ())}
+    return section("Nuggets", nugget_table(facts, Grounds(look, full=False, ranks=ranks))) if facts else None
 
 
 def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
-    if not gaps:
-        return None
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    room = look.width - 4 - max(len(signed(gap.difference)) for gap in gaps) - 2
+    room = look.width - 4 - max((len(signed(gap.difference)) for gap in gaps), default=0) - 2
+    rows = []
     for gap in gaps:
         result = run.find(f"#{gap.position}")
         if result is not None:
-            table.add_row(signed(gap.difference), _record(gap, result, look, room))
-    return section("Largest differences", indented(table), note="in points")
-
-
-def _record(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> Group:
-    told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
-    return Group(*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room))
+            told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
+            lines = [*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room)]
+            rows.append((signed(gap.difference), Group(*lines)))
+    return section("Largest differences", indented(grid(rows, "><")), note="in points") if rows else None
 
 
 def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> list[Text]:
-    """The nugget that takes most from the value, by its weight and what it falls short of; that none does, if so."""
+    """The nugget that takes most from the value, by its weight and what it falls short of; or that none does."""
     metric = PAIRS[gap.aspect][1]
     facts = facts_of(result, (metric,))
     if not facts:
         return []
     judged = [fact for fact in facts if fact.lowest is not None]
     worst = max(judged, key=lambda fact: _weight(fact) * (1 - (fact.lowest or 0.0)), default=facts[0])
-    if judged and worst.lowest == 1:
-        what = word(metric, worst.verdicts[metric])
-        which = plural(len(judged), "nugget").replace(NBSP, " ")
-        return [Text(f"{which}, {what}" if len(judged) == 1 else f"{which}, all {what}", style="quiet")]
     verdict = worst.verdicts[metric]
-    head = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), "  ")
-    head.append(shorten(flat(worst.unit["text"]), room - head.cell_len, look.ellipsis))
-    why = flat(verdict.get("failure") or verdict["reason"])
-    return [head, *([Text(f"  {shorten(why, room - 2, look.ellipsis)}", style="quiet")] if why else [])]
+    if judged and worst.lowest == 1:
+        what = f"{'all ' if len(judged) > 1 else ''}{word(metric, verdict)}"
+        return [Text(f"{plural(len(judged), 'nugget')}, {what}", style="quiet")]
+    sign = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), " ")
+    return unit_lines(sign, worst.unit["text"], verdict.get("failure") or verdict["reason"], look, room)
 
 
 def _weight(fact: Fact) -> float:
-    """What a nugget weighs where the weights are the default ones: enough to rank by."""
+    """The weight of a nugget by default: enough to rank by."""
     return 2.0 if fact.unit.get("importance") == "vital" else 1.0

@@ -1,4 +1,4 @@
-"""A run while it goes on: two lines that are drawn again and again, or now and then one line of text."""
+"""A run in progress: two lines that are redrawn, or a line of text now and then."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ragstone.render.terminal.screen import Look
 from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, tokens
 
 WINDOW: Final = 20.0
-"""Seconds that speed and time left are estimated from: what was long ago says little of what is to come."""
+"""Seconds that speed and time left are estimated from."""
 SURE: Final = 2.0
 """Seconds before any speed or time left is shown."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a tally now and then and tells how fast it grows."""
+    """Reads a tally now and then and computes how fast it grows."""
 
     tally: Tally
     total: int
@@ -31,7 +31,7 @@ class Watch:
     _seen: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def look(self) -> tuple[float, float | None]:
-        """Calls a second, and the seconds that are left (None while that cannot be said)."""
+        """Calls a second, and the seconds that are left (None while that is unknown)."""
         now = time.monotonic()
         self._seen.append((now, self.tally.records, self.tally.answered + self.tally.replayed))
         while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW:
@@ -48,33 +48,26 @@ class Watch:
         """What has been done so far, the most important first."""
         tally = self.tally
         speed, _ = self.look()
-        if tally.most_calls is None:
-            parts = [f"{number(tally.answered)} calls"]
-        else:
-            parts = [f"{number(tally.charged)} of at most {number(tally.most_calls)} calls"]
-        parts += [f"{number(count)} {what}" for count, what in self._rest() if count]
+        of_calls = tally.most_calls is not None
+        parts = [f"{number(tally.charged)} of at most {number(tally.most_calls or 0)} calls" if of_calls
+                 else f"{number(tally.answered)} calls"]  # fmt: skip
+        rest = {"replayed": tally.replayed, "retried": tally.retried, "failed": tally.failed}
+        parts += [f"{number(count)} {what}" for what, count in rest.items() if count]
         if speed >= 0.05:
             parts.append(f"{speed:.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
         if tally.paid.input_tokens or tally.paid.output_tokens:
             most = "" if tally.most_tokens is None else f" of at most {tokens(tally.most_tokens)} tokens"
             parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out{most}")
         if tally.replied and tally.paid.dollars != 0:
-            parts.append(dollars(tally.paid.dollars) + self._of())
+            budget = f" of at most {dollars(tally.budget)}" if tally.budget is not None else ""
+            about = f" of about {dollars(tally.expected)}" if tally.expected and not budget else ""
+            parts.append(f"{dollars(tally.paid.dollars)}{budget}{about}")
         return parts
 
-    def _of(self) -> str:
-        """What the money is to be held against: the budget, else what it was estimated at."""
-        if self.tally.budget is not None:
-            return f" of at most {dollars(self.tally.budget)}"
-        return f" of about {dollars(self.tally.expected)}" if self.tally.expected else ""
-
     def limit(self) -> str:
-        """What holds the run at this moment; empty when nothing does."""
+        """What limits the run's speed at this moment; empty when nothing does."""
         limit = self.tally.limit()
         return f"limit: {flat(limit)}" if limit else ""
-
-    def _rest(self) -> list[tuple[int, str]]:
-        return [(self.tally.replayed, "replayed"), (self.tally.retried, "retried"), (self.tally.failed, "failed")]
 
     def line(self) -> str:
         """One line of text for a log."""
@@ -111,16 +104,12 @@ def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:
     full = min(cells, done * cells // total)
     filled, empty = ("=", "-") if look.ascii else ("━", "─")
     bar = Text.assemble("  ", (name, "head"), "  ", filled * full, (empty * (cells - full), "quiet"), "  ", right)
-    below = Text("  ", style="quiet")
-    separator = f" {look.dot} "
-    for number_, part in enumerate(counts):
-        piece = (separator if number_ else "") + part
-        if below.cell_len + len(piece) > look.width:
+    below = counts[0]
+    for part in counts[1:]:
+        if len(longer := f"{below} {look.dot} {part}") > look.width - 2:
             break
-        below.append(piece)
+        below = longer
     limit = watch.limit()
-    if limit and below.cell_len + len(separator) + len(limit) <= look.width:
-        below.append(separator + limit)
-    elif limit:
-        return bar, below, Text(f"  {middle(limit, look.width - 2, look.ellipsis)}", style="quiet")
-    return bar, below
+    beside = f"{below} {look.dot} {limit}" if limit else below
+    lines = [beside] if len(beside) <= look.width - 2 else [below, middle(limit, look.width - 2, look.ellipsis)]
+    return bar, *(Text(f"  {line}", style="quiet") for line in lines)

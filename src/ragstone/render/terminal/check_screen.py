@@ -7,28 +7,30 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from ragstone.analysis.check import Decision, Gate
+from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.run import Run
-from ragstone.analysis.saved import Weighed
+from ragstone.analysis.saved import AnyRun
 from ragstone.render.ci import headline, titled, told
 from ragstone.render.terminal.outcome import handle
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.side_by_side import record_lines
-from ragstone.render.text import flat, middle, plural
+from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import grid, record_lines
+from ragstone.render.text import flat, plural
 
 STYLES: Final[Mapping[str, str]] = {
     "passed": "quiet", "failed": "wrong", "undecided": "partly", "error": "head",
 }  # fmt: skip
 
 
-def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ()) -> Page:
+def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen of a check."""
     said = headline(gate)
+    title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
+    if gate.baseline:
+        title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
-        _title(gate, look),
+        title,
         _decisions(gate, look),
         *(_worst(decision, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
@@ -36,8 +38,8 @@ def gate_page(gate: Gate, run: Weighed, look: Look, options: Sequence[str] = ())
     )
 
 
-def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> RenderableType | None:
-    """The command that shows the first of the records that a threshold failed by; a run in a folder has none."""
+def _next(gate: CheckResult, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
+    """The command that shows the first record behind a failed threshold; a run in a folder has none."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
     result = run.find(record) if record and isinstance(run, Run) else None
     if result is None:
@@ -46,29 +48,16 @@ def _next(gate: Gate, run: Weighed, options: Sequence[str], look: Look) -> Rende
     return facts([("Next", to_paste(shlex.join(command), look))])
 
 
-def _title(gate: Gate, look: Look) -> Text:
-    run = f"run {gate.run} {look.dot} " if gate.run else ""
-    right = f"{run}{plural(gate.records, 'record')}".replace("\u00a0", " ")
-    title = Text.assemble((middle(flat(gate.name), look.width - 6 - len(right), look.ellipsis), "head"), "  ")
-    title.append(right, style="quiet")
-    if gate.baseline:
-        title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
-    return title
-
-
-def _decisions(gate: Gate, look: Look) -> RenderableType:
+def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=wide, no_wrap=True)
-    table.add_column()
+    rows = []
     for decision in gate.decisions:
         said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.said, *decision.notes)]
         outcome = Text(decision.outcome, style=STYLES[decision.outcome])
-        table.add_row(outcome, Group(Text(titled(decision)), *said))
-    return table
+        rows.append((outcome, Group(Text(titled(decision)), *said)))
+    return grid(rows, "<~", first=wide)
 
 
 def _worst(decision: Decision, look: Look) -> RenderableType:
-    room = look.width - 4
-    blocks = [record_lines(worst.record, told(worst), worst.wanting, look, room) for worst in decision.worst]
+    blocks = [record_lines(worst.record, told(worst), worst.wanting, look, look.width - 4) for worst in decision.worst]
     return section(f"Behind {titled(decision)}", indented(Group(*blocks)))

@@ -1,0 +1,107 @@
+"""Counts that a run keeps while it goes on: why scores are missing, and which quotes stand in the passages.
+
+A verdict's quotes count once, however many scores hold it. For a panel the members' quotes count: the panel's own
+verdict repeats one of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ragstone.stats.means import rounded
+from ragstone.types import Score, Status
+
+if TYPE_CHECKING:
+    from ragstone.engine import Weighed
+    from ragstone.result_types import CauseDict, QuotesDict
+
+MOST: Final = 100
+"""Different causes that are counted apart; further ones are counted as ``OTHER``."""
+OTHER: Final = "other causes"
+
+_COUNTS: Final = re.compile(r"\d+ of \d+ unjudged: ")
+
+
+class Causes:
+    """How many scores of each metric have which status for which reason; plain ``scored`` ones are left out."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, Status, str]] = Counter()
+
+    def add(self, scores: Iterable[Score]) -> None:
+        """Count the scores of one record."""
+        for score in scores:
+            if score.status != "scored":
+                key = (score.metric, score.status, _COUNTS.sub("", score.reason))
+                known = key in self._counts or len(self._counts) < MOST
+                self._counts[key if known else (score.metric, score.status, OTHER)] += 1
+
+    def as_json(self) -> list[CauseDict]:
+        """Most frequent first."""
+        ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        return [
+            {"metric": metric, "status": status, "reason": reason, "count": count}
+            for (metric, status, reason), count in ranked
+        ]
+
+
+class Quotes:
+    """Quotes found to the letter (``verbatim``), nearly (``near``), and nowhere (``absent``)."""
+
+    def __init__(self) -> None:
+        self._found: Counter[str] = Counter()
+
+    def add(self, scores: Iterable[Score]) -> None:
+        """Count the quotes of one record."""
+        quoting = [verdict for score in scores for verdict in score.verdicts if verdict.evidence or verdict.members]
+        for verdict in dict.fromkeys(quoting):
+            for own in verdict.members or (verdict,):
+                self._found.update(_kind(quote.span is not None, quote.verbatim) for quote in own.evidence)
+
+    def add_weighed(self, weighed: Weighed) -> None:
+        """Count the quotes of one record of a run; a result taken from an earlier run has them in its document."""
+        if weighed.taken:
+            self.add_result(orjson.loads(weighed.document))
+        else:
+            self.add(weighed.scores)
+
+    def add_result(self, result: Mapping[str, Any]) -> None:
+        """Count the quotes of one result; a record that was set aside has none."""
+        quoting = {
+            orjson.dumps(verdict, option=orjson.OPT_SORT_KEYS): verdict
+            for score in result["scores"]
+            for verdict in score["verdicts"]
+            if verdict["evidence"] or verdict.get("members")
+        }
+        for verdict in quoting.values():
+            for own in verdict.get("members") or (verdict,):
+                self._found.update(_kind(quote["start"] is not None, quote["verbatim"]) for quote in own["evidence"])
+
+    def as_json(self) -> QuotesDict:
+        """Plain JSON; ``verified`` is the share that was found, in [0, 1], or None without quotes."""
+        verbatim, near, absent = (self._found[kind] for kind in ("verbatim", "near", "absent"))
+        named = verbatim + near + absent
+        return {
+            "named": named,
+            "verbatim": verbatim,
+            "near": near,
+            "absent": absent,
+            "verified": rounded((verbatim + near) / named) if named else None,
+        }
+
+
+def _kind(found: bool, verbatim: bool) -> str:
+    return "absent" if not found else "verbatim" if verbatim else "near"
+
+
+def quotes_of(results: Iterable[Mapping[str, Any]]) -> QuotesDict:
+    """The counts of all results, which are read one at a time."""
+    quotes = Quotes()
+    for result in results:
+        quotes.add_result(result)
+    return quotes.as_json()

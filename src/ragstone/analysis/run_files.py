@@ -1,0 +1,12 @@
+"""The names of the files in a run's folder."""
+
+from __future__ import annotations
+
+from typing import Final
+
+RESULTS: Final = "results.jsonl"
+ABOUT: Final = "run.json"
+REPORT: Final = "report.html"
+COMPARISON: Final = "compare.html"
+PARTIAL: Final = ".partial"
+"""The suffix of a file that is not whole."""

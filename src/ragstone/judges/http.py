@@ -1,0 +1,300 @@
+"""An HTTP endpoint with a key: connections, limits, secrets and errors, whatever dialect it speaks.
+
+A dialect is a subclass that says how a request is prepared, measured and read: ``prepare``, ``size``, ``usage`` and
+``read``, and the ``path`` after the base URL.
+
+Promises: a key is read when the first call needs it and stands in no message, log or stored row; errors are sorted
+into those worth another try, those that end one call, and those that end the run; redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import orjson
+
+from ragstone.errors import BackendError
+from ragstone.judges.base import Allowance, Call, Prompt, RateLimits, Reply, Usage
+from ragstone.judges.limits import allowance, retry_after
+from ragstone.judges.spec import Spec
+from ragstone.tokens import Size
+
+if TYPE_CHECKING:
+    import aiohttp
+    import yarl
+
+RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
+"""Statuses after which the same request may succeed; what a server does not implement it will not have later."""
+LONGEST: Final = 8_000_000
+"""Bytes of a response body; a longer one is an error."""
+SECRET_LENGTH: Final = 12
+"""Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
+MINUTE: Final = 60.0
+"""Seconds that a limit by the minute may ask to wait; a longer wait is of another limit."""
+_MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
+"""What a 403 says when it is about one text and not about the key."""
+_WRONG_KEY: Final = re.compile(
+    r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
+)
+"""What some endpoints say with status 400 instead of 401."""
+
+
+class HttpBackend(ABC):
+    """One endpoint with one key. ``strict``: a schema is always sent; an endpoint that refuses it ends the run."""
+
+    free: bool = False
+    bounded: bool = False
+    path: ClassVar[str]
+    """What follows the base URL."""
+
+    def __init__(self, spec: Spec) -> None:
+        preset = spec.preset
+        self.judge = spec.name
+        self.url = (spec.base_url or preset.base_url).rstrip("/") + self.path
+        self.key_variable = preset.key if spec.api_key_env is None else spec.api_key_env
+        self.concurrency = spec.concurrency
+        self.timeout: float | None = spec.timeout
+        self._limits = spec.rpm, spec.tpm
+        self.strict = spec.structured == "schema"
+        self.key_header = preset.key_header
+        self._key = ""
+        self._session: aiohttp.ClientSession | None = None
+        self._address: yarl.URL | None = None
+
+    # ---- the dialect
+
+    @abstractmethod
+    def prepare(self, prompt: Prompt) -> bytes:
+        """Return the canonical request: equal prompts give equal bytes."""
+
+    @abstractmethod
+    def size(self, body: bytes) -> Size:
+        """Return the size of a request, also of one in another dialect."""
+
+    @abstractmethod
+    def usage(self, answer: Any) -> Usage:
+        """Read the tokens of an answer, whatever JSON it is."""
+
+    @abstractmethod
+    def read(self, answer: Any) -> Reply:
+        """Read the text, the reasoning and the finish: ``error`` if the text is a failure.
+
+        Raises KeyError, IndexError, TypeError or AttributeError for what is no answer.
+        """
+
+    def fitted(self, body: bytes) -> bytes:
+        """Return the request without what this endpoint has refused."""
+        return body
+
+    def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:  # noqa: ARG002 - see a dialect
+        """Whether the error refuses a part of the request that can be left out from now on."""
+        return False
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what was left out of requests."""
+        return ()
+
+    # ---- the connection
+
+    @property
+    def limits(self) -> RateLimits:
+        """The rate limits, shared by all backends with the same address and key."""
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        return RateLimits(f"{self.url} {digest}", *self._limits)
+
+    async def open(self) -> None:
+        """Read the key and make the connection pool; BackendError when the key's variable is not set."""
+        import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
+        import yarl  # noqa: PLC0415 - part of aiohttp
+
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        if self.key_variable:
+            key = os.environ.get(self.key_variable, "").strip()
+            if not key:
+                raise self.trouble(
+                    f"no key: the variable {self.key_variable} is not set",
+                    fatal=True,
+                    hint=f"export {self.key_variable}=…, or use the embedded judge, which needs none",
+                )
+            if not key.isprintable():  # it would break the header's line
+                raise self.trouble(
+                    f"the key in the variable {self.key_variable} holds a line break or the like",
+                    fatal=True,
+                    hint=f"set {self.key_variable} to one key, on one line",
+                )
+            self._key = key
+            headers[self.key_header] = f"Bearer {key}" if self.key_header == "Authorization" else key
+        self._address = yarl.URL(self.url)
+        self._session = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            timeout=aiohttp.ClientTimeout(total=self.timeout),
+            headers=headers,
+            auto_decompress=False,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def send(self, call: Call) -> Reply:
+        """Ask once; BackendError for anything but an answer."""
+        for requests in itertools.count(1):
+            body = self.fitted(call.body)
+            status, headers, data = await self._post(body)
+            if status == 200:
+                return self._reply(data, requests, allowance(headers))
+            error = _error_object(data)
+            if not self.refusal(status, error, body):
+                raise self._error(status, headers, error, data)
+        raise AssertionError("there is always another request, or an end")
+
+    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        import aiohttp  # noqa: PLC0415 - loaded already by open
+
+        assert self._session is not None, "send before open"
+        assert self._address is not None, "send before open"
+        begun = False
+        try:
+            async with self._session.post(self._address, data=body, allow_redirects=False) as response:
+                begun = True
+                data = bytearray()
+                packing = response.headers.get("Content-Encoding")
+                # Unpacked here, as far as it may be long: a small packed piece may be a thousand times its size.
+                unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
+                while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
+                    data += unpacking.decompress(chunk, LONGEST + 1 - len(data)) if unpacking else chunk
+                    if len(data) > LONGEST:
+                        raise self.trouble(f"a reply of more than {LONGEST} bytes", lost=True)
+                return response.status, response.headers, bytes(data)
+        except TimeoutError as error:
+            raise self.trouble(f"no reply within {self.timeout:g} s", retryable=True, lost=True) from error
+        except (aiohttp.ClientError, zlib.error) as error:
+            raise self._broken_off(error, begun=begun) from error
+
+    def _broken_off(self, error: Exception, *, begun: bool) -> BackendError:
+        """Return the error of a broken connection; ``begun``: the reply's head had arrived."""
+        import aiohttp  # noqa: PLC0415 - loaded already by open
+
+        never = isinstance(error, aiohttp.ClientConnectorError)
+        hint = "the server was reached; its log, or that of a proxy before it, may say why"
+        if isinstance(error, zlib.error):
+            said = "a reply that cannot be unpacked"
+        elif begun:
+            said = "the connection was closed in the middle of the reply"
+        elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+            said = f"{self.url} closed the connection before it replied"
+        else:
+            said = f"cannot reach {self.url} ({_brief(error)})"
+            hint = "is the server running, and is the address right?"
+        # What took the request may charge for it, whatever it replied.
+        return self.trouble(said, retryable=True, hint=hint, lost=not never)
+
+    # ---- answers
+
+    def _reply(self, data: bytes, requests: int, left: Allowance | None) -> Reply:
+        answer: Any = None
+        try:
+            answer = orjson.loads(data)
+            read = self.read(answer)
+        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
+            found = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
+            raise self._unusable(f"not a chat completion: {found!r}", answer) from error
+        text, reasoning = read.text, read.reasoning
+        if read.finish == "error":  # a failure that came with status 200
+            raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer)
+        if len(self._key) >= SECRET_LENGTH:  # a reply is kept
+            text, reasoning = self.without_key(text), self.without_key(reasoning)
+        return Reply(text, read.finish, reasoning, self.usage(answer), self.notes(), requests, left)
+
+    def _unusable(self, said: str, answer: Any) -> BackendError:
+        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+        usage = self.usage(answer)
+        spent = None if usage == Usage() else (usage.input, usage.output, usage.cached, usage.reasoning)
+        return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
+
+    def trouble(self, said: str, **more: Any) -> BackendError:
+        """Return an error of this judge."""
+        return BackendError(f"{self.judge}: {said}", judge=self.judge, **more)
+
+    def _error(self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes) -> BackendError:
+        whole = said_by(error) or data[:2000].decode("utf-8", "replace")
+        said = " ".join(self.without_key(whole).split())[:300]
+        code = str(error.get("code") or error.get("type") or "")
+        hint = ""
+        fatal = too_long = False
+        retryable = status in RETRYABLE
+        wait = retry_after(headers)
+        if status in (401, 403) and not _MODERATED.search(said):
+            fatal = True
+            hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint wants a key"
+        elif status == 404:
+            fatal, hint = True, "check the model's name and the base URL"
+        elif status == 402 or code == "insufficient_quota":
+            fatal, retryable, hint = True, False, "the account has no credit left"
+        elif status == 400 and _WRONG_KEY.search(said):
+            fatal, hint = True, f"check the key in {self.key_variable}"
+        elif "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
+            too_long = True
+            hint = "the record is too long for this model; use one with a longer context"
+        elif 300 <= status < 400:
+            fatal, hint = True, "the address redirects elsewhere; give the final base URL"
+        elif status == 429 and (wait or 0.0) <= MINUTE:
+            hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
+        return self.trouble(
+            f"HTTP {status}: {said or 'no message'}",
+            retryable=retryable,
+            fatal=fatal,
+            retry_after=wait if retryable else None,
+            hint=hint,
+            too_long=too_long,
+            status=status,
+            allowance=allowance(headers),
+        )
+
+    def without_key(self, text: str) -> str:
+        """Remove the key from a text: some endpoints repeat it, and not always in its own letters."""
+        if not self._key or self._key.lower() not in text.lower():
+            return text
+        return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE)
+
+
+def _error_object(data: bytes) -> dict[str, Any]:
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    if isinstance(body, list) and body:  # some endpoints wrap the error in a list
+        body = body[0]
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    return error if isinstance(error, dict) else {"message": str(error or "")}
+
+
+def said_by(error: Mapping[str, Any]) -> str:
+    """Return the message of an error; FastAPI servers call it ``detail`` and may give a list with places."""
+    said = error.get("message") or error.get("detail") or ""
+    if isinstance(said, dict):
+        said = said.get("detail") or said
+    if isinstance(said, list):
+        entries = [entry for entry in said if isinstance(entry, dict)]
+        said = "; ".join(f"{_location(entry.get('loc'))}: {entry.get('msg', '')}" for entry in entries)
+    return str(said)
+
+
+def _location(loc: object) -> str:
+    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
+
+
+def _brief(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:200] or type(error).__name__

@@ -1,0 +1,65 @@
+"""A recording of a run's calls, from which the judge ``replay:FILE`` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import IO, Any, Final
+
+import orjson
+
+from ragstone import metrics
+from ragstone.analysis.run import Run
+from ragstone.errors import InputError
+from ragstone.output.export import LINES, ExportFormat, write_lines
+
+VERSION: Final = 1
+
+
+def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
+    write_lines(_recording(run), target)
+
+
+def _recording(run: Run) -> Generator[bytes, None, None]:
+    """The head with the judges and their steps, then each call of the results, once."""
+    yield orjson.dumps({"ragstone_calls": VERSION, "judges": _judges(run)}) + b"\n"
+    written: set[str] = set()
+    for result in run.results():
+        for call in result.typed.get("calls", []):
+            key = call["key"]
+            if key in written:
+                continue
+            written.add(key)
+            row = run.store.call(bytes.fromhex(key))
+            if row is not None:  # a call that failed has no reply, and fails again when it is replayed
+                recorded = {
+                    "key": key, "judge": row.judge, "task": row.task, "maker": row.maker,
+                    "request": orjson.Fragment(row.request), "reply": orjson.Fragment(row.reply),
+                }  # fmt: skip
+                yield orjson.dumps(recorded) + b"\n"
+
+
+def _judges(run: Run) -> list[dict[str, Any]]:
+    """Each judge's settings with the steps it answered, of a cascade the last one's; InputError for a panel."""
+    spec = run.spec
+    steps: dict[str, Sequence[str]] = {}
+    for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
+        route = spec["steps"].get(step, spec["default"])
+        # The first judges of a cascade are there again when it is replayed.
+        steps[step] = route["judges"][-1:] if route.get("cascade") else route["judges"]
+    for task, names in steps.items():
+        if len(names) > 1:
+            raise InputError(
+                f"run {run.id}: the step '{task}' was answered by a panel ({', '.join(names)}); "
+                "a recording holds one judge a step"
+            )
+    named = dict.fromkeys(names[0] for names in steps.values())
+    for name in named:
+        if spec["judges"][name]["provider"] == "given":
+            raise InputError(f"run {run.id}: the judge '{name}' was a Python object, which a recording cannot name")
+    return [
+        {"judge": spec["judges"][name], "tasks": [task for task, names in steps.items() if names[0] == name]}
+        for name in named
+    ]
+
+
+FORMATS: Final = (ExportFormat("calls", LINES, "recording for the judge replay:FILE", _write),)

@@ -1,0 +1,106 @@
+"""Leaderboards: the scores of each system on each topic with their means, in the forms of TREC tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+import orjson
+
+from ragstone.analysis.leaderboard import Entry, Leaderboard, OnMissing, run_of
+from ragstone.analysis.run import Run
+from ragstone.errors import ConfigError, InputError
+from ragstone.output.export import LINES, ExportFormat
+from ragstone.output.files import file_name
+from ragstone.output.target import closed_folder, is_folder, whole
+from ragstone.records import FORMS, Form, LeaderboardRow, lines
+
+SCORES: Final = "scores"
+"""The format in which nugget tools write what each run scored: a JSON object a run and topic."""
+WITHOUT_RUN: Final = "trec_eval"
+"""The format whose rows do not say which run they are of."""
+EXTENSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    SCORES: LINES, WITHOUT_RUN: (".eval", ".tsv"), "tot": (".tsv",), "ir_measures": (".tsv",), "jsonl": LINES,
+}  # fmt: skip
+
+
+def board_of(run: Run) -> Leaderboard:
+    """The scores of a run as a leaderboard, each score's name a measure; the system is ``meta.run_id``, or the run.
+
+    InputError where a system has two records of one topic.
+    """
+    board = Leaderboard()
+    for result in run.results():
+        if "set_aside" in result:
+            continue
+        name = run_of(result["meta"], run.name)
+        values = {score["metric"]: score["value"] for score in result.typed["scores"]}
+        try:
+            board.add(Entry(name, result["topic"], values))
+        except InputError as error:
+            raise InputError(f"run {run.id}: {error}; a leaderboard has one row, csv a row for each record") from error
+    return board
+
+
+def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: OnMissing = "warn") -> None:
+    """Write a leaderboard as ``scores`` or in one of ``records.FORMS``; ConfigError where the form cannot hold it."""
+    if form == WITHOUT_RUN and len(board.runs) > 1:
+        others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
+        raise ConfigError(
+            f"{form} has no column for the run, and there are {len(board.runs)}: "
+            f"name a folder with -o, as in -o out/, or another format with --format ({others})"
+        )
+    target.writelines(_lines(_rows(board, form, on_missing), form))
+
+
+def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing = "warn") -> list[Path]:
+    """Write a leaderboard to a file, or to a folder a file for each run; returns what was written.
+
+    The means of each run are over the topics that it would be compared on.
+    """
+    if not is_folder(to):
+        with whole(Path(to)) as target:
+            write_board(board, form, target, on_missing)
+        return [Path(to)]
+    folder = Path(to)
+    rows: dict[str, list[LeaderboardRow | dict[str, Any]]] = {}
+    for row in _rows(board, form, on_missing):
+        rows.setdefault(row["run_id"] if isinstance(row, dict) else row.run, []).append(row)
+    by_run = {run: list(_lines(own, form)) for run, own in rows.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise closed_folder(folder, error) from error
+    written = []
+    for name, found in by_run.items():
+        written.append(folder / f"{file_name(name)}{EXTENSIONS[form][0]}")
+        with whole(written[-1]) as target:
+            target.writelines(found)
+    return written
+
+
+def _rows(board: Leaderboard, form: str, on_missing: OnMissing) -> Iterable[LeaderboardRow | dict[str, Any]]:
+    return board.score_rows(on_missing) if form == SCORES else board.rows(on_missing)
+
+
+def _lines(rows: Iterable[LeaderboardRow | dict[str, Any]], form: str) -> Iterable[bytes]:
+    if form == SCORES:
+        return (orjson.dumps(row) + b"\n" for row in rows)
+    return lines(cast("Iterable[LeaderboardRow]", rows), cast("Form", form))
+
+
+def _write(form: str, run: Run, _rows: str, target: IO[bytes]) -> None:
+    write_board(board_of(run), form, target)
+
+
+def _to_folder(form: str, run: Run, folder: str) -> None:
+    write_board_to(board_of(run), form, folder)
+
+
+FORMATS: Final = tuple(
+    ExportFormat(form, EXTENSIONS[form], "leaderboard", partial(_write, form), partial(_to_folder, form))
+    for form in FORMS
+    if form != "jsonl"
+)

@@ -1,0 +1,130 @@
+"""The words of a comparison: its headline, what makes the runs hard to compare, what is left out.
+
+The terminal and the page say the same words.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ragstone.analysis.compare import VERSION, Compared, Comparison, MetricSide, said
+from ragstone.render.terminal.columns import folded
+from ragstone.render.terminal.outcome import LEADS
+from ragstone.render.text import NBSP, between, flat, number, plural, shorten
+from ragstone.stats.points import signed
+
+IDS: Final = 3
+"""Ids that are named of records that only one run has."""
+DASH: Final = "\u2013"
+GROUPS: Final = 20
+"""Clusters below which no test is to be relied on (Cameron, Gelbach and Miller 2008 find trouble below about 20)."""
+
+
+def leading_of(found: Comparison) -> Compared | None:
+    """The metric that the headline is about: by the rank of metrics the first that differs, else that changed."""
+    ranked = sorted(found.metrics, key=lambda one: LEADS.index(one.metric) if one.metric in LEADS else len(LEADS))
+    records = [one for one in ranked if one.unit == "record" and one.paired is not None]
+    shown = [one for one in records if one.finding in ("higher", "lower")]
+    return next(iter([*shown, *(one for one in records if one.moved), *records]), None)
+
+
+def headline(found: Comparison, leading: Compared | None) -> str:
+    """The comparison in a few sentences."""
+    if leading is None or leading.paired is None:
+        return "No record has a value of one metric in both runs."
+    pairs = leading.paired
+    words = f"{plural(pairs.pairs, 'record')} with {leading.metric} in both: {said(leading, found.second.label)}"
+    if pairs.low is not None and pairs.high is not None:
+        words += f"; the 95{NBSP}% interval is {signed(100 * pairs.low)} to {signed(100 * pairs.high)}"
+    if pairs.wins or pairs.losses:
+        words += f". {number(pairs.wins)} went up, {number(pairs.losses)} down, {number(pairs.ties)} stayed"
+    return f"{words}."
+
+
+def notes(found: Comparison) -> list[str]:
+    """How p was computed, for how many tests it was adjusted, and what one of them alone would have found."""
+    told = []
+    if alone := [one.metric for one in found.metrics if one.only_alone]:
+        told.append(
+            f"Unadjusted p is below .05 for {', '.join(folded(alone))}, adjusted p is not. To test one metric alone, "
+            "name it with -m before you look at the results."
+        )
+    if found.tests > 1:
+        told.append(f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics.")
+        told.append("Intervals are not adjusted for multiple metrics.")
+    elif found.tests:
+        told.append("p: paired sign-flip test.")
+    if found.by is not None:
+        told.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
+    return told
+
+
+def in_the_way(found: Comparison) -> list[str]:
+    """What makes the runs hard to compare: other judges, prompts or parameters, an early end, unjudged units."""
+    lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
+    parts: dict[tuple[str, str, str], list[str]] = {}
+    for one in found.metrics:
+        for differing in one.signatures:
+            parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
+    for (part, ours, theirs), names in parts.items():
+        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
+        lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
+    if any(not one.same_ruler for one in found.metrics):
+        lines.append("Values that were made in two ways differ by that too, and not by the system alone.")
+    sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
+    for one, halves in sides:
+        unjudged = [
+            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one)}"
+            for side, half in halves
+            if half.unjudged
+        ]
+        lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
+    if found.groups is not None and found.groups < GROUPS:
+        lines.append(f"{plural(found.groups, 'group')} are few: below about {GROUPS}, p and intervals are rough.")
+    if found.ungrouped:
+        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each is a group of its own.")
+    return lines
+
+
+def _range(half: MetricSide, one: Compared) -> str:
+    if half.low is None or half.high is None:
+        return ""
+    pairs = one.paired.pairs if one.paired else 0
+    return f" (the mean could be {between(half.low, half.high, pairs, DASH)}{NBSP}%)"
+
+
+def left_out(found: Comparison) -> list[str]:
+    """Records and values that only one run has: left out, and counted nowhere as 0."""
+    lines = []
+    for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
+        if ids:
+            named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
+            more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
+            lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
+    for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
+        if names:
+            lines.append(f"Only {side.label} has {', '.join(folded(names))}.")
+    lacking: dict[str, list[str]] = {}
+    for one in found.metrics:
+        if told := _lacking(one, found):
+            lacking.setdefault(told, []).append(one.metric)
+    return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
+
+
+def _lacking(one: Compared, found: Comparison) -> str:
+    """How many records have no value, by run and why."""
+    if one.unit == "nugget":
+        return f"{plural(one.unmatched, 'nugget')} in one bank alone, or unjudged" if one.unmatched else ""
+    halves = ((f"in {found.first.label}", one.first), (f"in {found.second.label}", one.second))
+    if one.first.statuses == one.second.statuses and one.first.statuses:
+        why = flat(", ".join(one.first.statuses))
+        lacking = number(one.first.records - one.first.scored)
+        return f"{lacking} of {number(found.shared)} without a value in each ({why})"
+    told = []
+    for where, half in halves:
+        if half.records > half.scored:
+            why = flat(", ".join(f"{number(count)} {status}" for status, count in half.statuses.items()))
+            told.append(
+                f"{number(half.records - half.scored)} of {number(half.records)} without a value {where} ({why})"
+            )
+    return "; ".join(told)

@@ -1,0 +1,170 @@
+"""``ragstone compare``: two runs metric by metric, what differs, what makes that doubtful, and which records moved."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, Moved, said
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.verdicts import wanting
+from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.terminal.columns import columns_of, folded
+from ragstone.render.terminal.outcome import Place, handle
+from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
+from ragstone.render.text import flat, middle, number, percent, plural
+from ragstone.stats.paired_tests import least_moved
+from ragstone.stats.points import signed
+
+BY_NUGGET: Final = "nuggets, one by one"
+_SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
+_FOUND: Final = {
+    "higher": "Higher in {label}",
+    "lower": "Lower in {label}",
+    "none": "No difference could be shown",
+    "too_few": "Too few records changed for a test (at least {least} are needed)",
+    "same": "The same",
+    "nothing": "Nothing to compare",
+}
+_STYLES: Final = {"higher": "head", "lower": "head", "none": "", "too_few": ""}
+"""The style of a metric's row by its finding; others are quiet."""
+
+
+def compare_page(found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None) -> Page:
+    """The whole screen of two runs."""
+    leading = leading_of(found)
+    return page(
+        _titles(found, look),
+        prose(headline(found, leading), look),
+        _table(found, look),
+        _in_words(found, look),
+        _lines("Before you rely on this", in_the_way(found), look),
+        _lines("Left out", left_out(found), look),
+        _moved(leading, (first, second), look) if leading is not None else None,
+        _following(leading, second, place or Place(), look),
+    )
+
+
+def _titles(found: Comparison, look: Look) -> RenderableType:
+    rows = []
+    for side in (found.first, found.second):
+        told = f" {look.dot} ".join(dict.fromkeys([side.label, plural(side.records, "record")]))
+        rows.append((Text(middle(flat(side.name), look.width // 2, look.ellipsis), style="head"), Text(told, "quiet")))
+    return grid(rows, "~~")
+
+
+# ---- the table
+
+
+def _table(found: Comparison, look: Look) -> RenderableType:
+    """Both means, the difference in points, its interval, p, and how many went which way, as far as there is room."""
+    rows = _rows(found)
+
+    def column(title: str, cell: Callable[[Compared], str], drop: int = 0) -> Column:
+        return Column(title, ["" if one is None else cell(one) for _, one in rows], right=True, drop=drop)
+
+    pairs = column("pairs", lambda one: number(_pairs(one)), 2)
+    columns = [
+        Column("", [name for name, _ in rows]),
+        column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, _pairs(one))),
+        column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, _pairs(one))),
+        column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
+        column("95 %", _interval, 3),
+        column("p", lambda one: p_said(one.adjusted), 4),
+        *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
+        column("better/same/worse", _counts, 1),
+    ]
+    styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
+    return table(fitting(columns, look.width - 2, look), styles)
+
+
+def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
+    """The label of each row and its metric; columns of one metric are under its name, a row without numbers."""
+    rows: list[tuple[str, Compared | None]] = []
+    for one in found.metrics:
+        columns = columns_of(one.metric)
+        head = columns.name if columns else BY_NUGGET if one.unit == "nugget" else ""
+        if head and (head, None) not in rows:
+            rows.append((head, None))
+        rows.append((f"  {_SHORT.get(one.metric, one.metric.split('.', 1)[-1])}" if head else one.metric, one))
+    return rows
+
+
+def _pairs(one: Compared) -> int:
+    return one.paired.pairs if one.paired else 0
+
+
+def _interval(one: Compared) -> str:
+    if one.paired is None or one.paired.low is None or one.paired.high is None:
+        return ""
+    return f"{signed(100 * one.paired.low)} to {signed(100 * one.paired.high)}"
+
+
+def _counts(one: Compared) -> str:
+    pairs = one.paired
+    return "/".join(number(count) for count in (pairs.wins, pairs.ties, pairs.losses)) if pairs else ""
+
+
+def p_said(p: float | None) -> str:
+    """``0.012``; never 0."""
+    if p is None:
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+# ---- in words
+
+
+def _in_words(found: Comparison, look: Look) -> RenderableType:
+    """Which metrics differ and which do not, with how large a difference would have been seen."""
+    lines = []
+    for finding, title in _FOUND.items():
+        ones = [one for one in found.metrics if one.finding == finding]
+        names = ", ".join(folded(one.metric for one in ones))
+        if finding == "none":
+            names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
+        if ones:
+            words = title.format(label=found.second.label, least=least_moved(max(1, found.tests)))
+            lines.append(prose(f"{words}: {names}.", look))
+    return Group(*lines, *(prose(note, look, "quiet") for note in notes(found)))
+
+
+def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
+    return section(title, *(prose(line, look) for line in lines)) if lines else None
+
+
+# ---- which records
+
+
+def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
+    points = [f"{100 * moved.difference:+.0f}" for moved in one.moved]
+    room = look.width - 4 - max(map(len, points), default=0) - 2
+    rows = [
+        (shown, _record(one.metric, moved, runs, look, room)) for moved, shown in zip(one.moved, points, strict=True)
+    ]
+    return section(f"Moved most by {one.metric}", indented(grid(rows, "><")), note="in points") if rows else None
+
+
+def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:
+    """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
+    ours, theirs = (run.find(moved.record) for run in runs)
+    lower, higher = (theirs, ours) if moved.difference < 0 else (ours, theirs)
+    units = wanting(lower, metric, higher) if lower is not None else ()
+    return record_lines(moved.record, f"{percent(moved.first)} to {percent(moved.second)}", units, look, room)
+
+
+def _following(leading: Compared | None, second: AnyRun, place: Place, look: Look) -> RenderableType | None:
+    """The page that was written, and the command that shows the record that moved most if its run is in a store."""
+    rows: list[tuple[str, RenderableType]] = [("Page", place.comparison)] if place.comparison else []
+    if leading is not None and isinstance(second, Run):
+        result = second.find(leading.moved[0].record) if leading.moved else None
+        which = [handle(result["id"], result["position"])] if result is not None else []
+        command = shlex.join(["ragstone", "show", str(second.id), *which, *place.options])
+        rows.append(("Next", to_paste(command, look)))
+    return facts(rows) if rows else None

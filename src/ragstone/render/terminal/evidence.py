@@ -1,0 +1,129 @@
+"""Why a verdict is what it is: its reason or failure, the members of a panel, and its quotes with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.render.excerpt import pieces, squeezed
+from ragstone.render.terminal.cascades import called
+from ragstone.render.terminal.screen import Look
+from ragstone.render.text import clean, flat, middle, shorten
+
+LONG: Final = 3
+"""Lines of a reason that are shown when the record is not shown in full."""
+QUOTES: Final = 2
+"""Quotes of one verdict that are shown then."""
+_BEST_FIRST: Final = ("yes", "partly", "no", "unjudged", "trivial")
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Draws the grounds of verdicts; ``ranks`` are those of the record's passages, ``full`` leaves nothing out.
+
+    ``judges`` are those of the record's cascades: who gave a verdict of one of them is shown with it.
+    """
+
+    look: Look
+    full: bool
+    ranks: Mapping[str, int]
+    judges: frozenset[str] = frozenset()
+
+    def because(
+        self, verdict: Mapping[str, Any], *, of_response: bool = False, label: str = ""
+    ) -> Iterable[RenderableType]:
+        """The reason or the failure, every member of a panel, the quotes: from passages, or from the response.
+
+        ``label`` says what the reason is about where that is not plain.
+        """
+        who = f"{label}by {called(verdict['judge'])}" if verdict["judge"] in self.judges else ""
+        label = f"{who}: " if who else label
+        if verdict.get("failure"):
+            yield self.aside(f"{label}unjudged: {self.shown(verdict['failure'])}")
+        if members := verdict.get("members", ()):
+            yield self._members(members)
+        elif verdict["reason"]:
+            yield self.aside(f"{label}{self.shown(verdict['reason'])}")
+        elif who and not verdict.get("failure"):
+            yield self.aside(who)
+        quotes = verdict["evidence"]
+        for quote in quotes if self.full else quotes[:QUOTES]:
+            yield self._quote(quote, of_response=of_response)
+        if len(quotes) > QUOTES and not self.full:
+            yield self.aside(f"and {len(quotes) - QUOTES} more, with --full")
+
+    def aside(self, words: str) -> Text:
+        """Quiet words."""
+        return Text(words, style="quiet", overflow="fold")
+
+    def shown(self, text: str, lines: int = LONG) -> str:
+        """A text on one line, at most so many lines of the terminal unless all of it is shown."""
+        return flat(text) if self.full else shorten(flat(text), lines * (self.look.width - 10), self.look.ellipsis)
+
+    def piece(self, text: str, kind: str = "") -> Text:
+        """A text of the record, in the colour of its verdict."""
+        style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
+        return Text(clean(text).strip(), overflow="fold", style=style)
+
+    def legend(self, signs: Iterable[tuple[str, str]]) -> Text:
+        """What the signs mean: each kind of verdict with its words, the best first."""
+        ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
+        return legend((self.look.mark(kind), words) for kind, words in ranked)
+
+    def quoted(self, where: str, words: str, before: str = "") -> Text:
+        """Words in quotation marks after the place that they are from."""
+        return Text.assemble((before, "partly"), (f"{where} ", "quiet"), self.look.quoted(words), overflow="fold")
+
+    def passage(self, text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Text:
+        """A passage with its evidence in brackets; what is far from any is left out unless it is shown in ``full``."""
+        opened, closed = self.look.brackets
+        drawn = Text(overflow="fold")
+        for start, end, evidence in pieces(text, spans, full=full):
+            if start < 0:
+                drawn.rstrip()
+                drawn.append(f"{' ' if drawn else ''}{self.look.ellipsis} ", style="quiet")
+                continue
+            words = clean(text[start:end]) if full else squeezed(text[start:end])
+            if drawn.plain.endswith(" "):
+                words = words.lstrip(" ")
+            if evidence:
+                drawn.append(opened, style="quiet").append(words, style="found").append(closed, style="quiet")
+            else:
+                drawn.append(words)
+        return drawn
+
+    def _quote(self, quote: Mapping[str, Any], *, of_response: bool) -> Text:
+        words = self.shown(quote["text"], 2)
+        if quote["start"] is None:
+            said = f"not found in the {'response' if of_response else 'context'} "
+            return Text.assemble((said, "partly"), self.look.quoted(words), overflow="fold")
+        source = "response" if of_response else f"passage {self.ranks.get(quote['passage'], quote['passage'])}"
+        where = f"{source}, {quote['start']}{self.look.dash}{quote['end']}"
+        return self.quoted(
+            where, words, "" if quote["verbatim"] else "nearly: "
+        )  # the text's own words, not the judge's
+
+    def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold", ratio=2)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(overflow="fold", ratio=5)
+        for member in members:
+            name = middle(flat(member["judge"]), 24, self.look.ellipsis)
+            raw = "-" if member["raw"] is None else f"{member['raw']:g}"
+            said = f"failed: {member['failure']}" if member.get("failure") else member["reason"]
+            table.add_row(self.aside(name), Text(raw), self.aside(self.shown(said)))
+        return table
+
+
+def legend(signs: Iterable[tuple[Text, str]]) -> Text:
+    """Signs with what they mean."""
+    drawn = Text(style="quiet", overflow="fold")
+    for sign, words in signs:
+        drawn.append("   " if drawn else "").append_text(sign).append(f" {words}")
+    return drawn

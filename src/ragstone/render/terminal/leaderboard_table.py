@@ -1,0 +1,198 @@
+"""Systems side by side by nugget recall: one line a run, as many measures as there is room for, the best first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.text import Text
+
+from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, Standing, missed
+from ragstone.render.terminal.columns import RECALL
+from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.render.terminal.tables import GAP, Column, fitting, table
+from ragstone.render.text import flat, middle, number, plural
+from ragstone.stats.points import points
+
+FINE: Final = 1000
+"""A count from which percentages have a decimal: here they all have one."""
+CELL: Final = 6
+"""Columns of a value."""
+SHORTEST: Final = 16
+"""Columns of a run's name below which measures are left out in its favour."""
+MOST_PAIRS: Final = 12
+"""Lines of the comparison with another leaderboard."""
+SHOWN: Final[Mapping[str, str]] = {name: row for row, pair in RECALL.rows.items() for name in pair}
+"""The measures in the order of their columns, each with the title over its pair."""
+SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all", "strict_vital")
+"""Measures in the order in which a narrow terminal goes without them."""
+
+TREATED: Final[Mapping[str, str]] = {
+    "warn": "their means leave those topics out",
+    "skip": "no mean counts those topics",
+    "zero": "those count as 0",
+}
+"""What was done about topics that a run has not answered."""
+
+
+def sorted_by(board: Leaderboard) -> str:
+    """The measure of TREC RAG where any nugget is vital, else the next best."""
+    vital = any(entry.values.get("strict_vital") is not None for entry in board.entries.values())
+    return "strict_vital" if vital else "strict_all"
+
+
+def order(standings: Sequence[Standing], measure: str) -> list[Standing]:
+    """The best first by a measure; equal ones keep their order, those without a value are last."""
+    return sorted(standings, key=lambda s: -1.0 if (value := s.means.get(measure)) is None else value, reverse=True)
+
+
+def unjudged_of(board: Leaderboard) -> Counter[str]:
+    """The number of unjudged nuggets by run."""
+    found: Counter[str] = Counter()
+    for entry in board.entries.values():
+        found[entry.run] += entry.unjudged
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard with what is drawn of it."""
+
+    board: Leaderboard
+    standings: Sequence[Standing]
+    measure: str
+    on_missing: OnMissing
+    agreements: Sequence[Agreement] = ()
+    against: str = ""
+    written: Sequence[Path] = ()
+
+
+def board_page(told: Board, look: Look) -> Page:
+    """The whole screen."""
+    note = f"{plural(len(told.standings), 'run')}, {plural(len(told.board.topics()), 'topic')}, "
+    note += f"in percent, by {told.measure}"
+    measures = _measures(told)
+    names = [flat(standing.run) for standing in told.standings]
+    runs = Column("run", names, least=_apart(names, look))
+    columns = fitting([runs, *_counts(told), *measures.values()], look.width - 2, look)
+    shown = {name: column for name, column in measures.items() if any(column is kept for kept in columns)}
+    drawn = _over(columns, shown, look), table(columns)
+    return page(
+        section("Nugget recall", *drawn, *_below(told, measures, shown, look), note=note),
+        _against(told, look) if told.against else None,
+        facts([("Rows", _files(told.written))], 4) if told.written else None,
+    )
+
+
+def _files(written: Sequence[Path]) -> str:
+    if len(written) == 1:
+        return str(written[0])
+    return f"{written[0].parent}: {plural(len(written), 'file')}, one a run"
+
+
+# ---- the table
+
+
+def _measures(told: Board) -> dict[str, Column]:
+    """The measures in their pairs; without those that no run has, and those that then say the same as others."""
+    valued = [name for name in SHOWN if any(s.means.get(name) is not None for s in told.standings)]
+    if "strict_vital" in told.board.measures and "strict_vital" not in valued:
+        valued = [name for name in valued if SHOWN[name] != "weighted"]
+    names = [name for name in valued if name in told.board.measures]
+    stays = told.measure if told.measure in names else max(names, key=SAY_LEAST.index, default="")
+    columns: dict[str, Column] = {}
+    for row, pair in groupby(names, SHOWN.__getitem__):
+        for at, name in enumerate(pair):
+            style = "head" if name == told.measure else ""
+            wide = CELL if at and name != stays else max(CELL, len(row))  # where it stands alone, its row is over it
+            columns[name] = Column(
+                Text(RECALL.titles[RECALL.rows[row].index(name)], style=style),
+                [points(standing.means.get(name), FINE).rjust(wide) for standing in told.standings],
+                right=True,
+                drop=0 if name == stays else SAY_LEAST.index(name) + 1,
+                style=style,
+            )
+    return columns
+
+
+def _counts(told: Board) -> list[Column]:
+    """Counts by run, each only where it says something: topics that are not all, unjudged nuggets."""
+    unjudged = unjudged_of(told.board)
+    topics = [max(s.topics.values(), default=0) for s in told.standings]
+    columns = []
+    if set(topics) != {len(told.board.topics())}:
+        columns.append(Column("topics", [number(count) for count in topics], right=True, style="quiet"))
+    if any(unjudged.values()):
+        counts = [number(unjudged[s.run]) for s in told.standings]
+        columns.append(Column("unjudged", counts, right=True, style="quiet"))
+    return columns
+
+
+def _apart(names: Sequence[str], look: Look) -> int:
+    """The least columns in which shortened names are as different as the names are."""
+    longest = max(map(cell_len, names))
+    for room in range(min(SHORTEST, longest), longest):
+        if len({middle(name, room, look.ellipsis) for name in names}) == len(set(names)):
+            return room
+    return longest
+
+
+def _over(columns: Sequence[Column], shown: Mapping[str, Column], look: Look) -> Text:
+    """The line over the titles: each pair of measures under its name."""
+    line = " " * (sum(column.width + GAP for column in columns[: len(columns) - len(shown)]) - GAP)
+    for row, pair in groupby(shown, SHOWN.__getitem__):
+        widths = [shown[name].width for name in pair]
+        wide = sum(widths) + GAP * (len(widths) - 1)
+        line += " " * GAP + (f" {row} ".center(wide, look.line) if len(widths) > 1 else row.rjust(wide))
+    return Text(line, style="quiet")
+
+
+def _below(
+    told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column], look: Look
+) -> list[RenderableType]:
+    """What the numbers count, which are not shown, and what they leave out."""
+    said = [RECALL.legend]
+    if "strict_vital" in told.board.measures and "strict_vital" not in measures:
+        said.append("no importance is known: vital has no value, and weighted is the same as all")
+    if dropped := [name for name in measures if name not in shown]:
+        said.append(f"no room for {', '.join(dropped)}; a wider terminal or --json shows them")
+    if any(len({s.topics.get(name, 0) for name in measures}) > 1 for s in told.standings):
+        said.append("the vital columns leave out topics without a vital nugget")
+    if any(unjudged_of(told.board).values()):
+        said.append("unjudged nuggets are in no mean")
+    if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
+        said.append(f"{plural(empty, 'answer')} without nuggets in no mean")
+    lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
+    if missing := told.board.missing():
+        lines.append(prose(f"{flat(missed(missing))}; {TREATED[told.on_missing]}", look, "partly"))
+    return lines
+
+
+# ---- another leaderboard
+
+
+def _against(told: Board, look: Look) -> RenderableType:
+    title = f"Kendall's tau with {middle(flat(told.against), look.width // 2, look.ellipsis)}"
+    places = {name: place for place, name in enumerate(SHOWN)}
+    listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
+    if not listed:
+        why = "no measure has values in both" if told.agreements else "no run is in both"
+        return section(title, indented(prose(why, look, "quiet", 2)))
+    same = all(one.measure == one.other for one in listed)
+    pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]
+    taus = [f"{one.tau:6.3f}" if one.tau is not None else "-" for one in listed]
+    columns = [Column("", pairs[:MOST_PAIRS], least=12), Column("", taus[:MOST_PAIRS], right=True)]
+    lines: list[RenderableType] = [table(fitting(columns, look.width - 4, look))]
+    if len(pairs) > MOST_PAIRS:
+        lines.append(Text(f"and {len(pairs) - MOST_PAIRS} more, with --json", style="quiet"))
+    runs = sorted({one.runs for one in listed})
+    counted = plural(runs[-1], "run") if len(runs) == 1 else f"{runs[0]} to {plural(runs[-1], 'run')}"
+    topics = next((one.topics for one in listed if one.topics is not None), None)
+    shared = f", on {plural(topics, 'topic')} that both scored" if topics is not None else ", each on its own topics"
+    return section(title, *map(indented, lines), note=f"over {counted} that both have{shared}")

@@ -1,0 +1,129 @@
+"""Tables and lists of a screen, and how they give way where it is narrow.
+
+A ``Column`` says whether its texts may be shortened and when it may be left out; ``fitting`` does so until the rest
+has room. Strings in cells are plain text: no markup in them is obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragstone.analysis.verdicts import Wanting
+from ragstone.render.terminal.screen import Look
+from ragstone.render.text import flat, middle, shorten
+
+GAP = 2
+"""Columns between two columns."""
+SHORTEST = 8
+"""Terminal cells that are left of any text that is shortened."""
+SHORTEST_ID = 16
+"""Columns of a record's id below which the words beside it move to their own line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A title over cells.
+
+    ``drop`` orders the columns that a narrow screen leaves out, the lowest first; one with 0 always stays. ``least`` is
+    the number of terminal cells to which its texts may be shortened, 0 if they are shown whole.
+    """
+
+    title: str | Text
+    cells: Sequence[str | Text]
+    right: bool = False
+    drop: int = 0
+    least: int = 0
+    style: str = ""
+
+    @property
+    def width(self) -> int:
+        """Terminal cells of its longest line."""
+        return max(cell_len(line) for cell in (self.title, *self.cells) for line in str(cell).split("\n"))
+
+
+def fitting(columns: Sequence[Column], room: int, look: Look) -> list[Column]:
+    """The columns that so many terminal cells have room for: some are left out, then the shortenable shortened."""
+    kept = list(columns)
+    for column in sorted((column for column in columns if column.drop), key=lambda column: column.drop):
+        if used(kept) > room:
+            kept.remove(column)
+    spare = room - used(kept)
+    for at, column in enumerate(kept):
+        if column.least and column.width > column.least:
+            width = max(SHORTEST, min(column.width, column.least + spare))
+            spare -= width - column.least
+            kept[at] = replace(column, cells=[middle(str(cell), width, look.ellipsis) for cell in column.cells])
+    return kept
+
+
+def used(columns: Sequence[Column]) -> int:
+    """The fewest terminal cells that columns take beside each other."""
+    return sum(min(column.width, column.least or column.width) + GAP for column in columns) - GAP
+
+
+def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
+    """The columns beside each other under their titles; ``styles`` are those of the rows."""
+    titled = any(str(column.title) for column in columns)
+    drawn = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=titled, header_style="")
+    for column in columns:
+        title = column.title if isinstance(column.title, Text) else Text(column.title, style="quiet")
+        drawn.add_column(title, justify="right" if column.right else "left", no_wrap=True)
+    for at, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        cells = (_plain(cell, column.style) for cell, column in zip(row, columns, strict=True))
+        drawn.add_row(*cells, style=styles[at] if styles else "")
+    return drawn
+
+
+def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:
+    """Rows without titles; of the columns ``<`` and ``>`` are never wrapped, ``~`` is. ``first`` is a least width."""
+    drawn = Table.grid(padding=(0, gap, 0, 0))
+    for at, kind in enumerate(columns):
+        wraps = kind == "~"
+        drawn.add_column(
+            justify="right" if kind == ">" else "left",
+            overflow="fold" if wraps else "ellipsis",
+            no_wrap=not wraps,
+            min_width=first if at == 0 else None,
+        )
+    for cells in rows:
+        drawn.add_row(*map(_plain, cells))
+    return drawn
+
+
+def marked(rows: Iterable[tuple[RenderableType, RenderableType]], margin: int = 3) -> Table:
+    """A list: each sign in the margin, and beside it what it is the sign of."""
+    return grid(rows, ">~", gap=1, first=margin)
+
+
+def _plain(cell: RenderableType, style: str = "") -> RenderableType:
+    return Text(cell, style=style) if isinstance(cell, str) else cell
+
+
+def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, room: int) -> Group:
+    """A record's id with a few words, and the first of the units that take from its score."""
+    lines = beside(flat(record), told, look, room)
+    for unit in units[:1]:
+        lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, unit.reason, look, room)
+    return Group(*lines)
+
+
+def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
+    """A record's id with a few words on the same line, or below it where too little of the id would be left."""
+    left = room - len(told) - GAP
+    if left >= min(SHORTEST_ID, cell_len(name)):
+        return [Text.assemble((middle(name, left, look.ellipsis), "head"), "  ", (told, "quiet"))]
+    below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
+    return [Text(middle(name, room, look.ellipsis), style="head"), *below]
+
+
+def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int) -> list[Text]:
+    """The sign of a unit with its text, and below it the reason, a line each."""
+    words = shorten(flat(text), room - sign.cell_len - 1, look.ellipsis)
+    below = [Text(f"  {shorten(flat(reason), room - 2, look.ellipsis)}", style="quiet")] if flat(reason) else []
+    return [Text.assemble(sign, " ", words), *below]

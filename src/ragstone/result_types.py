@@ -1,0 +1,268 @@
+"""The keys of results.jsonl and summary.json, for type checkers; at run time these are plain dicts.
+
+Values are in [0, 1] or None, offsets count characters, and ``dollars`` is None where a price is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from ragstone.types import Importance, Level, Outcome, Status
+
+
+class CostDict(TypedDict):
+    """Calls that were answered, their tokens and their price."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+
+
+class QuoteDict(TypedDict):
+    """Evidence; ``start`` and ``end`` are None where the text is not in the passage."""
+
+    passage: str
+    start: int | None
+    end: int | None
+    text: str
+    verbatim: bool
+
+
+class VerdictDict(TypedDict):
+    """A judge's verdict on one unit; see ``types.Verdict``."""
+
+    unit: str
+    label: str | None
+    value: float | None
+    raw: float | None
+    probability: float | None
+    judge: str
+    reason: str
+    evidence: list[QuoteDict]
+    failure: NotRequired[str]
+    members: NotRequired[list[VerdictDict]]
+
+
+class UnitDict(TypedDict):
+    """A unit; ``text`` is None for a passage and for the whole response, which the result holds already."""
+
+    id: str
+    level: Level
+    text: str | None
+    start: int | None
+    end: int | None
+    parent: str | None
+    confidence: float | None
+    part: int | None
+    importance: NotRequired[Importance | None]
+
+
+class RepeatsDict(TypedDict):
+    """The values of a score that was asked several times; see ``types.Repeats``."""
+
+    values: list[float | None]
+    spread: float | None
+    units: int
+    flips: int
+    unmatched: int
+
+
+class ScoreDict(TypedDict):
+    """One metric of one record; see ``types.Score``."""
+
+    metric: str
+    value: float | None
+    status: Status
+    asked: int
+    unjudged: int
+    low: float | None
+    high: float | None
+    outcome: Outcome | None
+    reason: str
+    detail: dict[str, Any]
+    verdicts: list[VerdictDict]
+    verdicts_in: NotRequired[str]
+    repeats: NotRequired[RepeatsDict]
+    cost: CostDict
+    signature: str
+
+
+class ReadingDict(TypedDict):
+    """How a reply was read; see ``questions.Readout``."""
+
+    style: str
+    format: str
+    reader: str
+    status: str
+    read: int
+    asked: int
+    repair: NotRequired[bool]
+    problem: NotRequired[str]
+
+
+class CallDict(TypedDict):
+    """One call; ``key`` finds it in the store, ``metrics`` are those that use its reply."""
+
+    key: str
+    judge: str
+    step: str
+    metrics: list[str]
+    maker: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: NotRequired[int]
+    reasoning_tokens: NotRequired[int]
+    dollars: float | None
+    finish: str
+    error: NotRequired[str]
+    reading: NotRequired[ReadingDict]
+
+
+class SentDict(TypedDict):
+    """A call to the last judge of a cascade: the bytes of its request and the number of units in it."""
+
+    key: str
+    bytes: int
+    units: int
+
+
+class StepDict(TypedDict):
+    """One step of a cascade for one record; see ``engine.document.CascadeNote``."""
+
+    error: float
+    answered: dict[str, int]
+    unjudged: int
+    asked: list[SentDict]
+    alone: list[SentDict]
+
+
+class ContextDict(TypedDict):
+    """A passage; ``rank`` counts from 1."""
+
+    id: str
+    rank: int
+    text: str
+
+
+class MethodsDict(TypedDict):
+    """The plain and the nuggetized metric of one aspect; ``difference`` in points."""
+
+    plain: float | None
+    nuggetized: float | None
+    difference: float | None
+    interpretation: str
+    interval: NotRequired[list[float] | None]
+    records: NotRequired[int]
+
+
+class InputDict(TypedDict):
+    """The input that a result repeats."""
+
+    id: str
+    topic: str
+    position: int
+    where: str
+    question: str | None
+    response: str | None
+    reference: str | None
+    contexts: list[ContextDict]
+
+
+class ResultDict(InputDict):
+    """One record's result, a line of results.jsonl.
+
+    A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and no ``scores``.
+    """
+
+    set_aside: NotRequired[str]
+    scores: list[ScoreDict]
+    methods: NotRequired[dict[str, MethodsDict]]
+    units: list[UnitDict]
+    cost: CostDict
+    cascade: NotRequired[dict[str, StepDict]]
+    calls: list[CallDict]
+    meta: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+class UnitsDict(TypedDict):
+    """How many units were asked about, and how many have no verdict."""
+
+    asked: int
+    unjudged: int
+
+
+class MetricRepeatsDict(TypedDict):
+    """How alike a metric comes out when everything is asked several times."""
+
+    times: int
+    records: int
+    means: list[float]
+    mean: float | None
+    spread: float | None
+    record_spread: float | None
+    units: int
+    flips: int
+    flip_rate: float | None
+    unmatched: int
+
+
+class MetricDict(TypedDict):
+    """One metric of a run: ``mean`` over ``scored`` of ``total`` records, its 95 % ``interval`` and its bounds."""
+
+    mean: float | None
+    interval: list[float] | None
+    interval_method: str
+    median: float | None
+    scored: int
+    total: int
+    low: float | None
+    high: float | None
+    statuses: dict[str, int]
+    units: UnitsDict
+    outcomes: dict[str, int] | None
+    repeats: NotRequired[MetricRepeatsDict]
+    cost: CostDict
+    signature: str
+
+
+class CauseDict(TypedDict):
+    """How many scores of a metric have one status for one reason."""
+
+    metric: str
+    status: Status
+    reason: str
+    count: int
+
+
+class QuotesDict(TypedDict):
+    """How many quotes judges gave, and how many stand in the passages; ``verified`` is the share that does."""
+
+    named: int
+    verbatim: int
+    near: int
+    absent: int
+    verified: float | None
+
+
+class SummaryDict(TypedDict):
+    """summary.json; a run that was killed has only what its stored scores give."""
+
+    run: int
+    status: str
+    records: int
+    set_aside: int
+    metrics: dict[str, MetricDict]
+    methods: NotRequired[dict[str, MethodsDict]]
+    cost: CostDict
+    missing: NotRequired[list[CauseDict]]
+    quotes: NotRequired[QuotesDict]
+    bill: NotRequired[dict[str, Any]]
+    cascade: NotRequired[dict[str, Any]]
+    estimate: NotRequired[dict[str, Any]]
+    left_out: NotRequired[dict[str, str]]
+    taken_over: NotRequired[int]
+    notes: NotRequired[list[str]]
+    seconds: NotRequired[float]

@@ -1,0 +1,33 @@
+"""Shares as people read them: percentages that are never rounded to 0 or 100, and differences in points."""
+
+from __future__ import annotations
+
+import math
+
+from ragstone.stats.means import HAIR
+
+
+def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
+    """A share in percent, without the sign; a dash for None.
+
+    With a decimal where it stands on a ``count`` of a thousand or more, and with ``more`` of them where two shares are
+    to be told apart. Less than all is never rounded to 100, nor more than nothing to 0.
+    """
+    if value is None:
+        return "-"
+    digits = (1 if count >= 1000 else 0) + more
+    step = 10.0**-digits
+    # Halves go up, as in the page: the small term makes up for what a double of 0.285 is short of it.
+    shown = math.floor(value * 100 * 10**digits + 0.5 + HAIR) / 10**digits
+    if shown >= 100 > value * 100:
+        shown = 100 - step
+    elif shown <= 0 < value:
+        shown = step
+    return f"{shown:.{digits}f}"
+
+
+def signed(difference: float | None) -> str:
+    """A difference in points, with its sign and one decimal; a dash for None."""
+    if difference is None:
+        return "-"
+    return f"{difference:+.1f}" if abs(difference) >= 0.05 else "0.0"
