@@ -124,7 +124,7 @@ def test_without_a_store_there_is_an_error_and_no_new_store() -> None:
     """Looking creates nothing."""
     came = ragstone("runs")
     assert came.code == 2
-    assert "make a run first" in came.err
+    assert "evaluate records first" in came.err
     assert not Path(".ragstone").exists()
 
 
