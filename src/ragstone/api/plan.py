@@ -188,7 +188,7 @@ def choose(
     ``columns`` what a message can offer for a field that is not there.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
-    dicts of a program, where nothing is to be field_paths and each record's own status says what it lacks.
+    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
     wanted: dict[str, bool] = {}

@@ -112,7 +112,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         show_json({**asdict(found), "total": found.total, "able": able})
     else:
         following = ""
-        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be field_paths first
+        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
             needed = options.on_error == "skip" or (found.set_aside and not skips)
             following = shlex.join(
                 ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
