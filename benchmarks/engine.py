@@ -91,7 +91,7 @@ def ragstone(url: str, concurrency: int, folder: Path) -> dict[str, float]:
 
     def weigh(name: str) -> Any:
         judge = f"vllm:bench@{url}"
-        files = {"store": folder / f"{name}.db", "out": folder / name, "report": False}
+        files: dict[str, Any] = {"store": folder / f"{name}.db", "out": folder / name, "report": False}
         return evaluate(folder / f"{name}.jsonl", ["grounding"], judge, concurrency=concurrency, **files)
 
     weigh("warm")

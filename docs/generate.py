@@ -21,9 +21,10 @@ from ragstone import metrics
 from ragstone.cli import app
 from ragstone.judges.spec import PRESETS
 from ragstone.metrics.base import Metric
+from ragstone.options import RunOptions, options_of
 from ragstone.questions import TASKS
 from ragstone.records import ALIASES, READERS
-from ragstone.settings import FileTable
+from ragstone.settings import file_table, table_in
 
 FOLDER: Final = Path(__file__).parent / "reference"
 NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
@@ -38,16 +39,6 @@ _PROMPTS: Final[Mapping[str, str]] = {
 """What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "run.metrics": "Metrics and suites, or `auto`: those whose fields the records have and whose calls are few.",
-    "run.judge": "Who judges every step that has no judge of its own. A list may also hold `STEP=NAME`.",
-    "run.on_error": "What a record that cannot be read does: `stop` refuses the input, `skip` sets the record aside.",
-    "run.on_empty": "The value of a score where there is nothing to judge.",
-    "run.store": "The file that keeps calls and results; unless set, `.ragstone/ragstone.db`.",
-    "run.nuggets": "A bank of nuggets by topic, which goes before the records' own.",
-    "run.max_cost": "The most dollars that one run may cost. It stops before it would cost more.",
-    "run.max_calls": "The most calls that one run may send to endpoints.",
-    "run.max_tokens": "The most tokens, in and out, that one run may use.",
-    "fields": 'Canonical field to path, as in `question = "user.query"`.',
     "judges.NAME.model": "The model's name, as the endpoint knows it. Required.",
     "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
     "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
@@ -66,8 +57,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
     "steps": "A step to its judge, to a list of judges, which is a panel, or to `A>B`, which is a cascade.",
-    "panel.aggregate": "How a panel's verdicts become one: `mean`, `median`, `majority`, `min` or `max`.",
-    "cascade.error": "How often a judge of a cascade, not the last, may err on either side where its word stands.",
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
     "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
@@ -78,33 +67,28 @@ MEANINGS: Final[Mapping[str, str]] = {
     "engine.deadline": "The most seconds from a call's first try to the end of its last.",
     "engine.tries": "The most tries of one call.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
+    **{
+        one.setting: f"{(one.note or one.help).rstrip('.')}."
+        for one in options_of(RunOptions)
+        if one.setting
+    },
 }  # fmt: skip
-"""What each setting means."""
+"""What each setting means; of an option of a run, the option says it."""
 
 
 def settings() -> Iterator[tuple[str, FieldInfo, str]]:
     """Every setting of ragstone.toml: its name, its field, and the table it stands in."""
-    yield from _settings(FileTable, "")
+    yield from _settings(file_table(), "")
 
 
 def _settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, str]]:
     for name, field in model.model_fields.items():
-        inner, by_name = _table(field.annotation)
+        inner = table_in(field.annotation)
         if inner is not None:
+            by_name = get_origin(field.annotation) is dict
             yield from _settings(inner, f"{prefix}{name}.NAME." if by_name else f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", field, prefix.rstrip(".")
-
-
-def _table(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The model of a table, and whether the file has one for each name."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation, False
-    if get_origin(annotation) is dict:
-        inner, _ = _table(get_args(annotation)[1])
-        return inner, True
-    inners = [inner for part in get_args(annotation) if (inner := _table(part)[0]) is not None]
-    return (inners[0], False) if inners else (None, False)
 
 
 def command_names() -> list[str]:

@@ -629,7 +629,7 @@ def test_half_a_character_in_a_record_is_that_records_trouble() -> None:
 def test_validate_calls_nobody() -> None:
     """It reads all of it and says on how many records each metric could run."""
     source = [row(1), {"id": "b", "question": "q", "response": "r"}]
-    found, able = api.validate(source, api.Options(judges=["openai:any"]))
+    found, able = api.validate(source, judge="openai:any")
     assert found.records == 2
     assert (able["grounding"], able["claim_relevance"]) == (1, 2)
     assert not Path(".ragstone").exists()

@@ -37,7 +37,6 @@ CAUGHT = {
     "engine/run.py": 3,
     "engine/calls.py": 2,
     "engine/writer.py": 1,
-    "api/running.py": 1,  # an error of the thread that evaluate works in, handed to the caller as it is
     "testing/listener.py": 1,  # an error of a test's own answer, handed to the test when its server stops
     "__main__.py": 1,  # the edge: Python's own code for a crash, 1, means a failed check here
 }

@@ -109,7 +109,7 @@ def test_nuggets_can_be_asked_for_anew() -> None:
     judge = ScriptedJudge({"nuggetize": ["A fact."], "importance": "vital"})
     for sent, anew in ((2, False), (0, False), (2, True)):
         written: list[bytes] = []
-        made = api.create_nuggets(source, api.Options(judges=[judge], refresh=anew), written.append)
+        made = api.create_nuggets(source, api.RunOptions(judge=judge, refresh=anew), written.append)
         assert (made.tally.sent, len(written)) == (sent, 1)
 
 
@@ -196,7 +196,7 @@ def test_the_embedded_judge_is_asked_once() -> None:
     notes: list[str] = []
     run = weigh("embedded", repeat=5, out="two", on_start=lambda progress: notes.extend(progress.notes))
     assert lines("one") == lines("two")
-    assert notes == ["asked once, not 5 times: of embedded an answer is always the same, and nothing flips"]
+    assert notes == ["asked once, not 5 times: replies of embedded are always the same"]
     assert "repeats" not in run.summary()["metrics"][WHOLE]
 
 

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from ragstone import config
-from ragstone.config import Flags, assignments, choose, resolve
+from ragstone.api import plan
+from ragstone.api.plan import choose
+from ragstone.config import resolve
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Limited
 from ragstone.judges.catalogue import build
 from ragstone.metrics import catalogue
+from ragstone.options import RunOptions, assignments
 from said import refusal, spec
 
 EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
@@ -76,7 +79,7 @@ def test_flags_beat_the_file() -> None:
         response = "a"
         question = "q"
         """,
-        metrics=["triad"], judges=["embedded"], on_error="stop", store="there.db", fields={"response": "b"},
+        metrics=["triad"], judge=["embedded"], on_error="stop", store="there.db", fields={"response": "b"},
     )  # fmt: skip
     assert (found.metrics, found.default.judges, found.on_error) == (("triad",), ("embedded",), "stop")
     assert (found.store, found.fields) == (Path("there.db"), {"response": "b", "question": "q"})
@@ -94,8 +97,8 @@ def test_the_file_of_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tm
     Path("other.toml").write_text('[run]\nstore = "other.db"')
     Path("third.toml").write_text('[run]\nstore = "third.db"')
     monkeypatch.setenv("RAGSTONE_CONFIG", str(tmp_path / "other.toml"))
-    assert resolve(Flags()).store == Path("other.db")
-    assert resolve(Flags(config="third.toml")).store == Path("third.db")
+    assert resolve(RunOptions()).store == Path("other.db")
+    assert resolve(RunOptions(config="third.toml")).store == Path("third.db")
 
 
 def test_a_file_that_was_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,8 +137,8 @@ def test_how_long_a_call_is_tried_is_set_in_the_file() -> None:
     """A deadline that is set holds; else it is no less than a judge's own timeout."""
     slow = "[judges.a]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:9/v1'\ntimeout = 900\n"
     usual, own = (
-        spec(slow, judges=["a"]).engine,
-        spec(f"{slow}[engine]\ndeadline = 30\ntries = 2\n", judges=["a"]).engine,
+        spec(slow, judge=["a"]).engine,
+        spec(f"{slow}[engine]\ndeadline = 30\ntries = 2\n", judge=["a"]).engine,
     )
     assert (usual.deadline, usual.tries) == (900, config.ENGINE.tries)
     assert (own.deadline, own.tries) == (30, 2)
@@ -220,9 +223,27 @@ def test_no_message_repeats_a_key() -> None:
         f"[judges.a]\nmodel = 'm'\nbase_url = 'http://h/v1'\napi_key_env = '{key}'",
         f"[judges.a]\nmodel = 'm'\nbase_url = 'http://h/v1'\napi_key_env = ['{key}']",
     ):
-        message = refusal(text, judges=["a"])
+        message = refusal(text, judge=["a"])
         assert key not in message
         assert "api_key" in message or "model" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_empty": "half"}, "on_empty 'half'; expected null, zero or one"),
+        ({"on_error": "ignore"}, "on_error 'ignore'; expected stop or skip"),
+        ({"aggregate": "mode"}, "aggregate (--panel) 'mode'; expected mean, median, majority, min or max"),
+        ({"concurrency": 0}, "concurrency 0; expected a whole number from 1"),
+        ({"rpm": -1}, "rpm -1; expected a whole number from 0"),
+        ({"max_calls": 1.5}, "max_calls 1.5; expected a whole number from 0"),
+        ({"max_cost": float("nan")}, "max_cost nan; expected a number from 0"),
+        ({"max_cost": True}, "max_cost True; expected a number from 0"),
+        ({"cascade_error": 0.5}, "cascade_error 0.5; expected a number above 0 and below 0.5"),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_refused(options: dict[str, Any], message: str) -> None:
+    assert refusal(**options) == message
 
 
 # ---- judges
@@ -246,7 +267,7 @@ prompts = {structured = "off"}
 
 def test_a_table_makes_a_judge() -> None:
     """Every setting of the table arrives; the seed goes into the request."""
-    judge = spec(TABLE, judges=["mine"]).judges["mine"]
+    judge = spec(TABLE, judge=["mine"]).judges["mine"]
     assert (judge.name, judge.model, judge.base_url, judge.api_key_env) == (
         "mine", "qwen", "http://127.0.0.1:9/v1", "MY_KEY",
     )  # fmt: skip
@@ -273,47 +294,45 @@ def test_only_the_judges_that_are_used_are_built() -> None:
     ],
 )
 def test_a_table_must_say_where(text: str, message: str) -> None:
-    assert message in refusal(text, judges=["a"])
+    assert message in refusal(text, judge=["a"])
 
 
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:
-    assert refusal(TABLE, judges=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
-    assert refusal(TABLE, judges=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
-    assert refusal(TABLE, judges=["openai"]) == "judge 'openai' has no model; write openai:MODEL"
+    assert refusal(TABLE, judge=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
+    assert refusal(TABLE, judge=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
+    assert refusal(TABLE, judge=["openai"]) == "judge 'openai' has no model; write openai:MODEL"
     Path("ragstone.toml").unlink()
-    assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judges=["opnai:gpt"])
+    assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judge=["opnai:gpt"])
 
 
 def test_what_runs_at_home_costs_nothing() -> None:
     """A local preset has the price 0 unless the user gave one; a provider's price is looked up later."""
-    assert spec(judges=["ollama:qwen"]).judges["ollama:qwen"].price == (0.0, 0.0)
-    assert spec(judges=["openai:gpt"]).judges["openai:gpt"].price is None
+    assert spec(judge=["ollama:qwen"]).judges["ollama:qwen"].price == (0.0, 0.0)
+    assert spec(judge=["openai:gpt"]).judges["openai:gpt"].price is None
     own = "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nprice = {input = 3, output = 4}"
-    assert spec(own, judges=["a"]).judges["a"].price == (3.0, 4.0)
+    assert spec(own, judge=["a"]).judges["a"].price == (3.0, 4.0)
 
 
 def test_limits_are_set_for_all_judges_and_0_is_none() -> None:
-    found = spec(TABLE, judges=["mine", "claims=openai:gpt"], rpm=60, tpm=0)
+    found = spec(TABLE, judge=["mine", "claims=openai:gpt"], rpm=60, tpm=0)
     assert {(judge.rpm, judge.tpm) for judge in found.judges.values()} == {(60, 0)}
-    assert refusal(rpm=-1) == "rpm -1; expected a whole number from 1, or 0 for no limit"
 
 
 def test_limits_of_a_table_reach_the_backend() -> None:
-    found = spec("[judges.mine]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1/v1'\nrpm = 7\ntpm = 900", judges=["mine"])
+    found = spec("[judges.mine]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1/v1'\nrpm = 7\ntpm = 900", judge=["mine"])
     backend = build(found.judges["mine"]).backend
     assert isinstance(backend, Limited)
     assert (backend.limits.rpm, backend.limits.tpm) == (7, 900)
 
 
 def test_concurrency_is_set_for_all_judges() -> None:
-    found = spec(TABLE, judges=["mine", "claims=openai:gpt"], concurrency=3)
+    found = spec(TABLE, judge=["mine", "claims=openai:gpt"], concurrency=3)
     assert {judge.concurrency for judge in found.judges.values()} == {3}
-    assert refusal(concurrency=0) == "concurrency 0; expected a whole number from 1"
 
 
 def test_steps_go_to_their_own_judges() -> None:
     """From flags and from the file alike; a flag for a step beats the file's."""
-    found = spec('[steps]\nclaims = "openai:a"\nsupport = ["openai:b", "openai:c"]', judges=["claims=openai:d"])
+    found = spec('[steps]\nclaims = "openai:a"\nsupport = ["openai:b", "openai:c"]', judge=["claims=openai:d"])
     assert found.default.judges == ("embedded",)
     assert found.steps["claims"].judges == ("openai:d",)
     assert found.steps["support"].judges == ("openai:b", "openai:c")
@@ -324,19 +343,15 @@ def test_steps_go_to_their_own_judges() -> None:
     "text", ["[openai:a,openai:b]", "[openai:a, openai:b]", "['openai:a', \"openai:b\"]", "openai:a,openai:b"]
 )
 def test_a_list_in_the_place_of_a_name_is_a_panel(text: str) -> None:
-    assert spec(judges=[text]).default.judges == ("openai:a", "openai:b")
-    assert spec(judges=[f"support={text}"]).steps["support"].judges == ("openai:a", "openai:b")
+    assert spec(judge=[text]).default.judges == ("openai:a", "openai:b")
+    assert spec(judge=[f"support={text}"]).steps["support"].judges == ("openai:a", "openai:b")
 
 
 def test_two_judges_for_everything_are_no_panel_by_accident() -> None:
     """Named side by side one of them would be forgotten: it is refused, and the panel's form is shown."""
-    message = refusal(judges=["openai:a", "openai:b"])
+    message = refusal(judge=["openai:a", "openai:b"])
     assert "[openai:a,openai:b]" in message
     assert "[openai:a,openai:b]" in refusal('[run]\njudge = ["openai:a", "openai:b"]')
-
-
-def test_a_flag_replaces_the_judge_of_the_file() -> None:
-    assert spec('[run]\njudge = "openai:a"', judges=["openai:b"]).default.judges == ("openai:b",)
 
 
 @pytest.mark.parametrize(
@@ -351,24 +366,22 @@ def test_a_flag_replaces_the_judge_of_the_file() -> None:
     ],
 )  # fmt: skip
 def test_judges_that_cannot_be_meant_are_refused(judge: str, message: str) -> None:
-    assert message in refusal(judges=[judge])
+    assert message in refusal(judge=[judge])
 
 
 def test_an_unknown_step_is_blamed_on_where_it_stands() -> None:
-    assert "ragstone.toml" not in refusal(judges=["claim=openai:a"])
+    assert "ragstone.toml" not in refusal(judge=["claim=openai:a"])
     assert refusal('[steps]\nclaim = "openai:a"').startswith("ragstone.toml: ")
 
 
 def test_panels_have_one_aggregate_and_weights() -> None:
     text = '[panel]\naggregate = "min"\n[panel.weights]\n"openai:a" = 2'
-    found = spec(text, judges=["[openai:a,openai:b]"])
+    found = spec(text, judge=["[openai:a,openai:b]"])
     assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
-    assert spec(text, judges=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
-    assert refusal(text, judges=["openai:b"]) == (
+    assert spec(text, judge=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
+    assert refusal(text, judge=["openai:b"]) == (
         "ragstone.toml: [panel] weights names 'openai:a', which judges no step of this run"
     )
-    Path("ragstone.toml").unlink()
-    assert refusal(aggregate="mode") == "panel aggregate 'mode'; expected mean, median, majority, min, max"
 
 
 def test_the_panel_of_response_groundedness_is_its_step() -> None:
@@ -423,14 +436,6 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     }
 
 
-def test_an_unknown_on_empty_is_refused() -> None:
-    assert "on_empty" in refusal(on_empty="half")
-
-
-def test_an_unknown_on_error_is_refused() -> None:
-    assert refusal(on_error="ignore") == "on_error 'ignore'; expected stop or skip"
-
-
 # ---- the choice of metrics
 
 
@@ -443,7 +448,7 @@ def test_auto_takes_what_the_records_have() -> None:
     """Metrics whose fields no record has are left out with the reason."""
     chosen, left_out = names()
     assert chosen == [
-        name for name in sorted(catalogue()) if catalogue()[name].calls <= config.AUTO_CALLS and name != "trace"
+        name for name in sorted(catalogue()) if catalogue()[name].calls <= plan.AUTO_CALLS and name != "trace"
     ]
     assert set(left_out) == set(catalogue()) - set(chosen)
     chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})
@@ -467,7 +472,7 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric of more calls a record than the limit is left out, unless it is named."""
     left_out = names()[1]
     assert left_out["nugget_groundedness"] == "about 4 calls per record; add -m nugget_groundedness"
-    monkeypatch.setattr(config, "AUTO_CALLS", 1)
+    monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
     assert left_out["grounding"] == "about 2 calls per record; add -m grounding"
@@ -548,7 +553,7 @@ def test_a_spec_is_plain_json_without_a_key(monkeypatch: pytest.MonkeyPatch) -> 
     import orjson
 
     monkeypatch.setenv("MY_KEY", "sk-secret")
-    found = spec(TABLE, judges=["mine"], parameters={"grounding": {"threshold": 0.7}})
+    found = spec(TABLE, judge=["mine"], parameters={"grounding": {"threshold": 0.7}})
     text = orjson.dumps(found.as_json())
     assert b"MY_KEY" in text
     assert b"sk-secret" not in text
@@ -557,14 +562,14 @@ def test_a_spec_is_plain_json_without_a_key(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_spec_is_a_value() -> None:
     """Resolving twice gives equal specs."""
-    assert spec(TABLE, judges=["mine"]) == spec(TABLE, judges=["mine"])
+    assert spec(TABLE, judge=["mine"]) == spec(TABLE, judge=["mine"])
     assert replace(spec(), on_error="skip") != spec()
 
 
 def test_a_panel_by_default_follows_the_metrics_own_aggregate() -> None:
     """``response_groundedness.aggregate`` counts whichever way the panel was named."""
     parameters = {"response_groundedness": {"aggregate": "min"}}
-    spec = resolve(Flags(judges=["[embedded,ollama:a]"], parameters=parameters))
+    spec = resolve(RunOptions(judge=["[embedded,ollama:a]"], parameters=parameters))
     assert (spec.steps["response_support"].aggregate, spec.default.aggregate) == ("min", "mean")
 
 
@@ -575,14 +580,14 @@ def test_a_flag_beats_the_files_parameters(tmp_path: Path) -> None:
         "[metrics.response_groundedness]\njudges = ['embedded']\n[metrics.grounding]\non_empty = 'zero'\n",
         encoding="utf-8",
     )
-    spec = resolve(Flags(config=path, judges=["response_support=ollama:a"], on_empty="one"))
+    spec = resolve(RunOptions(config=path, judge=["response_support=ollama:a"], on_empty="one"))
     assert spec.steps["response_support"].judges == ("ollama:a",)
     assert spec.parameters["grounding"]["on_empty"] == "one"
 
 
 def test_the_metrics_own_panel_names_nobody_twice() -> None:
     with pytest.raises(ConfigError, match="names the same judge twice"):
-        resolve(Flags(parameters={"response_groundedness": {"judges": ("embedded", "embedded")}}))
+        resolve(RunOptions(parameters={"response_groundedness": {"judges": ("embedded", "embedded")}}))
 
 
 @pytest.mark.parametrize("text", ["[judges]\napi_key = 'sk-S'", "[judges]\nmine = 'sk-S'", "judges = 'sk-S'"])
@@ -590,11 +595,11 @@ def test_a_key_in_a_wrong_place_is_not_repeated(tmp_path: Path, text: str) -> No
     path = tmp_path / "r.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
-        resolve(Flags(config=path))
+        resolve(RunOptions(config=path))
     assert "sk-S" not in str(caught.value)
 
 
 def test_a_judges_patience_lengthens_the_deadline(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text("[judges.slow]\nprovider = 'ollama'\nmodel = 'm'\ntimeout = 900\n", encoding="utf-8")
-    assert resolve(Flags(config=path, judges=["slow"])).engine.deadline == 900
+    assert resolve(RunOptions(config=path, judge=["slow"])).engine.deadline == 900

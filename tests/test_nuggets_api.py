@@ -12,7 +12,7 @@ import pytest
 
 from ragstone import InputError, evaluate
 from ragstone.analysis.leaderboard import ALL
-from ragstone.api import Options, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.api import RunOptions, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.metrics.nugget_recall import COLUMNS
 from ragstone.questions import Question, Rate, Write
@@ -52,8 +52,8 @@ def topic(name: str, response: str = "", **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def options(tmp_path: Path, by: ScriptedJudge | None = None, **more: Any) -> Options:
-    return Options(judges=[by or judge()], store=tmp_path / "store.db", **more)
+def options(tmp_path: Path, by: ScriptedJudge | None = None, **more: Any) -> RunOptions:
+    return RunOptions(judge=by or judge(), store=tmp_path / "store.db", **more)
 
 
 def created(tmp_path: Path, *rows: dict[str, Any], by: ScriptedJudge | None = None, **more: Any) -> Path:

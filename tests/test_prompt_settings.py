@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,12 @@ def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written() -> str:
     """The file that ``ragstone init`` writes, with every setting in force."""
-    text = resources.files("ragstone").joinpath(settings.FILE).read_text(encoding="utf-8")
-    return re.sub(r"^#(?=[a-z_]+ = |\[)", "", text, flags=re.MULTILINE)
+    return re.sub(r"^#(?=[a-z_]+ = |\[)", "", settings.commented(), flags=re.MULTILINE)
 
 
 def prompts_of(text: str = "", judge: str = "openai:a", **flags: Any) -> Spec:
     """How a judge is asked, by the file and the flags."""
-    return spec(text, judges=[judge], **flags).judges[judge]
+    return spec(text, judge=[judge], **flags).judges[judge]
 
 
 OWN = "[judges.mine]\nmodel = 'm'\nprovider = 'vllm'\n[judges.mine.prompts]\n"
@@ -92,7 +90,7 @@ def test_a_judge_may_take_back_what_is_said_of_all() -> None:
 def test_flags_of_prompts_are_for_language_models_only() -> None:
     """The embedded judge and people are not asked with prompts."""
     found = spec(
-        "[prompts]\nstyle = 'short_cot'", judges=["embedded", "support=openai:a", "trace=human:labels.jsonl"]
+        "[prompts]\nstyle = 'short_cot'", judge=["embedded", "support=openai:a", "trace=human:labels.jsonl"]
     ).judges
     assert {name: judge.choice.style for name, judge in found.items()} == {
         "embedded": "", "openai:a": "short_cot", "human:labels.jsonl": "",
@@ -115,7 +113,7 @@ def test_flags_of_prompts_are_for_language_models_only() -> None:
 )
 def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message: str) -> None:
     judge = "mine" if "mine" in text else "openai:a"
-    assert refusal(text, judges=[judge]).startswith(message)
+    assert refusal(text, judge=[judge]).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +127,12 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
             "--prompt optimized: 'legacy' is given for all steps already; name the step",
         ),
         ({"format": "yml"}, "--format 'yml'; expected json, keyed, "),
-        ({"structured": "yes"}, "--structured 'yes'; expected auto, schema, off"),
+        ({"structured": "yes"}, "structured 'yes'; expected auto, schema or off"),
     ],
 )
 def test_flags_of_prompts_that_cannot_be_meant_are_refused(flags: dict[str, Any], message: str) -> None:
     """By the flag's own name, whatever a file says."""
-    assert refusal("[prompts]\nstyle = 'short_cot'\nformat = 'csv'", judges=["openai:a"], **flags).startswith(message)
+    assert refusal("[prompts]\nstyle = 'short_cot'\nformat = 'csv'", judge=["openai:a"], **flags).startswith(message)
 
 
 def test_every_setting_of_prompts_stands_in_the_file_that_is_written() -> None:

@@ -1,8 +1,7 @@
 """Ragstone evaluates the answers of RAG systems against their evidence.
 
-``evaluate`` judges records and returns a ``Run``; ``open_run`` opens one that was made before. Every name is
-loaded when it is first used, so that importing the package costs next to nothing; ``__init__.pyi`` tells type
-checkers the same.
+``evaluate`` judges records and returns a ``Run``; ``open_run`` opens an earlier one. Each name is loaded when it is
+first used, so that importing the package costs next to nothing; ``__init__.pyi`` has the same names for type checkers.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("Options", "Progress", "aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
@@ -27,41 +27,7 @@ _HOMES: Final = {
 }  # fmt: skip
 _HOME: Final = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "BackendError",
-    "BudgetReached",
-    "CheckResult",
-    "Comparison",
-    "ConfigError",
-    "Estimate",
-    "InputError",
-    "JudgeError",
-    "Options",
-    "ParseError",
-    "Passage",
-    "Progress",
-    "Quote",
-    "RagstoneError",
-    "Record",
-    "RecordError",
-    "Result",
-    "Run",
-    "Scale",
-    "Score",
-    "Span",
-    "StoreError",
-    "TemplateError",
-    "Unit",
-    "Verdict",
-    "__version__",
-    "aevaluate",
-    "check",
-    "compare",
-    "estimate",
-    "evaluate",
-    "open_run",
-    "validate",
-]
+__all__ = sorted(["__version__", *_HOME])  # noqa: PLE0605 - type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:

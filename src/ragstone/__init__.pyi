@@ -2,8 +2,6 @@ from ragstone.analysis.check import CheckResult as CheckResult
 from ragstone.analysis.compare import Comparison as Comparison
 from ragstone.analysis.result import Result as Result
 from ragstone.analysis.run import Run as Run
-from ragstone.api import Options as Options
-from ragstone.api import Progress as Progress
 from ragstone.api import aevaluate as aevaluate
 from ragstone.api import check as check
 from ragstone.api import compare as compare
@@ -22,6 +20,8 @@ from ragstone.errors import RecordError as RecordError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
 from ragstone.forecast.summary import Estimate as Estimate
+from ragstone.options import Progress as Progress
+from ragstone.options import RunOptions as RunOptions
 from ragstone.types import Passage as Passage
 from ragstone.types import Quote as Quote
 from ragstone.types import Record as Record
@@ -32,38 +32,4 @@ from ragstone.types import Unit as Unit
 from ragstone.types import Verdict as Verdict
 
 __version__: str
-__all__ = [
-    "BackendError",
-    "BudgetReached",
-    "CheckResult",
-    "Comparison",
-    "ConfigError",
-    "Estimate",
-    "InputError",
-    "JudgeError",
-    "Options",
-    "ParseError",
-    "Passage",
-    "Progress",
-    "Quote",
-    "RagstoneError",
-    "Record",
-    "RecordError",
-    "Result",
-    "Run",
-    "Scale",
-    "Score",
-    "Span",
-    "StoreError",
-    "TemplateError",
-    "Unit",
-    "Verdict",
-    "__version__",
-    "aevaluate",
-    "check",
-    "compare",
-    "estimate",
-    "evaluate",
-    "open_run",
-    "validate",
-]
+__all__: list[str]  # noqa: PYI035 - __init__.py has it

@@ -1,50 +1,34 @@
-"""``ragstone.toml`` as it stands: which tables and settings there are, and what is wrong with a file, in one line."""
+"""``ragstone.toml``: its tables and settings, and what is wrong with a file, in one line.
+
+Settings that are options of a run too come from ``RunOptions``. Loaded only where there is a file to read.
+"""
 
 from __future__ import annotations
 
 import difflib
-import os
+import functools
+import json
+import math
+import textwrap
 import tomllib
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ragstone.errors import ConfigError
-
-FILE: Final = "ragstone.toml"
-DEFAULT_JUDGE: Final = "embedded"
-DEADLINE: Final = 300.0
-"""Seconds from a call's first try to the end of its last."""
-TRIES: Final = 6
-"""Tries of one call."""
-CASCADE_ERROR: Final = 0.05
-"""How often a judge of a cascade may err where it is sure."""
-
-OnError = Literal["stop", "skip"]
-
+from ragstone.options import DEADLINE, FILE, TRIES, Option, RunOptions, options_of
 
 _HARMLESS: Final = frozenset(
-    (
-        "model",
-        "concurrency",
-        "rpm",
-        "tpm",
-        "timeout",
-        "temperature",
-        "max_tokens",
-        "context",
-        "seed",
-        "price",
-        "prompts",
-    )
+    "model concurrency rpm tpm timeout temperature max_tokens context seed price prompts".split()  # noqa: SIM905
 )
 """Settings of a judge whose value a message may repeat."""
 
 
 class Table(BaseModel):
-    """What all tables share: no setting that there is not, no value of another kind."""
+    """A table: no unknown setting, no value of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -94,20 +78,6 @@ class JudgeTable(Table):
     price: PriceTable | None = None
 
 
-class RunTable(Table):
-    """``[run]``."""
-
-    metrics: list[str] | str = "auto"
-    judge: list[str] | str = DEFAULT_JUDGE
-    on_error: OnError = "stop"
-    on_empty: Literal["null", "zero", "one"] = "null"
-    store: str | None = None
-    nuggets: str | None = None
-    max_cost: float | int | None = Field(default=None, ge=0)
-    max_calls: int | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=0)
-
-
 class EngineTable(Table):
     """``[engine]``: how long a call is tried."""
 
@@ -116,23 +86,16 @@ class EngineTable(Table):
 
 
 class PanelTable(Table):
-    """``[panel]``."""
+    """``[panel]``, beside its options."""
 
-    aggregate: str = "mean"
     weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
-
-
-class CascadeTable(Table):
-    """``[cascade]``."""
-
-    error: float | int = Field(default=CASCADE_ERROR, gt=0, lt=0.5)
 
 
 Share = Annotated[float | int, Field(ge=0, le=1)]
 
 
 class CheckTable(Table):
-    """``[check]``: what ``ragstone check`` holds a run against."""
+    """``[check]``: the thresholds of ``ragstone check``."""
 
     min: dict[str, Share] = Field(default_factory=dict)
     min_coverage: dict[str, Share] = Field(default_factory=dict)
@@ -141,63 +104,83 @@ class CheckTable(Table):
     undecided: Literal["pass", "fail"] = "pass"
 
 
-class FileTable(Table):
-    """The whole file."""
+@functools.cache
+def file_table(options: Any = RunOptions) -> type[Table]:
+    """The whole file, with the settings that are options."""
+    made: dict[str, dict[str, Any]] = {"run": {}, "panel": {}, "cascade": {}}
+    for one in options_of(options):
+        table, dot, key = one.setting.partition(".")
+        if dot:
+            made[table][key] = _field(one)
+    return create_model(
+        "FileTable",
+        __base__=Table,
+        run=_filled(create_model("RunTable", __base__=Table, **made["run"])),
+        fields=_filled(dict[str, str], dict),
+        judges=_filled(dict[str, JudgeTable], dict),
+        steps=_filled(dict[str, list[str] | str], dict),
+        engine=_filled(EngineTable),
+        panel=_filled(create_model("PanelTable", __base__=PanelTable, **made["panel"])),
+        cascade=_filled(create_model("CascadeTable", __base__=Table, **made["cascade"])),
+        prompts=_filled(PromptsTable),
+        metrics=_filled(dict[str, dict[str, Any]], dict),
+        check=_filled(CheckTable),
+    )
 
-    run: RunTable = Field(default_factory=RunTable)
-    fields: dict[str, str] = Field(default_factory=dict)
-    judges: dict[str, JudgeTable] = Field(default_factory=dict)
-    steps: dict[str, list[str] | str] = Field(default_factory=dict)
-    engine: EngineTable = Field(default_factory=EngineTable)
-    panel: PanelTable = Field(default_factory=PanelTable)
-    cascade: CascadeTable = Field(default_factory=CascadeTable)
-    prompts: PromptsTable = Field(default_factory=PromptsTable)
-    metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    check: CheckTable = Field(default_factory=CheckTable)
+
+def _filled(kind: Any, empty: Any = None) -> Any:
+    return kind, Field(default_factory=empty or kind)
 
 
-def read(path: Path | str | None) -> tuple[FileTable, str]:
-    """The file's tables, and its name for messages; ConfigError in one line. No file at all is an empty one."""
-    named = path or os.environ.get("RAGSTONE_CONFIG")
-    origin = Path(named) if named else Path(FILE)
-    if not named and not origin.exists():
-        return FileTable(), FILE
+def _field(one: Option) -> Any:
+    """The type and the default of a setting that is an option."""
+    kind: Any = {float: float | int, Path: str}.get(one.kind, one.kind)
+    least, most = ("gt", "lt") if one.between else ("ge", "le")
+    bounds = ((least, one.least), (most, one.most))
+    limits: dict[str, Any] = {name: limit for name, limit in bounds if math.isfinite(limit)}
+    if one.many:
+        kind = list[str] | str
+    default = one.default
+    return kind if default is not None else kind | None, Field(default=default, **limits)
+
+
+def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
+    """The settings of a file by table, without those that it does not give; ConfigError in one line."""
     try:
-        table = tomllib.loads(origin.read_text(encoding="utf-8-sig"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise ConfigError(f"{origin}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{origin}: not TOML: {error}") from error
-    if origin.name == "pyproject.toml":
-        raise ConfigError(f"{origin}: holds no settings of Ragstone; write a {FILE} with: ragstone init")
+        raise ConfigError(f"{path}: not TOML: {error}") from error
+    if path.name == "pyproject.toml":
+        raise ConfigError(f"{path}: holds no settings of Ragstone; write a {FILE} with: ragstone init")
+    model = file_table(options)
     try:
-        return FileTable.model_validate(table), str(origin)
+        return model.model_validate(table).model_dump(exclude_unset=True)
     except ValidationError as error:
         # Without its cause: that would show all of the table, a key that was put there by mistake too.
-        raise ConfigError(f"{origin}: {_first(error, table)}") from None
+        raise ConfigError(f"{path}: {_first(error, table, model)}") from None
 
 
-def _first(error: ValidationError, table: Mapping[str, Any]) -> str:
+def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseModel]) -> str:
     problem = error.errors()[0]
-    where = _place(problem["loc"], table)
+    where = _where(problem["loc"], table)
     if problem["type"] == "missing":
         return f"{where}: field required"
     if problem["loc"][-1] == "api_key_env":
         return f"{where}: expected the name of a variable that holds the key, and not the key"
     if problem["type"] == "extra_forbidden":
-        parent = problem["loc"][:-1]
-        known = _known(parent)
+        known = _known(problem["loc"][:-1], model)
         near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)
         return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    found = problem.get("input")
-    if problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:]):
-        # A text in the place of a judge's setting may be a key; it is not repeated.
-        return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
-    return f"{where} = {found!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+    # A text in the place of a judge's setting may be a key; it is not repeated.
+    secret = problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:])
+    found = "" if secret else f" = {problem.get('input')!r}"
+    return f"{where}{found}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
 
 
-def _place(loc: tuple[int | str, ...], table: Any) -> str:
+def _where(loc: tuple[int | str, ...], table: Any) -> str:
     """The setting's name as the file has it; pydantic also names the form of a value that it tried."""
     parts = []
     for part in loc:
@@ -208,18 +191,29 @@ def _place(loc: tuple[int | str, ...], table: Any) -> str:
     return ".".join(parts)
 
 
-def _known(parent: tuple[int | str, ...]) -> list[str]:
-    tables: dict[str, type[BaseModel]] = {
-        "run": RunTable,
-        "engine": EngineTable,
-        "panel": PanelTable,
-        "cascade": CascadeTable,
-        "judges": JudgeTable,
-        "price": PriceTable,
-        "prompts": PromptsTable,
-        "check": CheckTable,
-    }
-    model: type[BaseModel] = FileTable
+def _known(parent: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
+    """The settings of a table."""
     for part in parent:
-        model = tables.get(str(part), model)
+        if (field := model.model_fields.get(str(part))) is not None:  # else it is the name of a judge
+            model = table_in(field.annotation) or model
     return sorted(model.model_fields)
+
+
+def table_in(annotation: Any) -> type[BaseModel] | None:
+    """The table that a setting is, or that it has by name; None for a value."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((inner for part in get_args(annotation) if (inner := table_in(part)) is not None), None)
+
+
+def commented() -> str:
+    """The commented file that ``ragstone init`` writes."""
+    lines = []
+    for one in options_of(RunOptions):
+        table, _, key = one.setting.partition(".")
+        if table == "run":
+            value = one.default if one.default is not None else one.example
+            said = textwrap.wrap(one.note or one.help, 112, initial_indent="# ", subsequent_indent="# ")
+            lines += ["", *said, f"#{key} = {json.dumps(value)}"]
+    text = resources.files("ragstone").joinpath(FILE).read_text(encoding="utf-8")
+    return text.replace("[run]\n", "\n".join(["[run]", *lines[1:], ""]), 1)

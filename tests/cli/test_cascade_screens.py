@@ -113,10 +113,10 @@ def test_what_came_of_it_is_told_in_words() -> None:
     [
         (
             ("-j", "embedded>house", "--cascade-error", "0"),
-            "cascade error 0.0; expected a number above 0 and below 0.5",
+            "cascade_error 0.0; expected a number above 0 and below 0.5",
         ),
-        (("-j", "embedded>house", "--cascade-error", "0.5"), "cascade error 0.5; expected a number above 0"),
-        (("-j", "embedded>house", "--cascade-error", "nan"), "cascade error nan; expected"),
+        (("-j", "embedded>house", "--cascade-error", "0.5"), "cascade_error 0.5; expected a number above 0"),
+        (("-j", "embedded>house", "--cascade-error", "nan"), "cascade_error nan; expected"),
         (("-j", "house>embedded"), "it can only be the last judge"),
         (("-j", "embedded>nobody"), "no judge 'nobody'"),
     ],

@@ -329,7 +329,7 @@ def test_the_api_assigns_as_the_command_does() -> None:
     """The same lines for the same records and the same judge."""
     write("a.jsonl", kettle())
     lines: list[bytes] = []
-    options = api.Options(judges=["embedded"], store="api.db")
+    options = api.RunOptions(judge="embedded", store="api.db")
     api.assign_nuggets("a.jsonl", options, lines.append).store.close()
     came = ragstone("nuggets", "assign", "a.jsonl", "-q")
     assert came.out.splitlines() == [line.decode().rstrip("\n") for line in lines]

@@ -58,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metrics = ["grounding", "groundedness", "context_relevance"]
     for name, judge, some in (("main", answers, rows), ("new", harsh, rows[1:])):
         judged = ScriptedJudge(judge, version="1")
-        kept = {"store": home / "s.db", "name": name, "out": home / name}
+        kept: dict[str, Any] = {"store": home / "s.db", "name": name, "out": home / name}
         evaluate(some, metrics, judged, no_cache=True, **kept).store.close()  # the two would share their replies
     return home
 

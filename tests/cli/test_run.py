@@ -173,7 +173,6 @@ def test_the_end_of_each_failure() -> None:
         (("a.jsonl", "--set", "grounding=1"), "METRIC.PARAMETER=VALUE"),
         (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: 7 is not usable"),
         (("a.jsonl", "--field", "question"), "FIELD=PATH"),
-        (("a.jsonl", "--panel", "vote"), "panel aggregate 'vote'"),
     ):
         came = ragstone("run", *arguments)
         assert came.code == 2, arguments

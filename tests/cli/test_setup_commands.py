@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import fields, replace
-from importlib import resources
 from pathlib import Path
 
 import pytest
 from terminal import WIDTHS, ragstone
 
-from ragstone import config, settings
-from ragstone.config import Flags, RunSpec, resolve
+from ragstone import settings
+from ragstone.config import RunSpec, resolve
 from ragstone.judges.spec import PRESETS, Spec
 from ragstone.metrics import catalogue
+from ragstone.options import RunOptions, options_of
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]
@@ -102,14 +102,10 @@ def test_a_judge_is_checked_with_one_question(monkeypatch: pytest.MonkeyPatch) -
 # ---- init
 
 
-def template() -> str:
-    return resources.files("ragstone").joinpath(settings.FILE).read_text(encoding="utf-8")
-
-
 def test_init_writes_once() -> None:
     """And again only when forced."""
     assert ragstone("init").code == 0
-    assert Path("ragstone.toml").read_text(encoding="utf-8") == template()
+    assert Path("ragstone.toml").read_text(encoding="utf-8") == settings.commented()
     came = ragstone("init")
     assert came.code == 2
     assert "--force" in came.err
@@ -119,30 +115,33 @@ def test_init_writes_once() -> None:
 def test_the_written_file_changes_nothing() -> None:
     """It resolves to the defaults."""
     ragstone("init")
-    read = resolve(Flags())
+    read = resolve(RunOptions())
     assert not any(read.parameters.values())
     assert replace(read, parameters={}) == RunSpec(judges={"embedded": Spec("embedded", provider="embedded")})
 
 
 def test_every_commented_setting_is_usable_as_it_stands() -> None:
     """With all comments before settings taken away the file still validates."""
-    text = SETTING.sub("", template())
+    text = SETTING.sub("", settings.commented())
     assert tomllib.loads(text)["judges"]["mine"]["model"] == "my-model"
     Path("all.toml").write_text(text, encoding="utf-8")
-    assert resolve(Flags(config="all.toml")).steps["support"].judges == ("embedded", "mine")
+    assert resolve(RunOptions(config="all.toml")).steps["support"].judges == ("embedded", "mine")
 
 
 def test_every_setting_stands_in_the_file_with_its_default() -> None:
     """No setting of the configuration or parameter of a metric is missing, and no default is wrong."""
-    full = tomllib.loads(SETTING.sub("", template()))
-    for table, model in (("run", settings.RunTable), ("panel", settings.PanelTable)):
+    full = tomllib.loads(SETTING.sub("", settings.commented()))
+    file = settings.file_table()
+    for table in ("run", "panel", "cascade", "engine", "check"):
+        model = settings.table_in(file.model_fields[table].annotation)
+        assert model is not None
         assert set(full[table]) == set(model.model_fields)
-    assert set(full) == set(settings.FileTable.model_fields)
+    assert set(full) == set(file.model_fields)
     assert set(full["judges"]["mine"]) == set(settings.JudgeTable.model_fields)
-    shown = full["run"]
-    assert (shown["metrics"], shown["judge"], shown["store"]) == ("auto", settings.DEFAULT_JUDGE, str(config.STORE))
-    assert (shown["on_error"], shown["on_empty"]) == (settings.RunTable().on_error, settings.RunTable().on_empty)
-    assert full["panel"]["aggregate"] == settings.PanelTable().aggregate
+    for one in options_of(RunOptions):
+        table, dot, key = one.setting.partition(".")
+        if dot and one.default is not None:
+            assert full[table][key] == one.default, one.name
     for name in ("concurrency", "timeout", "temperature", "max_tokens"):
         assert full["judges"]["mine"][name] == settings.JudgeTable.model_fields[name].default
     assert set(full["metrics"]) == set(catalogue())

@@ -40,6 +40,11 @@ pytestmark = pytest.mark.usefixtures("home")
         ("show 1 2 3", "unexpected argument '3'", "see: ragstone show -h"),
         ("run a.jsonl --limit 0", "invalid value for '--limit': expected a number from 1", "see: ragstone run -h"),
         ("run a.jsonl --limit x", "invalid value for '--limit': expected a whole number", "see: ragstone run -h"),
+        (
+            "run a.jsonl --panel vote",
+            "invalid value for '--panel': 'vote' is not one of 'mean', 'median', 'majority', 'min', 'max'",
+            "see: ragstone run -h",
+        ),
         ("run a.jsonl --on-error ignore", "invalid value for '--on-error': 'ignore'", "see: ragstone run -h"),
         ("compare 2", "missing argument 'RUN'", "name two runs, as in: ragstone compare 2 last"),
         ("judges openai:gpt-4o", "unexpected argument", "ragstone judges --check openai:gpt-4o"),

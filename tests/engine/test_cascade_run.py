@@ -412,7 +412,7 @@ def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> N
 
 def test_a_rate_that_is_no_number_is_refused(house: dict[str, Any]) -> None:
     at("http://127.0.0.1:9/v1", house)
-    for name, message in (("cascade_error", "cascade error '0.1'; expected a number"), ("max_cost", "max_cost '0.1'")):
+    for name, message in (("cascade_error", "cascade_error '0.1'; expected a number"), ("max_cost", "max_cost '0.1'")):
         with pytest.raises(ConfigError, match=message):
             weigh({**house, name: "0.1"}, ["embedded>house"])
 

@@ -270,7 +270,7 @@ def test_a_read_only_file_or_folder_is_said(what: str) -> None:
     shared.chmod(0o555 if what == "folder" else 0o777)
     script = """
 import os, sys
-import ragstone.cli.reading, ragstone.cli.weighing
+import ragstone.cli.evaluating, ragstone.settings
 from ragstone import api
 from ragstone.__main__ import main
 row = {"id": "r1", "question": "What?", "response": "It is one.", "contexts": ["It is."]}

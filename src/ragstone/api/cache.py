@@ -18,9 +18,10 @@ from typing import Any, Final
 import orjson
 
 from ragstone.api.stored import open_store
-from ragstone.config import Flags, resolve
+from ragstone.config import resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
+from ragstone.options import RunOptions
 from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -169,7 +170,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     known = list(dict.fromkeys(group.judge for group in store.calls_by(CallFilter())))
     wanted = {name}
     with contextlib.suppress(ConfigError):  # then it is an id, or unknown
-        wanted.update(build(spec).id for spec in resolve(Flags(config=config, judges=[name])).judges.values())
+        wanted.update(build(spec).id for spec in resolve(RunOptions(config=config, judge=name)).judges.values())
     for judge in known:
         if judge in wanted:
             return judge

@@ -15,9 +15,10 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT
 from ragstone.analysis.saved import AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
+from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
+from ragstone.options import RunOptions
 from ragstone.output.target import refuse_inputs, whole
-from ragstone.settings import read
 from ragstone.types import NOTHING
 
 RunChoice: TypeAlias = str | int | Path | AnyRun
@@ -113,14 +114,14 @@ def check(
         InputError: The run lacks a metric, or the baseline was evaluated in another way.
         ConfigError: There is no threshold, one is not from 0 to 1, or a drop has no baseline.
     """
-    table = read(config)[0].check
+    table = file_settings(RunOptions(config=config))[0].get("check", {})
     limits: dict[Kind, Mapping[str, float]] = {
-        "min": {**table.min, **min},
-        "min_coverage": {**table.min_coverage, **min_coverage},
-        "max_drop": {**table.max_drop, **max_drop},
+        "min": {**table.get("min", {}), **min},
+        "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
+        "max_drop": {**table.get("max_drop", {}), **max_drop},
     }
     wanted = thresholds(limits)
-    policy = undecided or table.undecided
+    policy = undecided or table.get("undecided", "pass")
     if policy not in get_args(Undecided):
         raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
@@ -129,7 +130,7 @@ def check(
         )
     if baseline is not None and not limits["max_drop"]:
         raise ConfigError("--baseline is only for drops; add --max-drop METRIC=NUMBER")
-    before = table.baseline if baseline is None and limits["max_drop"] else baseline
+    before = table.get("baseline") if baseline is None and limits["max_drop"] else baseline
     with opened(run, store) as one, nullcontext() if before is None else opened(before, store) as other:
         return check_run(one, wanted, other, policy)
 

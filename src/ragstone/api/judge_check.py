@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.api.estimating import judge_price
-from ragstone.config import Flags, resolve
+from ragstone.config import file_settings, resolve
 from ragstone.errors import ConfigError
 from ragstone.forecast.summary import JudgePrice, price_said
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import KnownJudge, Spec, providers
+from ragstone.options import RunOptions
 from ragstone.prices import PriceBook
 from ragstone.questions import YES_NO, Rate
-from ragstone.settings import read
 from ragstone.types import Passage, Span, Unit
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     """The judges with a name, then those of the configuration's ``[judges.NAME]`` tables."""
-    resolve(Flags(config=config))  # raises for a faulty file
-    own = [resolve(Flags(config=config, judges=[name])).judges[name] for name in read(config)[0].judges]
+    tables = file_settings(RunOptions(config=config))[0].get("judges", {})
+    own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
@@ -69,7 +69,7 @@ def check_judge(name: str, config: Path | str | None = None) -> Checked:
 
     Nothing is stored; a judge that costs money is paid for this one call.
     """
-    spec = resolve(Flags(config=config, judges=[name]))
+    spec = resolve(RunOptions(config=config, judge=name))
     *others, last = spec.default.judges  # of a cascade, the judge that may cost something
     if others:
         raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")

@@ -1,4 +1,4 @@
-"""An event loop of one's own, what Ctrl-C does to the work in it, and how often memory is looked through meanwhile.
+"""Run a coroutine in an event loop of its own, with orderly interrupts and rare garbage collections.
 
 The first interrupt lets the work end in order, the second stops it at once and still in order; neither breaks into
 the middle of a write. Until the work waits for the first time, which is while it reads its input, an interrupt breaks
@@ -13,6 +13,7 @@ import gc
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -43,7 +44,7 @@ def run_here(work: Coroutine[Any, Any, R]) -> R:
 
 
 class _Seldom:
-    """Has the collector look less often, and only at what is new, from the first ``with`` to the end of the last."""
+    """Run the garbage collector less often, on new objects only, from the first ``with`` to the last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -115,3 +116,19 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
             gc.collect()
         for number in theirs:
             signal.signal(number, signal.default_int_handler)
+
+
+def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
+    """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
+    if not _in_a_loop():
+        return run_here(coroutine)
+    with ThreadPoolExecutor(1, "ragstone-evaluate") as thread:
+        return thread.submit(run_here, coroutine).result()
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

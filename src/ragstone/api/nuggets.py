@@ -26,23 +26,21 @@ from ragstone.analysis.leaderboard import (
     run_of,
 )
 from ragstone.analysis.run import Run
-from ragstone.api.estimating import dry_run, forecast, looked_at
-from ragstone.api.options import Options, Progress
-from ragstone.api.plan import check_overrides, make_routes, opened, prices_of
-from ragstone.api.running import run, set_aside_if_damaged, uncascaded, wait_for
-from ragstone.config import RunSpec, resolve
-from ragstone.engine import Engine, Job, Routes, Tally, signature_of
+from ragstone.api.estimating import estimate_of, forecast, store_for_reading
+from ragstone.api.loop import wait_for
+from ragstone.api.plan import Plan, check_overrides, make_routes, open_source, uncascaded
+from ragstone.api.running import progress_of, run, set_aside_if_damaged
+from ragstone.config import objects, resolve
+from ragstone.engine import Engine, Job, Tally
 from ragstone.errors import ConfigError, InputError
 from ragstone.forecast.summary import Estimate
-from ragstone.judges.base import Judge
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_bank import NuggetBank
+from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
 from ragstone.records import (
     Form,
     SetAside,
-    Source,
-    Survey,
     autojudge_line,
     bank_line,
     has,
@@ -65,7 +63,7 @@ METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for nam
 
 @dataclass(slots=True)
 class Created:
-    """What came of creating banks.
+    """The outcome of creating banks.
 
     ``topics`` have a bank, with ``nuggets`` in all, some ``vital``, some ``unweighed``; ``partial`` banks lack what a
     window would have added. ``without`` counts topics that have none, by reason. ``repeated`` records have a topic
@@ -83,7 +81,7 @@ class Created:
     tally: Tally = field(default_factory=Tally)
 
 
-def create_nuggets(source: Any, options: Options, write: Write, *, form: str = "nuggets") -> Created:
+def create_nuggets(source: Any, options: RunOptions, write: Write, *, form: str = "nuggets") -> Created:
     """Create a bank for each topic of the input from its contexts, and write each as a line when it is there.
 
     The first record of a topic gives its contexts. ``form`` is ``nuggets`` (a nugget record of TREC RAG) or
@@ -93,26 +91,14 @@ def create_nuggets(source: Any, options: Options, write: Write, *, form: str = "
     return wait_for(_create(source, options, write, form))
 
 
-@dataclass(frozen=True, slots=True)
-class _Creating:
-    """How banks are created: from these records, with this flow, by these judges."""
-
-    spec: RunSpec
-    records: Source
-    survey: Survey
-    maker: NuggetBank
-    judges: Mapping[str, Judge]
-    routes: Routes
-
-
 @contextlib.contextmanager
-def _creating(source: Any, options: Options) -> Iterator[_Creating]:
-    """All that can be refused is refused here, before a call is made."""
-    spec = resolve(options.flags())
+def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
+    """The plan of creating banks; everything that can be refused is refused here, before a call is made."""
+    spec = resolve(options)
     wanted = spec.parameters.get("nugget_recall", {})
     maker = NuggetBank().with_parameters({name: wanted[name] for name in PARAMETERS if name in wanted})
-    with opened(source, spec, check_overrides) as records:
-        judges, routes = make_routes(spec, {judge.name: judge for judge in options.objects()})
+    with open_source(source, spec, check_overrides) as records:
+        judges, routes = make_routes(spec, objects(options.judge))
         found = survey(records)
         for needed in maker.needs:
             if not found.present[needed]:
@@ -121,10 +107,12 @@ def _creating(source: Any, options: Options) -> Iterator[_Creating]:
                     f"{offered(found.columns)}"
                 )
         routes.check(maker)
-        yield _Creating(spec, records, found, maker, judges, replace(routes, asked=maker.asks))
+        routes, found = replace(routes, asked=maker.asks), replace(found, renamed=0)
+        plan = Plan(spec, records, found, judges, routes, (maker,), {}, {})
+        yield replace(plan, notes=tuple(uncascaded(plan, options)))
 
 
-async def _create(source: Any, options: Options, write: Write, form: str) -> Created:
+async def _create(source: Any, options: RunOptions, write: Write, form: str) -> Created:
     lines: Mapping[str, Callable[[str, str, Sequence[Nugget]], bytes]] = {
         "nuggets": bank_line, "autojudge": autojudge_line,
     }  # fmt: skip
@@ -136,21 +124,10 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
         contextlib.closing(Store(plan.spec.store)) as store,
         set_aside_if_damaged(store),
     ):
-        engine = Engine(plan.routes, store, prices_of(plan.spec, plan.judges), plan.spec.engine)
+        engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
         done.tally = engine.tally
         if options.on_start is not None:
-            options.on_start(
-                Progress(
-                    0,
-                    plan.survey.total,
-                    engine.tally,
-                    (plan.maker.name,),
-                    tuple(name for name, judge in plan.judges.items() if judge in plan.routes.judges()),
-                    {},
-                    replace(plan.survey, renamed=0),
-                    [*store.notes, *uncascaded(plan.spec, plan.routes, options)],
-                )
-            )
+            options.on_start(progress_of(plan, store, engine))
         topics: dict[int, tuple[str, str]] = {}
         jobs = _topics(plan, topics, done)
         async with contextlib.aclosing(engine.run(jobs)) as results:
@@ -170,20 +147,19 @@ async def _create(source: Any, options: Options, write: Write, form: str) -> Cre
     return done
 
 
-def forecast_banks(source: Any, options: Options) -> Estimate:
-    """What ``create_nuggets`` would take; nobody is asked."""
-    with _creating(source, options) as plan, looked_at(plan.spec.store) as store:
-        jobs = _topics(plan, {}, Created())
-        prices = prices_of(plan.spec, plan.judges)
-        return dry_run(plan.records, jobs, plan.routes, store, prices, plan.spec.engine)
+def forecast_banks(source: Any, options: RunOptions) -> Estimate:
+    """Estimate ``create_nuggets``; calls no judge."""
+    with _creating(source, options) as plan, store_for_reading(plan.spec.store) as store:
+        return estimate_of(plan, _topics(plan, {}, Created()), store)
 
 
-def _topics(plan: _Creating, topics: dict[int, tuple[str, str]], done: Created) -> Iterator[Job]:
+def _topics(plan: Plan, topics: dict[int, tuple[str, str]], done: Created) -> Iterator[Job]:
     """A job for the first record of each topic; ``topics`` gets its topic and question by the job's position."""
-    maker, signature = plan.maker, signature_of(plan.maker, plan.routes)
+    (maker,) = plan.metrics
+    signature = plan.signature(maker)
     seen: set[str] = set()
     lacking: dict[str, str] = {}
-    for position, record in enumerate(plan.records, 1):
+    for position, record in enumerate(plan.source, 1):
         if isinstance(record, SetAside):
             done.set_aside += 1
             continue
@@ -201,7 +177,7 @@ def _topics(plan: _Creating, topics: dict[int, tuple[str, str]], done: Created) 
     done.without.update(reason for topic, reason in lacking.items() if topic not in seen)
 
 
-def assign_nuggets(source: Any, options: Options, write: Write) -> Run:
+def assign_nuggets(source: Any, options: RunOptions, write: Write) -> Run:
     """Assign the nuggets of each record's topic to its response; each assignment record is written when it is there.
 
     ``source`` may be a tuple of files, one a run. Nuggets are those of ``options.nuggets``, else the records' own;
@@ -216,22 +192,22 @@ def assign_nuggets(source: Any, options: Options, write: Write) -> Run:
     return run(source, replace(_assigning(options), on_result=line))
 
 
-def forecast_assignments(source: Any, options: Options) -> Estimate:
-    """What ``assign_nuggets`` would take; nobody is asked."""
+def forecast_assignments(source: Any, options: RunOptions) -> Estimate:
+    """Estimate ``assign_nuggets``; calls no judge."""
     return forecast(source, _assigning(options))
 
 
-def _assigning(options: Options) -> Options:
+def _assigning(options: RunOptions) -> RunOptions:
     parameters = {
-        **options.parameters,
-        "nugget_recall": {"create": False, **options.parameters.get("nugget_recall", {})},
+        **(options.parameters or {}),
+        "nugget_recall": {"create": False, **(options.parameters or {}).get("nugget_recall", {})},
     }
     return replace(options, metrics=("nugget_recall",), parameters=parameters)
 
 
 @dataclass(slots=True)
 class Scored:
-    """Systems side by side, and how alike another leaderboard ranks them."""
+    """A leaderboard of systems, and its rank agreement with another one."""
 
     board: Leaderboard
     on_missing: OnMissing = "warn"
@@ -245,12 +221,11 @@ def score_nuggets(
     against: Path | str | None = None,
     form: Form | Literal["auto"] = "auto",
 ) -> Scored:
-    """Score assignment records: no judge is asked.
+    """Score assignment records; calls no judge.
 
     ``source`` is a file or a tuple of files. ``against`` is a leaderboard, in one of ``records.FORMS`` or told
-    apart by its content, or a file of assignment records; the ranks of the runs are compared, on the topics that both
-    have scored. InputError names
-    the record whose nuggets are not assigned.
+    apart by its content, or a file of assignment records: ranks are compared on the topics that both have scored.
+    InputError names the record whose nuggets are not assigned.
     """
     board = leaderboard_of(source)
     board.standings(on_missing)  # says what is missing, where that is an error
@@ -291,11 +266,11 @@ def _is_board(path: Path | str, form: str) -> bool:
         return True
 
 
-def compare_methods(source: Any, options: Options) -> Run:
-    """Weigh by the plain triad and the nuggetized one; each result and the summary hold them side by side."""
+def compare_methods(source: Any, options: RunOptions) -> Run:
+    """Evaluate with both triads, plain and nuggetized; each result and the summary have them side by side."""
     return run(source, replace(options, metrics=METHODS))
 
 
-def forecast_methods(source: Any, options: Options) -> Estimate:
-    """What ``compare_methods`` would take; nobody is asked."""
+def forecast_methods(source: Any, options: RunOptions) -> Estimate:
+    """Estimate ``compare_methods``; calls no judge."""
     return forecast(source, replace(options, metrics=METHODS))

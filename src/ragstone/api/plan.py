@@ -1,40 +1,48 @@
-"""What a run will do: everything that can be refused is refused before a call is made."""
+"""The plan of a run: everything that can be refused is refused here, before a call is made."""
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 from ragstone import __version__, metrics
-from ragstone.config import RunSpec, Step, choose, unfound
-from ragstone.engine import Job, Route, Routes, Weighed, signature_of
+from ragstone.config import RunSpec, Step, objects, resolve
+from ragstone.engine import Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
+from ragstone.judges.prompting import is_prompted
 from ragstone.metrics.base import Metric
+from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, read_bank, survey
+from ragstone.records import Bank, Source, Survey, offered, open_records, open_runs, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
-from ragstone.types import NOTHING, Record
+from ragstone.types import Record
 
+AUTO_CALLS: Final = 2
+"""The most LLM calls per record of a metric that ``auto`` chooses."""
+GENERATORS: Final = 1000
+"""The most different names of generators that are looked at."""
 LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
 """What a run's numbers and its bill pass through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run will do: who judges what, which metrics there are and why not others, how scores are made.
+    """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
-    ``given`` names what stands in a judge's place where every record brings a step's answer. ``extent`` is what part of
-    the input is read, empty for all of it.
+    ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
+    for the user.
     """
 
     spec: RunSpec
+    source: Source
     survey: Survey
     judges: Mapping[str, Judge]
     routes: Routes
@@ -42,11 +50,18 @@ class Plan:
     left_out: Mapping[str, str]
     given: Mapping[Task, str]
     bank: Bank | None = None
-    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def prices(self) -> PriceBook:
+        """The price book, with the prices that the configuration gives for judges of its own."""
+        own = ((judge.id, self.spec.judges[name].price) for name, judge in self.judges.items())
+        return PriceBook({judge: price for judge, price in own if price})
 
     def signature(self, metric: Metric, record: Record | None = None) -> str:
         """How the metric's scores are made, of the whole run or of one record."""
-        return signature_of(metric, self.routes, self.given if record is None else _brought(record, self.bank))
+        given = self.given if record is None else _answers_of(record, self.bank)
+        return signature_of(metric, self.routes, given)
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -66,13 +81,13 @@ class Plan:
             if route.error is not None
         }
 
-    def as_json(self, source: str) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """For the store and run.json."""
         return {
             **self.spec.as_json(),
             **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
-            "input": source,
-            **({"extent": dict(self.extent)} if self.extent else {}),
+            "input": self.source.name,
+            **({"extent": dict(self.source.extent)} if self.source.extent else {}),
             **({"cascade": self.cascades()} if self.cascades() else {}),
             "chosen": [metric.name for metric in self.metrics],
             "left_out": dict(self.left_out),
@@ -83,10 +98,34 @@ class Plan:
         }
 
 
-def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None = None) -> Plan:
-    """Everything that can be refused is refused here, before a call is made."""
+@contextlib.contextmanager
+def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
+    """Plan a run; its input is open as long as the context lasts."""
+    spec = resolve(options)
+    generators = {options.generator or ""} - {""}
+
+    def inspect(record: Record) -> None:
+        check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(generators) < GENERATORS:
+            generators.add(generator)
+
+    bank = bank_of(spec, source)
+    with open_source(source, spec, inspect, bank) as records:
+        plan = _plan(spec, records, objects(options.judge), bank)
+        notes = [
+            *_judging_itself(plan.judges.values(), generators),
+            *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
+            *_absent(plan),
+            *_unread(plan, options),
+            *uncascaded(plan, options),
+        ]
+        yield replace(plan, notes=tuple(notes))
+
+
+def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None) -> Plan:
     judges, routes = make_routes(spec, given)
-    brought = Brought(bank)
+    brought = _Brought(bank)
     found = survey(source, brought.add)
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
@@ -102,13 +141,13 @@ def make_plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: B
     if spec.default.cascade:  # not every step has one, so that each is told by name
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
-    return Plan(spec, found, judges, routes, chosen, left_out, answers, bank, source.extent)
+    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank)
 
 
 def _chosen(
     spec: RunSpec, found: Survey, unable: Callable[[type[Metric]], str], *, loose: bool
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
-    """The metrics of the run, and why not others.
+    """Choose the metrics of a run, with reasons for those left out.
 
     Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
     is tried: each record's status says what it lacks.
@@ -123,7 +162,7 @@ def _chosen(
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
-    """Why no metric can run: the fields that are not there once for all of them, other reasons by metric."""
+    """Say why no metric can run: missing fields once, other reasons by metric."""
     known = [metrics.find(name) for name in left_out]
     absent = {
         metric.name: [needed for needed in (*metric.needs, *metric.wants) if not found.present.get(needed)]
@@ -134,8 +173,83 @@ def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
     return "; ".join([*([unfound([*fields], found.columns)] if fields else []), *others])
 
 
+def choose(
+    spec: RunSpec,
+    present: Mapping[str, int],
+    *,
+    unable: Callable[[type[Metric]], str] = lambda _metric: "",
+    columns: Sequence[str] = (),
+    loose: bool = False,
+) -> tuple[tuple[Metric, ...], dict[str, str]]:
+    """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
+
+    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
+    ``columns`` what a message can offer for a field that is not there.
+    What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
+    A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
+    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
+    """
+    suites = metrics.suites()
+    wanted: dict[str, bool] = {}
+    left_out: dict[str, str] = {}
+    for name in spec.metrics:
+        if name == "auto":
+            for metric in metrics.catalogue().values():
+                reason = unsuitable(metric, present) or unable(metric)
+                if reason:
+                    left_out[metric.name] = reason
+                else:
+                    wanted.setdefault(metric.name, False)
+        elif name in suites and name not in metrics.catalogue():
+            wanted.update((member, False) for member in suites[name] if member not in wanted)
+        else:
+            wanted[metrics.find(name).name] = True
+    chosen: list[Metric] = []
+    for name, by_name in wanted.items():
+        metric = metrics.find(name)
+        absent = [needed for needed in metric.needs if not present.get(needed)]
+        if absent and by_name and not loose:
+            unnamed = [field for field in absent if field not in columns]
+            hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
+            raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
+        if not by_name and (lacks := metric.lacks(present)):
+            left_out[name] = lacks
+        else:
+            careful = {} if by_name and spec.nuggets is None else metric.in_suites
+            made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
+            lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
+            if lacking and metric.in_suites.items() <= made.parameters().items():
+                raise ConfigError(
+                    f"{name} needs {' and '.join(lacking)}; no record has any; name a file with --nuggets"
+                )
+            chosen.append(made)
+    for name, parameters in spec.parameters.items():
+        if parameters and name not in wanted and name not in left_out:
+            left_out[name] = "has parameters, and is not among the metrics of this run"
+    return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
+
+
+def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
+    """Say that no record has these fields, or that a column is blank in all of them."""
+    blank = [field for field in fields if field in columns]
+    absent = [field for field in fields if field not in columns]
+    said = [f"{' and '.join(blank)} {'holds' if len(blank) == 1 else 'hold'} nothing in any record"] if blank else []
+    return ", and ".join([*said, *([f"no record has {' or '.join(absent)}"] if absent else [])])
+
+
+def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
+    """Say why ``auto`` leaves a metric out, by the number of records with each field; empty if it does not."""
+    if lacks := metric.lacks(present):
+        return lacks
+    if not metric.in_auto:
+        return f"labels every sentence; add -m {metric.name}"
+    if metric.calls > AUTO_CALLS:
+        return f"about {metric.calls} calls per record; add -m {metric.name}"
+    return ""
+
+
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
-    """The judges by name, those that the caller brought among them, and who is asked which step."""
+    """Build the judges by name, unless the caller gives them, and the route of each step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
@@ -144,8 +258,8 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
     return judges, Routes(default, steps)
 
 
-class Brought:
-    """Counts which steps' answers the records bring themselves."""
+class _Brought:
+    """Count the steps whose answers the records bring."""
 
     def __init__(self, bank: Bank | None) -> None:
         self._bank = bank
@@ -159,7 +273,7 @@ class Brought:
         self._records += 1
         self._topic = self._topic or record.topic
         self._empty += record.nuggets == ()
-        self._counts.update(_brought(record, self._bank).keys())
+        self._counts.update(_answers_of(record, self._bank).keys())
 
     def given(self) -> dict[Task, str]:
         """The steps that every record brings, with what stands in the judge's place."""
@@ -175,7 +289,7 @@ class Brought:
         return f"its topics are like '{first}', those of the records like '{self._topic}'"
 
 
-def _brought(record: Record, bank: Bank | None) -> dict[Task, str]:
+def _answers_of(record: Record, bank: Bank | None) -> dict[Task, str]:
     """The steps whose answer a record brings: its nuggets, and their importance where all have one."""
     if record.nuggets is None:
         return {}
@@ -206,8 +320,11 @@ def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
     return Route(found, step.aggregate, dict(step.weights), error if step.cascade else None)
 
 
-def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
-    """A warning for each judge that is the model whose responses it judges: models favour their own."""
+# ---- warnings
+
+
+def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
+    """Warn of each judge that wrote the responses: models favour their own."""
     ours = {generator.rpartition("/")[2].casefold() for generator in generators}
     return [
         f"the judge {judge.name} is the model that wrote the responses; models rate their own answers too well"
@@ -216,8 +333,42 @@ def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[s
     ]
 
 
-def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
-    """The source; what ``inspect`` refuses is refused in every reading of it alike. A tuple of paths is read as one."""
+def _absent(plan: Plan) -> list[str]:
+    """Warn of fields that metrics need and no record has; each record's status says so, too."""
+    needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
+    found = plan.survey
+    absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
+    return [f"no record has {' or '.join(absent)}{offered(found.columns)}"] if absent else []
+
+
+def _unread(plan: Plan, options: RunOptions) -> list[str]:
+    """Warn of prompt options if no judge is prompted."""
+    named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
+    if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
+        return []
+    return [
+        f"{' and '.join(named)} changed nothing: no judge of this run is a language model that is asked with prompts"
+    ]
+
+
+def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
+    """Warn of a cascade that no step can have, and of an error rate without a cascade."""
+    spec, routes = plan.spec, plan.routes
+    if routes.cascading():
+        return []
+    if spec.default.cascade:
+        sure = [task for task in TASKS if routes.default.able(task).error is not None]
+        named = ">".join(spec.default.judges)
+        return [f"no step of this run has the cascade {named}: it is for {' and '.join(sure)} alone"]
+    changed = options.cascade_error is not None
+    return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
+
+
+# ---- the input
+
+
+def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
+    """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
         "cut": spec.cut,
@@ -226,7 +377,7 @@ def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: 
 
 
 def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """The bank of nuggets that was named, if any; ConfigError where it and the records are both standard input."""
+    """Read the named bank of nuggets, if any; ConfigError if it and the records are both standard input."""
     if spec.nuggets is None:
         return None
     if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
@@ -235,43 +386,9 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
 
 
 def check_overrides(record: Record) -> None:
-    """RecordError where a record brings parameters that a metric does not take."""
+    """Raise RecordError if a record brings parameters that a metric does not take."""
     for name, parameters in record.overrides.items():
         try:
             metrics.find(name)().overridden(parameters)
         except ConfigError as error:
             raise RecordError(record.where, str(error), field=name) from error
-
-
-def prices_of(spec: RunSpec, judges: Mapping[str, Judge]) -> PriceBook:
-    """The price book with the prices that the configuration gives for judges of its own."""
-    return PriceBook({judge.id: price for name, judge in judges.items() if (price := spec.judges[name].price)})
-
-
-class Takeover(Protocol):
-    """An earlier run, of which results may be taken over."""
-
-    def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
-        """The record's result if it can be taken over as it is."""
-        ...
-
-
-def jobs_of(source: Source, plan: Plan, earlier: Takeover | None = None) -> Iterator[Job]:
-    """What is done with each record; a result of an ``earlier`` run may stand for it."""
-    for job in _all_jobs(source, plan):
-        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
-        yield job if done is None else replace(job, done=done)
-
-
-def _all_jobs(source: Source, plan: Plan) -> Iterator[Job]:
-    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
-    for position, record in enumerate(source, 1):
-        if isinstance(record, SetAside):
-            yield Job(position, record.id, None, error=record.error)
-        elif record.overrides:
-            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
-        else:
-            yield Job(position, record.id, record, base)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import IO
 
 from ragstone.analysis.run import Run, find_run
-from ragstone.config import Flags, resolve
+from ragstone.config import resolve
 from ragstone.errors import ConfigError
+from ragstone.options import FILE, RunOptions
 from ragstone.output.export import export_to, format_named
-from ragstone.settings import FILE
 from ragstone.store.database import Store
 
 
@@ -21,7 +20,7 @@ def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
 
 def open_store(path: Path | str | None = None) -> Store:
     """Open the store for reading; ConfigError if there is none: reading creates nothing."""
-    where = resolve(Flags(store=path)).store
+    where = resolve(RunOptions(store=path)).store
     if not Path(where).exists():
         raise ConfigError(
             f"no store at {where}; evaluate records first (ragstone run FILE), or name a store with --store"
@@ -51,8 +50,10 @@ def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
     target = Path(path)
     if target.exists() and not force:
         raise ConfigError(f"{target} exists; --force overwrites it")
+    from ragstone.settings import commented  # noqa: PLC0415 - pydantic is for whoever reads or writes the file
+
     try:
-        target.write_text(resources.files("ragstone").joinpath(FILE).read_text(encoding="utf-8"), encoding="utf-8")
+        target.write_text(commented(), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{target}: cannot be written ({error.strerror})") from error
     return target

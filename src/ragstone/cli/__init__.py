@@ -1,8 +1,9 @@
 """The command line: parse, call one function of ``api``, print.
 
-``app`` and the ``…_commands`` declare the commands, ``options`` what several of them share. ``exit_codes`` turns errors
-into messages and exit codes, ``suggestions`` finds what a mistyped command meant, ``output`` prints, ``progress`` draws
-a run that goes on. Only typer is loaded before a command is known; each command loads the rest itself.
+``app`` and the ``…_commands`` have the commands, ``options`` what several of them share, ``evaluating`` runs and
+estimates. ``exit_codes`` turns errors into messages and exit codes, ``suggestions`` finds what a mistyped command
+meant, ``output`` prints, ``progress`` draws a run that goes on. Only typer and the options are loaded before a command
+is known; each command loads the rest itself.
 """
 
 from __future__ import annotations

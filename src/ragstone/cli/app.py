@@ -1,8 +1,13 @@
-"""The commands and their options, as ``--help`` tells them. What they do is in the modules they call."""
+"""The commands on files and runs: their options, as ``--help`` shows them, and what each shows."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import shlex
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,52 +20,21 @@ from ragstone.cli import (
     prompt_commands,
     setup_commands,
 )
-from ragstone.cli.exit_codes import Commands
+from ragstone.cli.exit_codes import USAGE, Commands
 from ragstone.cli.options import (
     HELP,
     AsJson,
-    Bank,
-    CascadeError,
-    Cases,
-    Concurrency,
-    Configuration,
+    BareOptions,
     DryRun,
-    Estimated,
     Exporting,
-    Fields,
     File,
-    Generator,
-    Judges,
-    LabelFormat,
-    Limit,
-    MaxCalls,
-    MaxCost,
-    MaxTokens,
-    Name,
-    NoCache,
-    Offline,
-    OnEmpty,
-    OnError,
-    OnlyFailed,
-    OutFolder,
-    Panel,
-    Prompts,
     Quiet,
-    Refresh,
-    Repeat,
-    Report,
-    Rpm,
-    Sample,
-    Seed,
-    Sets,
     StorePath,
-    StructuredAnswers,
-    TakingOver,
-    Tpm,
     Which,
     examples,
-    run_of,
+    with_options,
 )
+from ragstone.options import RunOptions
 
 app = typer.Typer(
     cls=Commands,
@@ -96,7 +70,7 @@ def ragstone(
 
 
 @app.command(
-    cls=TakingOver,
+    cls=BareOptions,
     epilog=examples(
         "ragstone run traces.jsonl",
         "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
@@ -109,91 +83,16 @@ def ragstone(
         "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
     ),
 )
-def run(
-    file: File,
-    *,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad [default: auto]"
-        ),
-    ] = None,
-    nuggets: Bank = None,
-    judge: Judges = None,
-    panel: Panel = None,
-    cascade_error: CascadeError = None,
-    prompt: Prompts = None,
-    label_format: LabelFormat = None,
-    structured: StructuredAnswers = None,
-    sets: Sets = None,
-    fields: Fields = None,
-    on_error: OnError = None,
-    on_empty: OnEmpty = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = None,
-    estimated: Estimated = None,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
-    out: OutFolder = None,
-    cases: Cases = False,
-    report: Report = True,
-    name: Name = "",
-    generator: Generator = "",
-    repeat: Repeat = None,
-    only_failed: OnlyFailed = None,
-    refresh: Refresh = False,
-    no_cache: NoCache = False,
-    offline: Offline = False,
-    store: StorePath = None,
-    config: Configuration = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+@with_options("run")
+def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Evaluate records and print the scores.
 
     By default, runs every metric whose fields the records have, with the embedded judge: no key, no network, no cost.
     Replies are cached, so the same command resumes where it stopped.
     """
-    from ragstone.cli import weighing  # noqa: PLC0415 - see the module
+    from ragstone.cli import evaluating
 
-    weighing.run(
-        file,
-        weighing.Wanted(out=out, cases=cases, report=report, store=store, config=config, quiet=quiet, as_json=as_json),
-        sets=sets or [],
-        fields=fields or [],
-        metrics=metrics,
-        judges=judge,
-        aggregate=panel,
-        cascade_error=cascade_error,
-        prompts=prompt,
-        format=label_format,
-        structured=structured,
-        on_error=on_error,
-        on_empty=on_empty,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        estimate=estimated,
-        rpm=rpm,
-        tpm=tpm,
-        nuggets=nuggets,
-        name=name,
-        generator=generator,
-        repeat=repeat,
-        only_failed=run_of(only_failed),
-        refresh=refresh,
-        no_cache=no_cache,
-        offline=offline,
-    )
+    evaluating.run(file, options, quiet=quiet, as_json=as_json)
 
 
 @app.command(
@@ -201,21 +100,34 @@ def run(
         "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
     )
 )
-def validate(
-    file: File,
-    *,
-    fields: Fields = None,
-    on_error: OnError = None,
-    config: Configuration = None,
-    as_json: AsJson = False,
-) -> None:
+@with_options("validate")
+def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
 
     Exits 2 if a record cannot be read; with --on-error skip, only if none can.
     """
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.api.plan import unsuitable
+    from ragstone.cli.output import show, show_json
+    from ragstone.config import resolve
+    from ragstone.metrics import catalogue
+    from ragstone.render.terminal.lists import survey_page
 
-    reading.validate(file, fields=fields or [], on_error=on_error, config=config, as_json=as_json)
+    skips = resolve(options).on_error == "skip"
+    found, able = api.validate(file, fields=options.fields, on_error="skip", config=options.config)
+    if as_json:
+        show_json({**asdict(found), "total": found.total, "able": able})
+    else:
+        following = ""
+        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
+            needed = options.on_error == "skip" or (found.set_aside and not skips)
+            following = shlex.join(
+                ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
+            )
+        named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
+        show(lambda look: survey_page(found, able, named, following, look))
+    if found.set_aside and (not found.records or not skips):
+        raise typer.Exit(USAGE)
 
 
 @app.command(
@@ -224,85 +136,28 @@ def validate(
         "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
     )
 )
-def estimate(
-    file: File,
-    *,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad [default: auto]"
-        ),
-    ] = None,
-    nuggets: Bank = None,
-    judge: Judges = None,
-    panel: Panel = None,
-    cascade_error: CascadeError = None,
-    prompt: Prompts = None,
-    label_format: LabelFormat = None,
-    structured: StructuredAnswers = None,
-    sets: Sets = None,
-    fields: Fields = None,
-    on_error: OnError = None,
-    on_empty: OnEmpty = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = None,
-    repeat: Repeat = None,
-    refresh: Refresh = False,
-    no_cache: NoCache = False,
-    store: StorePath = None,
-    config: Configuration = None,
-    as_json: AsJson = False,
-) -> None:
+@with_options("estimate")
+def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
     Renders every prompt and calls no judge: no key, no network. Stored replies are free. Counts that depend on
     replies are assumed, or taken from earlier runs in the store.
     """
-    from ragstone.cli import estimating  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli import evaluating
 
-    estimating.estimate(
-        file,
-        store=store,
-        config=config,
-        as_json=as_json,
-        sets=sets or [],
-        fields=fields or [],
-        metrics=metrics,
-        judges=judge,
-        aggregate=panel,
-        cascade_error=cascade_error,
-        prompts=prompt,
-        format=label_format,
-        structured=structured,
-        on_error=on_error,
-        on_empty=on_empty,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        repeat=repeat,
-        refresh=refresh,
-        no_cache=no_cache,
-        nuggets=nuggets,
-    )
+    evaluating.estimate("run", [file], partial(api.forecast, file), options, as_json=as_json)
 
 
 @app.command(
+    name="show",
     epilog=examples(
         "ragstone show",
         "ragstone show 3 kettle-descale",
         "ragstone show last '#12' --full",
-    )
+    ),
 )
-def show(
+def show_run(
     which: Which = "last",
     record: Annotated[
         str | None, typer.Argument(metavar="RECORD", help="A record's id, or its position, e.g. '#12'.")
@@ -313,9 +168,29 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a run, or one record with its evidence."""
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli.output import show, show_json
+    from ragstone.render.terminal.case import case
+    from ragstone.render.terminal.outcome import Place, outcome
 
-    reading.show_run(which, record, full=full, store=store, as_json=as_json)
+    run = api.open_run(which, store)
+    with closing(run.store):
+        if record is None:
+            if as_json:
+                show_json({**run.summary(), "quotes": run.quotes()})
+            else:
+                show(lambda look: outcome(run, look, Place(options=_again(store))))
+            return
+        result = run.result(record)
+        if as_json:
+            show_json(result)
+        else:
+            show(lambda look: case(result, len(run), run.id, look, full=full))
+
+
+def _again(store: Path | None) -> tuple[str, ...]:
+    """The options by which another command finds the same store."""
+    return ("--store", str(store)) if store else ()
 
 
 page_commands.add_to(app)
@@ -324,98 +199,28 @@ compare_commands.add_to(app)
 
 @app.command(
     name="compare-methods",
-    cls=TakingOver,
+    cls=BareOptions,
     epilog=examples(
         "ragstone compare-methods traces.jsonl",
         "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
     ),
 )
+@with_options("compare-methods")
 def compare_methods(
-    file: File,
-    *,
-    judge: Judges = None,
-    panel: Panel = None,
-    cascade_error: CascadeError = None,
-    prompt: Prompts = None,
-    label_format: LabelFormat = None,
-    structured: StructuredAnswers = None,
-    sets: Sets = None,
-    fields: Fields = None,
-    on_error: OnError = None,
-    on_empty: OnEmpty = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = None,
-    estimated: Estimated = None,
-    dry_run: DryRun = False,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
-    out: OutFolder = None,
-    cases: Cases = False,
-    report: Report = True,
-    name: Name = "",
-    generator: Generator = "",
-    repeat: Repeat = None,
-    only_failed: OnlyFailed = None,
-    refresh: Refresh = False,
-    no_cache: NoCache = False,
-    offline: Offline = False,
-    store: StorePath = None,
-    config: Configuration = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False, as_json: AsJson = False
 ) -> None:
     """Evaluate with both triads, plain and nuggetized.
 
     The plain triad rates the whole answer and its sentences. The nuggetized triad rates each of its facts, and vital
     facts count twice. A difference over 10 points means that the triads disagree.
     """
-    from ragstone.cli import weighing  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli import evaluating
 
-    weighing.compare_methods(
-        file,
-        weighing.Wanted(
-            out=out,
-            cases=cases,
-            report=report,
-            store=store,
-            config=config,
-            quiet=quiet,
-            as_json=as_json,
-            dry_run=dry_run,
-        ),
-        sets=sets or [],
-        fields=fields or [],
-        judges=judge,
-        aggregate=panel,
-        cascade_error=cascade_error,
-        prompts=prompt,
-        format=label_format,
-        structured=structured,
-        on_error=on_error,
-        on_empty=on_empty,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        estimate=estimated,
-        rpm=rpm,
-        tpm=tpm,
-        name=name,
-        generator=generator,
-        repeat=repeat,
-        only_failed=run_of(only_failed),
-        refresh=refresh,
-        no_cache=no_cache,
-        offline=offline,
-    )
+    if dry_run:
+        evaluating.estimate("compare-methods", [file], partial(api.forecast_methods, file), options, as_json=as_json)
+    else:
+        evaluating.compare_methods(file, options, quiet=quiet, as_json=as_json)
 
 
 @app.command(
@@ -425,9 +230,33 @@ def compare_methods(
 )
 def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """List the runs in the store, latest last."""
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.analysis.run import Run
+    from ragstone.cli.output import show, show_json
+    from ragstone.render.terminal.lists import run_table
 
-    reading.runs(store, as_json=as_json)
+    with closing(api.open_store(store)) as opened:
+        found = [Run(opened, row) for row in opened.runs()]
+        if as_json:
+            show_json([_brief(run) for run in found])
+        else:
+            show(lambda look: run_table(found, look))
+
+
+def _brief(run: Any) -> dict[str, Any]:
+    from ragstone.render.facts import judges_of
+
+    summary = run.summary()
+    return {
+        "run": run.id,
+        "name": run.name,
+        "started": run.started,
+        "finished": run.finished,
+        "status": run.status,
+        "records": summary["records"],
+        "judges": judges_of(run.spec),
+        "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+    }
 
 
 @app.command(
@@ -453,9 +282,19 @@ def formats(
     By judge, step, style and format: replies parsed in full and by which reader, problems, the cost of asking again,
     and samples of unparsed replies. Calls no judge.
     """
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.analysis.reply_formats import how_read
+    from ragstone.cli.output import show, show_json
+    from ragstone.render.terminal.formats import formats_page
+    from ragstone.render.terminal.outcome import Place
 
-    reading.formats(which, samples, store, as_json=as_json)
+    run = api.open_run(which, store)
+    with closing(run.store):
+        told = how_read(run, samples)
+        if as_json:
+            show_json(told)
+        else:
+            show(lambda look: formats_page(run, told, look, Place(options=_again(store))))
 
 
 @app.command(
@@ -488,9 +327,19 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format jsonl.")] = False,
 ) -> None:
     """Export the results of a run, or its calls."""
-    from ragstone.cli import reading  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli.output import binary_output
+    from ragstone.output.export import form_of, format_named, formats
 
-    reading.export(which, "jsonl" if as_json else form, rows, out, store)
+    chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})
+    run = api.open_run(which, store)
+    with closing(run.store):
+        if out is not None or not format_named(chosen).pipes:
+            api.export_run(run, chosen, rows, out)
+        else:
+            stream = binary_output()
+            api.export_run(run, chosen, rows, stream)
+            stream.flush()
 
 
 setup_commands.add_to(app)

@@ -1,48 +1,34 @@
-"""``ragstone nuggets``: its commands and their options, as ``--help`` tells them."""
+"""``ragstone nuggets``: create banks, assign them, score runs; lines to a file or standard output, a page to people."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
 from ragstone.cli.options import (
     HELP,
     AsJson,
-    CascadeError,
-    Concurrency,
-    Configuration,
+    BareOptions,
     DryRun,
-    Fields,
     File,
-    Judges,
-    LabelFormat,
-    Limit,
-    MaxCalls,
-    MaxCost,
-    MaxTokens,
-    Name,
-    NoCache,
-    Offline,
-    OnError,
-    OnlyFailed,
     OutFile,
-    Panel,
-    Prompts,
     Quiet,
-    Refresh,
-    Repeat,
-    Rpm,
-    Sample,
-    Seed,
-    Sets,
-    StorePath,
-    StructuredAnswers,
-    TakingOver,
-    Tpm,
     examples,
-    run_of,
-)
+    with_options,
+)  # fmt: skip
+from ragstone.options import RunOptions
+
+if TYPE_CHECKING:
+    from ragstone.analysis.leaderboard import Standing
+    from ragstone.api import Created, Scored
+    from ragstone.cli.output import Lines
+    from ragstone.render.terminal.banks import Assigned
 
 nuggets = typer.Typer(
     help="Create nuggets, assign them, score runs by them.",
@@ -65,6 +51,11 @@ Runs: TypeAlias = Annotated[list[str], typer.Argument(metavar="FILE", help="Reco
         "ragstone nuggets create topics.jsonl -j openai:gpt-4o --keep 0 -o bank.jsonl",
         "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
     )
+)
+@with_options(
+    "create",
+    judge="Judge of all steps or one; importance=[A,B]: a panel. Repeatable.",
+    no_cache="Bypass the cache.",
 )
 def create(
     file: File,
@@ -90,35 +81,8 @@ def create(
         float | None,
         typer.Option("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
     ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge",
-            "-j",
-            metavar="[STEP=]NAME",
-            help="Judge of all steps or one; importance=[A,B]: a panel. Repeatable.",
-        ),
-    ] = None,
-    panel: Panel = None,
-    prompt: Prompts = None,
-    structured: StructuredAnswers = None,
-    fields: Fields = None,
-    on_error: OnError = None,
-    concurrency: Concurrency = None,
-    refresh: Refresh = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Bypass the cache.")] = False,
-    offline: Offline = False,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = None,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
+    options: RunOptions,
     dry_run: DryRun = False,
-    store: StorePath = None,
-    config: Configuration = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -128,51 +92,79 @@ def create(
     one line, written as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3
     if no bank could be created.
     """
-    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli.evaluating import estimate, show_bill
+    from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
+    from ragstone.cli.output import lines, show, show_json
+    from ragstone.cli.progress import RunDisplay
+    from ragstone.errors import RagstoneError
+    from ragstone.render.terminal.banks import created_page
+    from ragstone.render.text import flat
 
     given = {"window": window, "max_nuggets": most, "keep": keep, "min_judgment": min_judgment}
-    sets = [f"nugget_recall.{parameter}={value}" for parameter, value in given.items() if value is not None]
-    steps.create(
-        file,
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
-        form=form,
-        sets=sets,
-        judges=judge,
-        aggregate=panel,
-        prompts=prompt,
-        structured=structured,
-        fields=fields or [],
-        on_error=on_error,
-        concurrency=concurrency,
-        refresh=refresh,
-        no_cache=no_cache,
-        offline=offline,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        rpm=rpm,
-        tpm=tpm,
-    )
+    parameters = {name: value for name, value in given.items() if value is not None}
+    options = replace(options, parameters={"nugget_recall": parameters})
+    if dry_run:
+        own = [word for name, value in parameters.items() for word in (_FLAGS[name], f"{value:g}")]
+        own += [*(("--format", form) if form != "nuggets" else ()), *(("-o", out) if out else ())]
+        forecast = partial(api.forecast_banks, file)
+        estimate("nuggets create", [file], forecast, options, as_json=as_json, own=own, without=("parameters",))
+        return
+    drawn = RunDisplay(flat(file), quiet, forgets=options.no_cache)
+    with lines(out, [file], as_json=as_json) as written:
+        try:
+            with drawn.going_on():
+                created = api.create_nuggets(file, replace(options, on_start=drawn.start), written, form=form)
+        except KeyboardInterrupt:
+            drawn.say_interrupted(written.kept)
+            show_bill(drawn.progress)
+            raise typer.Exit(INTERRUPTED) from None
+        except RagstoneError:
+            show_bill(drawn.progress)
+            raise
+    told = _created(created, out)
+    if as_json:
+        show_json(told)
+    elif out or not quiet:
+        judges = drawn.progress.judges if drawn.progress else ()
+        show(lambda look: created_page(told, file, judges, look), stderr=not out)
+    say_unseen(created.tally.unseen)
+    if not created.topics or created.tally.unseen:
+        raise typer.Exit(UNJUDGED)
+
+
+_FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep", "min_judgment": "--min-judgment"}
+"""The options of ``create`` that are parameters of the metric."""
+
+
+def _created(created: Created, out: str | None) -> dict[str, Any]:
+    return {
+        "topics": created.topics,
+        "nuggets": created.nuggets,
+        "vital": created.vital,
+        "okay": created.nuggets - created.vital - created.unweighed,
+        "unweighed": created.unweighed,
+        "partial": created.partial,
+        "without": dict(created.without),
+        "repeated": created.repeated,
+        "set_aside": created.set_aside,
+        "bill": created.tally.as_json(),
+        "file": out if created.topics else None,
+    }
 
 
 @nuggets.command(
-    cls=TakingOver,
+    cls=BareOptions,
     epilog=examples(
         "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
         "ragstone nuggets assign a.jsonl b.jsonl --nuggets bank.jsonl -o out.jsonl",
         "ragstone nuggets assign a.jsonl -j openai:gpt-4o --no-evidence -o out.jsonl",
     ),
 )
+@with_options("assign")
 def assign(
     files: Runs,
     *,
-    bank: Annotated[
-        str | None,
-        typer.Option("--nuggets", metavar="FILE", help="Nuggets by topic [default: the records' own]"),
-    ] = None,
     out: OutFile = None,
     grades: Annotated[
         int | None,
@@ -181,33 +173,8 @@ def assign(
     evidence: Annotated[
         bool, typer.Option("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.")
     ] = True,
-    judge: Judges = None,
-    panel: Panel = None,
-    cascade_error: CascadeError = None,
-    prompt: Prompts = None,
-    label_format: LabelFormat = None,
-    structured: StructuredAnswers = None,
-    sets: Sets = None,
-    fields: Fields = None,
-    on_error: OnError = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Seed = None,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
+    options: RunOptions,
     dry_run: DryRun = False,
-    name: Name = "",
-    repeat: Repeat = None,
-    only_failed: OnlyFailed = None,
-    refresh: Refresh = False,
-    no_cache: NoCache = False,
-    offline: Offline = False,
-    store: StorePath = None,
-    config: Configuration = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -216,41 +183,59 @@ def assign(
     Finds which nuggets of its topic each response contains. Each response is one line, written as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
-    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
+    from ragstone.cli.output import lines, show, show_json
+    from ragstone.render.terminal.banks import assigned_page
 
-    steps.assign(
-        tuple(files),
-        steps.Wanted(out=out, store=store, config=config, quiet=quiet, as_json=as_json, dry_run=dry_run),
-        bank=bank,
-        sets=[
-            *(sets or []),
-            *([f"nugget_recall.grades={grades}"] if grades is not None else []),
-            *([] if evidence else ["nugget_recall.evidence=false"]),
-        ],
-        judges=judge,
-        aggregate=panel,
-        cascade_error=cascade_error,
-        prompts=prompt,
-        format=label_format,
-        structured=structured,
-        fields=fields or [],
-        on_error=on_error,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        rpm=rpm,
-        tpm=tpm,
-        name=name,
-        repeat=repeat,
-        only_failed=run_of(only_failed),
-        refresh=refresh,
-        no_cache=no_cache,
-        offline=offline,
+    paths = tuple(files)
+    given = {**({} if grades is None else {"grades": grades}), **({} if evidence else {"evidence": False})}
+    parameters = dict(options.parameters or {})
+    options = replace(
+        options, parameters={**parameters, "nugget_recall": {**parameters.get("nugget_recall", {}), **given}}
     )
+    if dry_run:
+        forecast = partial(api.forecast_assignments, paths)
+        own = ("-o", out) if out else ()
+        estimate("nuggets assign", paths, forecast, options, as_json=as_json, own=own)
+        return
+    with lines(out, [*paths, options.nuggets], as_json=as_json) as written:
+        counting = _Counting(written)
+        finished = evaluated(
+            lambda started: api.assign_nuggets(paths, started, counting),
+            ", ".join(paths), options, None, quiet=quiet, as_json=as_json, kept=lambda: written.kept,
+        )  # fmt: skip
+    with closing(finished.store):
+        assigned = counting.assigned()
+        if as_json:
+            show_json({**finished.summary(), "assigned": assigned.as_json()})
+        elif out or not quiet:
+            place = replace(place_of(finished, options), lines=assigned.file)
+            show(lambda look: assigned_page(finished, assigned, look, place), stderr=not out)
+        exit_if_unjudged(finished)
+
+
+@dataclass(slots=True)
+class _Counting:
+    """Passes assignment records on, and counts what is in them."""
+
+    written: Lines
+    grades: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, line: bytes) -> None:
+        import orjson
+
+        self.written(line)
+        # The nuggets of a blank answer are listed and not assigned.
+        self.grades.update(n["assignment"] for n in orjson.loads(line)["nuggets"] if "assignment" in n)
+
+    def assigned(self) -> Assigned:
+        """The counts."""
+        from ragstone.output.formats.assignments import UNASSIGNED
+        from ragstone.render.terminal.banks import Assigned
+
+        unjudged = self.grades.pop(UNASSIGNED, 0)
+        return Assigned(self.written.count, dict(self.grades), unjudged, str(self.written.path or ""))
 
 
 @nuggets.command(
@@ -301,9 +286,48 @@ def score(
     --on-missing skip, a topic that one run lacks is left out of all runs; with zero, it counts as 0. With --format and
     no -o, rows go to standard output.
     """
-    from ragstone.cli import nuggets as steps  # noqa: PLC0415 - see the module
+    from ragstone import api
+    from ragstone.cli.output import binary_output, show, show_json
+    from ragstone.errors import InputError
+    from ragstone.output.export import form_of
+    from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
+    from ragstone.output.target import refuse_inputs
+    from ragstone.render.terminal.leaderboard_table import Board, board_page, order, sorted_by
 
-    steps.score(
-        tuple(files), out=out, form=form, on_missing=on_missing, against=against, against_form=against_form, sort=sort,
-        as_json=as_json,
-    )  # fmt: skip
+    chosen = form_of(out, form, EXTENSIONS) if out else form
+    if out:
+        refuse_inputs(Path(out), [*files, against])
+    scored = api.score_nuggets(tuple(files), on_missing=on_missing, against=against, form=against_form)
+    board = scored.board
+    if sort is not None and sort not in board.measures:
+        raise InputError(f"--sort '{sort}': no such measure; there are {', '.join(board.measures)}")
+    measure = sort or sorted_by(board)
+    written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
+    standings = order(board.standings(scored.on_missing), measure)
+    if as_json:
+        show_json(_scored(scored, standings, measure, written))
+        return
+    if form and not out:
+        stream = binary_output()
+        write_board(board, form, stream, scored.on_missing)
+        stream.flush()
+    told = Board(
+        board, standings, measure, scored.on_missing, scored.against, Path(against).name if against else "", written
+    )
+    show(lambda look: board_page(told, look), stderr=bool(form and not out))
+
+
+def _scored(scored: Scored, standings: list[Standing], measure: str, written: list[Path]) -> dict[str, Any]:
+    from ragstone.render.terminal.leaderboard_table import unjudged_of
+
+    unjudged = unjudged_of(scored.board)
+    return {
+        "sorted_by": measure,
+        "on_missing": scored.on_missing,
+        "runs": [{**asdict(standing), "unjudged": unjudged[standing.run]} for standing in standings],
+        "missing": scored.board.missing(),
+        "against": [
+            {"measure": one.measure, "other": one.other, "runs": one.runs, "tau": one.tau} for one in scored.against
+        ],
+        "files": [str(path) for path in written],
+    }

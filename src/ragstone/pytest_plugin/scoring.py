@@ -20,7 +20,7 @@ import pytest
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.api import Options, evaluate
+from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
 from ragstone.metrics import called_here, catalogue
@@ -33,7 +33,7 @@ __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError
 
 FIELDS: Final = tuple(ALIASES)
 """The fields of a record that calls and marks may give."""
-OPTIONS: Final = frozenset(("judge", *Options.__dataclass_fields__)) - {"judges", "metrics"}
+OPTIONS: Final = frozenset(RunOptions.__dataclass_fields__) - {"metrics"}
 """Options of ``evaluate`` that calls and marks may give."""
 
 

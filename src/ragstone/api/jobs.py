@@ -1,13 +1,13 @@
-"""What a run owes to an earlier one: results that are taken over, and a refresh that goes on where it was broken off.
+"""The work of a run, record by record, without what an earlier run has done: reused results, a resumed refresh.
 
-A result is taken over only for the same record in the same place, scored in the same way; anything else is weighed
+A result is reused only for the same record in the same place, scored in the same way. Anything else is evaluated
 again, which the store makes free where nothing failed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,23 @@ import orjson
 
 from ragstone.analysis.run import find_run, part_said
 from ragstone.api.plan import Plan
-from ragstone.engine import Weighed, input_of, to_json
+from ragstone.engine import Job, Weighed, input_of, to_json
 from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
+from ragstone.options import RunOptions
+from ragstone.records import SetAside
 from ragstone.store.database import RunRow, ScoreRow, Store
-from ragstone.types import Record, Repeats, Score
+from ragstone.types import NOTHING, Record, Repeats, Score
 
 if TYPE_CHECKING:
     from ragstone.result_types import CostDict
 
 
 class Earlier:
-    """The results of an earlier run that can stand for those of another.
+    """An earlier run whose results can be reused.
 
-    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are weighed again.
+    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are evaluated again.
     """
 
     def __init__(self, store: Store, run: int, *, banked: bool) -> None:
@@ -40,13 +42,13 @@ class Earlier:
         self.failed = store.failed(run)
 
     def told(self) -> str:
-        """What will be done, for the user."""
+        """Say what is reused and what is evaluated again."""
         kept = self.results - len(self.failed)
         again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
         return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
-        """The record's result if it can be taken over as it is."""
+        """The record's result if it can be reused as it is."""
         if position in self.failed:
             return None
         if record.nuggets is not None and not self._banked:
@@ -77,7 +79,7 @@ class Earlier:
 
 
 def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) -> Earlier | None:
-    """The run that ``only_failed`` names, or None where nothing is to be taken over.
+    """Find the run that ``only_failed`` names; None if no result is to be reused.
 
     True is the last of this name. ConfigError where there is none, or it was not made as this one would be.
     """
@@ -91,7 +93,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         row = named[-1]
         by_number = {one.id: one for one in named}
         while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
-            row = before  # it was taking over itself when it ended; what was asked anew is in the store
+            row = before  # it was taking over itself when it ended; its new replies are in the store
         number, spec = row.id, row.spec
         alike = next((one for one in reversed(named) if not _changed(one.spec, plan)), None)
     else:
@@ -107,21 +109,21 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
 
 
 def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
-    """What of a run's making is not as in the plan; the engine's repeat of an older version was an index, 0."""
+    """Say how a run's settings differ from the plan; an older version stored repeat as an index, 0."""
     before, now = spec.get("signatures", {}), plan.signatures
     if before.keys() != now.keys():
         return f"its metrics were {', '.join(before)}"
     for name, signature in now.items():
         if before[name] != signature:
             return f"{name} was {before[name]} and is {signature}"
-    if (extent := spec.get("extent", {})) != plan.extent:
+    if (extent := spec.get("extent", {})) != plan.source.extent:
         return f"it read {'a part: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1
     return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
 
 
 def refresh_since(store: Store, name: str, now: float) -> float:
-    """From when on replies count as fresh: now, or the beginning of a refresh of this name that did not end."""
+    """Say when replies became fresh: now, or when an unfinished refresh of this name began."""
     named = [row for row in store.runs() if row.name == name]
     engine = named[-1].spec.get("engine", {}) if named and named[-1].status != "done" else {}
     return float(engine["since"]) if engine.get("cache") == "refresh" else now
@@ -147,20 +149,40 @@ def _share(row: ScoreRow) -> CostDict:
     }
 
 
-def _steadied(plan: Plan, notes: list[str]) -> Plan:
-    """Where nobody would answer otherwise when asked again, everything is asked once."""
-    times = plan.spec.engine.repeat
-    if times == 1 or not all(is_steady(judge.backend) for judge in plan.routes.judges()):
-        return plan
-    names = " and ".join(judge.name for judge in plan.routes.judges())
-    notes.append(f"asked once, not {times} times: of {names} an answer is always the same, and nothing flips")
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, repeat=1)))
+def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlier | None]:
+    """Adapt the plan to this store and these judges, and find the run whose results it reuses, if any."""
+    name = options.name or plan.source.name
+    spec, notes = plan.spec, [*plan.notes]
+    engine = spec.engine
+    if engine.repeat > 1 and all(is_steady(judge.backend) for judge in plan.routes.judges()):
+        names = " and ".join(judge.name for judge in plan.routes.judges())
+        notes.append(f"asked once, not {engine.repeat} times: replies of {names} are always the same")
+        engine = replace(engine, repeat=1)
+    if engine.cache == "refresh":
+        engine = replace(engine, since=refresh_since(store, name, time.time()))
+    plan = replace(plan, spec=replace(spec, engine=engine))
+    earlier = earlier_run(store, plan, name, options.only_failed)
+    if earlier is not None:
+        notes.append(earlier.told())
+    return replace(plan, notes=tuple(notes)), earlier
 
 
-def settled(plan: Plan, store: Store, name: str, notes: list[str]) -> Plan:
-    """The plan with what only this store and these judges say: how often to ask, and from when on replies count."""
-    plan = _steadied(plan, notes)
-    if plan.spec.engine.cache != "refresh":
-        return plan
-    since = refresh_since(store, name, time.time())
-    return replace(plan, spec=replace(plan.spec, engine=replace(plan.spec.engine, since=since)))
+def jobs_of(plan: Plan, earlier: Earlier | None = None) -> Iterator[Job]:
+    """Yield the job of each record; a result of an ``earlier`` run may be reused."""
+    for job in _all_jobs(plan):
+        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
+        yield job if done is None else replace(job, done=done)
+
+
+def _all_jobs(plan: Plan) -> Iterator[Job]:
+    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    for position, record in enumerate(plan.source, 1):
+        if isinstance(record, SetAside):
+            yield Job(position, record.id, None, error=record.error)
+        elif record.overrides:
+            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
+        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
+        else:
+            yield Job(position, record.id, record, base)

@@ -1,0 +1,39 @@
+"""Functions that take each option of a run as a keyword."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ragstone.options import RunOptions, options_of
+
+P = ParamSpec("P")
+Options = TypeVar("Options", bound=RunOptions)
+R = TypeVar("R")
+
+
+def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R]], Callable[Concatenate[Any, P], R]]:
+    """Have a function of a source and options take each option as a keyword, with its type.
+
+    Type checkers and editors see the parameters of ``RunOptions``; ``help`` shows them with their help texts.
+    """
+    made: Any = options
+
+    def decorate(work: Callable[[Any, Options], R]) -> Callable[Concatenate[Any, P], R]:
+        def called(source: Any, *positional: Any, **given: Any) -> Any:
+            return work(source, made.called(*positional, **given))
+
+        async def awaited(source: Any, *positional: Any, **given: Any) -> Any:
+            return await called(source, *positional, **given)
+
+        function: Any = functools.wraps(work)(awaited if inspect.iscoroutinefunction(work) else called)
+        own = inspect.signature(work)
+        source = next(iter(own.parameters.values()))
+        function.__signature__ = own.replace(parameters=[source, *inspect.signature(made).parameters.values()])
+        told = [f"    {one.name}: {one.help}" for one in options_of(made)]
+        function.__doc__ = "\n".join([inspect.cleandoc(work.__doc__ or ""), "", "Options:", *told])
+        return function  # type: ignore[no-any-return]
+
+    return decorate

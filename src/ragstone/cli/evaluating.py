@@ -1,0 +1,183 @@
+"""Run or estimate on the command line: draw the progress, show the result, exit with its code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ragstone import api
+from ragstone.analysis.cascades import silent
+from ragstone.analysis.run import Run
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.output import show, show_json
+from ragstone.cli.progress import RunDisplay
+from ragstone.config import resolve
+from ragstone.errors import OutputError, RagstoneError, StoreError
+from ragstone.options import Progress, RunOptions
+from ragstone.render.facts import answered_now, comparable, lead
+from ragstone.render.terminal.outcome import Place, bill_rows, outcome
+from ragstone.render.terminal.screen import Look, Page, facts, indented
+from ragstone.render.text import flat
+from ragstone.types import NOTHING
+
+if TYPE_CHECKING:
+    from ragstone.forecast.summary import Estimate
+
+Draw = Callable[[Run, Look, Place], Page]
+
+
+def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
+    """Evaluate and show the result; exit with 3 if nothing could be scored or no call was answered."""
+    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        _show(finished, options, outcome, as_json=as_json)
+        exit_if_unjudged(finished)
+
+
+def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
+    """Evaluate with both triads and show them side by side; exit with 3 also if nothing can be compared."""
+    from ragstone.render.terminal.methods_screen import comparison, widest_apart
+
+    finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        widest = {"widest": [gap.as_json() for gap in widest_apart(finished)]} if as_json else {}
+        _show(finished, options, comparison, as_json=as_json, more=widest)
+        exit_if_unjudged(finished)
+        if not comparable(finished.summary()):
+            raise typer.Exit(UNJUDGED)
+
+
+def _show(
+    finished: Run,
+    options: RunOptions,
+    page: Draw,
+    *,
+    as_json: bool,
+    failed: str = "",
+    more: Mapping[str, Any] = NOTHING,
+) -> None:
+    if as_json:
+        show_json({**finished.summary(), **more})
+    else:
+        show(lambda look: page(finished, look, replace(place_of(finished, options), failed=failed)))
+
+
+def evaluated(
+    work: Callable[[RunOptions], Run],
+    source: str,
+    options: RunOptions,
+    page: Draw | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+    kept: Callable[[], str] = str,
+) -> Run:
+    """Do the work and draw its progress; a run that ends early shows on ``page`` what is done, or its bill alone.
+
+    An interrupt says what is kept (``kept`` where lines are), and exits with 130.
+    """
+    drawn = RunDisplay(flat(source), quiet, forgets=options.no_cache)
+    try:
+        with drawn.going_on():
+            return work(replace(options, on_start=drawn.start))
+    except KeyboardInterrupt:
+        with undisturbed():
+            drawn.say_interrupted(kept())
+            if not kept():
+                _show_partial(drawn.progress, options, page, as_json=as_json)
+        raise typer.Exit(INTERRUPTED) from None
+    except RagstoneError as error:
+        # The message comes after it: a run that was paid for is not lost for its report.
+        if not isinstance(error, StoreError):
+            failed = error.path if isinstance(error, OutputError) else ""
+            _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
+        raise
+
+
+def _show_partial(
+    progress: Progress | None, options: RunOptions, page: Draw | None, *, as_json: bool, failed: str = ""
+) -> None:
+    """Show the results of a run that ended early, or its bill if no record is done.
+
+    Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
+    """
+    if progress is None or not progress.tally.anything:
+        return
+    done = api.open_run(progress.run, resolve(RunOptions(store=options.store, config=options.config)).store)
+    with closing(done.store):
+        row = done.store.run(progress.run)
+        if row is None or row.summary is None:
+            return
+        if as_json or (page and len(done)):
+            _show(done, options, page or outcome, as_json=as_json, failed=failed)
+        else:
+            show_bill(progress)
+
+
+def show_bill(progress: Progress | None) -> None:
+    """Show calls and cost on standard error, for work that ended without a result."""
+    if progress is not None and progress.tally.anything:
+        bill = progress.tally.as_json()
+        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
+
+
+def place_of(finished: Run, options: RunOptions) -> Place:
+    """Where the results are, and the options that find them again."""
+    elsewhere = options.store or (options.config and finished.store.path)
+    found = ("--store", str(elsewhere)) if elsewhere else ()
+    return Place(str(options.out or ""), options.cases, found, report=options.report)
+
+
+def exit_if_unjudged(finished: Run) -> None:
+    """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked one.
+
+    So also if the last judge of a cascade answered nothing of what was left to it.
+    """
+    summary = finished.summary()
+    if unseen := summary["bill"].get("unseen"):
+        say_unseen(unseen)
+        raise typer.Exit(UNJUDGED)
+    if not lead(summary) or _unanswered(summary["bill"]) or silent(summary.get("cascade", {})):
+        raise typer.Exit(UNJUDGED)
+
+
+def _unanswered(bill: Mapping[str, Any]) -> bool:
+    """Whether calls were made and none was answered: any score came without the judge."""
+    return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
+
+
+# ---- estimates
+
+BUDGET = ("max_cost", "max_calls", "max_tokens")
+
+
+def estimate(
+    command: str,
+    files: Sequence[str],
+    forecast: Callable[[RunOptions], Estimate],
+    options: RunOptions,
+    *,
+    as_json: bool,
+    own: Sequence[str] = (),
+    without: Sequence[str] = (),
+) -> None:
+    """Show what a command would take, and the command to type: with ``own`` words and ``without`` these options."""
+    from ragstone.render.terminal.estimate import estimate_page, next_budget
+
+    found = forecast(options)
+    if as_json:
+        show_json(found.as_json())
+        return
+    # The budget stands before all else, so that half a command has it.
+    limits = RunOptions(**{name: getattr(options, name) for name in BUDGET})
+    if not limits.words():
+        limits = RunOptions(max_cost=next_budget(found))
+    words = options.words(without=(*BUDGET, *without))
+    typed = shlex.join(["ragstone", *command.split(), *limits.words(), *files, *words, *own])
+    show(lambda look: estimate_page(found, typed, look))

@@ -1,0 +1,412 @@
+"""Every option of a run, written once: ``RunOptions``.
+
+The command line, ``ragstone.toml``, the environment, the keywords of ``evaluate`` and the commands under ``Next`` are
+made from its fields. A new option is one field here, and the code that reads it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+
+from ragstone.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ragstone.engine import Tally
+    from ragstone.judges.base import Judge
+    from ragstone.records import Survey
+
+OnError = Literal["stop", "skip"]
+
+FILE: Final = "ragstone.toml"
+STORE: Final = ".ragstone/ragstone.db"
+DEFAULT_JUDGE: Final = "embedded"
+DEADLINE: Final = 300.0
+"""Seconds from a call's first try to the end of its last."""
+TRIES: Final = 6
+"""Tries of one call."""
+MOST_REPEATS: Final = 100
+"""The most times that a run asks everything."""
+RUNS: Final = "run compare-methods"
+SCORING: Final = f"{RUNS} estimate assign"
+SENDING: Final = f"{RUNS} create assign"
+EVERY: Final = f"{SCORING} create"
+"""Commands: those that write a run's folder, score responses, send calls; and all that evaluate or estimate."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Option:
+    """One option as people write it: how, where, and which values it takes.
+
+    ``flags`` is empty for an option of Python alone. ``commands`` have the option. ``setting`` is its key in
+    ragstone.toml, ``variable`` its name in the environment, ``default`` its value where neither they nor the caller
+    give one. ``example`` is a value for the commented file, ``note`` its comment where that says more than ``help``.
+    Numbers are from ``least`` to ``most``, or ``between`` them. ``parse`` reads the words of the command line. The
+    flag of a ``bare`` option may stand alone. The rest comes from the field: ``kind`` is the type as text has it,
+    ``many`` whether it is written repeatedly, ``unset`` the value that a caller leaves.
+    """
+
+    flags: tuple[str, ...] = ()
+    help: str = ""
+    metavar: str | None = None
+    commands: str = EVERY
+    setting: str = ""
+    variable: str = ""
+    default: Any = None
+    example: Any = None
+    note: str = ""
+    least: float = -math.inf
+    most: float = math.inf
+    between: bool = False
+    parse: Callable[[Any], Any] | None = None
+    bare: bool = False
+    name: str = ""
+    kind: Any = str
+    many: bool = False
+    unset: Any = None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of an option that takes a few words only."""
+        return _values(self.kind)
+
+    @property
+    def help_with_default(self) -> str:
+        """The help text, with the default where there is one."""
+        return self.help if self.default is None else f"{self.help} [default: {self.default}]"
+
+    @property
+    def label(self) -> str:
+        """The name for messages, with the flag where that is called otherwise."""
+        alike = not self.flags or self.flags[0].startswith(f"--{self.name.replace('_', '-')}")
+        return self.name if alike else f"{self.name} ({self.flags[0]})"
+
+    @property
+    def expected(self) -> str:
+        """The values that a message asks for."""
+        if self.values:
+            return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
+        low, high = ("above", "and below") if self.between else ("from", "to")
+        limits = [(low, self.least), (high, self.most)]
+        bounds = [f"{word} {limit:g}" for word, limit in limits if math.isfinite(limit)]
+        return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
+
+    def check(self, value: object, where: str = "") -> None:
+        """ConfigError for a value that the option does not take; from Python it may be anything."""
+        if value is None or (self.kind not in (int, float) and not self.values):
+            return
+        if self.values:
+            fine = value in self.values
+        else:
+            number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
+            fine = number and self._within(value)  # type: ignore[arg-type]
+        if not fine:
+            shown = f"'{value}'" if isinstance(value, str) else repr(value)
+            raise ConfigError(f"{where or self.label} {shown}; expected {self.expected}")
+
+    def _within(self, number: float) -> bool:
+        inside = self.least < number < self.most if self.between else self.least <= number <= self.most
+        return inside and math.isfinite(number)
+
+    def read(self, text: str) -> Any:
+        """The value of a text of the environment."""
+        if self.kind in (int, float):
+            try:
+                value = self.kind(text)
+            except ValueError:
+                raise ConfigError(f"{self.variable} '{text}'; expected {self.expected}") from None
+        else:
+            value = text.lower() in ("1", "true", "yes", "on") if self.kind is bool else text
+        self.check(value, self.variable)
+        return value
+
+    def words(self, value: Any) -> list[str]:
+        """The words of the command line that give this value."""
+        flag = min(self.flags, key=len)
+        if isinstance(value, bool) and self.kind is bool:
+            return [flag.split("/")[0 if value else 1]] if "/" in flag or value else []
+        if self.bare:
+            return [flag if value is True else f"{flag}={value}"]
+        return [word for text in _texts(value) for word in (flag, text)]
+
+
+def option(*flags: str, unless: Any = None, **more: Any) -> Any:
+    """A field of ``RunOptions``, with the value ``unless`` where the caller gives none; ``more`` as in ``Option``."""
+    return field(default=unless, metadata={"option": Option(flags=flags, unset=unless, **more)})
+
+
+def _texts(value: Any) -> list[str]:
+    """A value as it is typed; of a mapping and a list each part."""
+    if isinstance(value, Mapping):
+        return [
+            f"{name}.{inner}={_literal(part)}" if isinstance(held, Mapping) else f"{name}={held}"
+            for name, held in value.items()
+            for inner, part in (held.items() if isinstance(held, Mapping) else [("", held)])
+        ]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(getattr(part, "name", part)) for part in value]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def _literal(value: Any) -> str:
+    """A value that ``--set`` reads back as it is."""
+    import json  # noqa: PLC0415 - for a command to type next alone
+
+    return value if isinstance(value, str) and _value(value) == value else json.dumps(value, default=str)
+
+
+def _value(text: str) -> Any:
+    """What stands behind an equals sign: TOML where it is, else text."""
+    import tomllib  # noqa: PLC0415 - help has no values
+
+    try:
+        return text if "\n" in text else tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Parameters by metric from ``METRIC.PARAMETER=VALUE``; values are read as TOML, else taken as text."""
+    found: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        left, equals, text = pair.partition("=")
+        metric, dot, parameter = left.strip().partition(".")
+        if not (equals and dot and metric and parameter):
+            raise ConfigError(f"--set {pair!r}; expected METRIC.PARAMETER=VALUE, as in grounding.threshold=0.7")
+        found.setdefault(metric, {})[parameter] = _value(text)
+    return found
+
+
+def field_paths(pairs: Sequence[str]) -> dict[str, str]:
+    """Paths by field from ``FIELD=PATH``."""
+    found = {}
+    for pair in pairs:
+        name, equals, path = pair.partition("=")
+        if not (equals and name.strip() and path.strip()):
+            raise ConfigError(f"--field {pair!r}; expected FIELD=PATH, as in question=user.query")
+        found[name.strip()] = path.strip()
+    return found
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Progress:
+    """A run in progress, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
+
+    run: int
+    total: int
+    tally: Tally
+    metrics: tuple[str, ...]
+    judges: tuple[str, ...]
+    left_out: Mapping[str, str]
+    survey: Survey
+    notes: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunOptions:
+    """How a run is made. An option that is None is not given: the environment, the file or the default decides.
+
+    ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
+    is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
+    ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
+    earlier run, by number or name, or True for the last of this input. ``on_start`` receives the progress before the
+    first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what the others do.
+    """
+
+    # fmt: off
+    metrics: Sequence[str] | str | None = option(
+        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad",
+        commands="run estimate", setting="run.metrics", default="auto",
+        note="Metrics and suites (see: ragstone metrics), or auto: those whose fields the records have and whose calls "
+        "are few.",
+    )
+    judge: Sequence[str | Judge] | str | Judge | None = option(
+        "--judge", "-j", metavar="[STEP=]NAME",
+        help="Judge of all steps or one; [A,B]: a panel, 'A>B': a cascade. Repeatable.",
+        setting="run.judge", default=DEFAULT_JUDGE,
+        note="Judge of every step without one of its own: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
+        "this file (see: ragstone judges). A list may also hold STEP=NAME.",
+    )
+    _: KW_ONLY
+    nuggets: Path | str | None = option(
+        "--nuggets", metavar="FILE", help="Nuggets by topic; they replace the records' own.",
+        commands="run estimate assign", setting="run.nuggets", example="bank.jsonl",
+    )
+    aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
+        "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
+        setting="panel.aggregate", default="mean",
+    )
+    cascade_error: float | None = option(
+        "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
+        commands=SCORING, setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
+        note="Accepted error rate of each judge of a cascade but the last, on either side of its threshold.",
+    )
+    prompts: Sequence[str] | None = option(
+        "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
+    )
+    format: str | None = option(
+        "--format", metavar="FORMAT", help="Format of the labels in replies: json, keyed, yaml, adaptive …",
+        commands=SCORING,
+    )
+    structured: Literal["auto", "schema", "off"] | None = option(
+        "--structured", help="Send a JSON schema with each request [default: auto]"
+    )
+    parameters: Mapping[str, Mapping[str, Any]] | None = option(
+        "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
+        commands=SCORING, parse=assignments,
+    )
+    fields: Mapping[str, str] | None = option(
+        "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
+        commands=f"{EVERY} validate", setting="fields", parse=field_paths,
+        note='Canonical field to path, e.g. question = "user.query".',
+    )
+    on_error: OnError | None = option(
+        "--on-error", help="What to do with unreadable records",
+        commands=f"{EVERY} validate", setting="run.on_error", default="stop",
+        note="What to do with unreadable records: stop refuses the input, skip sets them aside.",
+    )
+    on_empty: Literal["null", "zero", "one"] | None = option(
+        "--on-empty", help="Value when there is nothing to judge",
+        commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
+        note="Value of a score when there is nothing to judge, such as a response without claims.",
+    )
+    concurrency: int | None = option("--concurrency", metavar="N", help="Max concurrent calls per judge.", least=1)
+    max_cost: float | None = option(
+        "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
+        setting="run.max_cost", example=2.5, least=0,
+        note="Max dollars of one run. It stops before it costs more; the same command resumes.",
+    )
+    max_calls: int | None = option(
+        "--max-calls", metavar="N", help="Stop before sending more calls; exits 4.",
+        setting="run.max_calls", example=10000, least=0,
+        note="Max calls of one run to endpoints.",
+    )
+    max_tokens: int | None = option(
+        "--max-tokens", metavar="N", help="Stop before using more tokens (in + out); exits 4.",
+        setting="run.max_tokens", example=5000000, least=0,
+        note="Max tokens of one run, in and out.",
+    )
+    limit: int | None = option("--limit", metavar="N", help="Use only the first N records of each file.", least=1)
+    sample: int | None = option("--sample", metavar="N", help="Use N random records of each file.", least=1)
+    seed: int | None = option("--seed", metavar="S", help="Random seed of --sample [default: 0]")
+    estimate: bool | None = option(
+        "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
+        commands=RUNS,
+    )
+    rpm: int | None = option(
+        "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
+        commands=SENDING, least=0,
+    )
+    tpm: int | None = option(
+        "--tpm", metavar="N", help="Max tokens per minute (in + out) per endpoint and key; 0: no limit.",
+        commands=SENDING, least=0,
+    )
+    out: Path | str | None = option(
+        "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
+    )
+    cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
+    report: bool = option(
+        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=RUNS, unless=True
+    )
+    name: str | None = option(
+        "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
+    )
+    generator: str | None = option(
+        "--generator", metavar="MODEL", help="Model that wrote the responses; warns if it is also a judge.",
+        commands=RUNS,
+    )
+    repeat: int | None = option(
+        "--repeat", metavar="K", help="Ask everything K times and print the spread.",
+        commands=SCORING, least=1, most=MOST_REPEATS,
+    )
+    only_failed: bool | int | str = option(
+        "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
+        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. Write a name "
+        "after =, e.g. --only-failed=nightly.",
+        parse=lambda text: text or True,
+    )
+    refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)
+    no_cache: bool = option("--no-cache", help="Bypass the cache; results are still saved.", unless=False)
+    offline: bool = option(
+        "--offline", help="Send nothing; use stored replies only. Exits 3 if one is missing.",
+        commands=SENDING, unless=False,
+    )
+    store: Path | str | None = option(
+        "--store", metavar="PATH", help="Path of the store",
+        setting="run.store", variable="RAGSTONE_STORE", default=STORE,
+        note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
+    )
+    config: Path | str | None = option(
+        "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if there is one]",
+        commands=f"{EVERY} validate", variable="RAGSTONE_CONFIG",
+    )
+    # fmt: on
+    on_start: Callable[[Progress], None] | None = None
+    on_result: Callable[[bytes], None] | None = None
+
+    @classmethod
+    def called(cls, *positional: Any, **given: Any) -> Self:
+        """Options from the keywords of ``evaluate``; None is as if not given, TypeError for an unknown name."""
+        known = [one.name for one in fields(cls)]
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            import difflib  # noqa: PLC0415 - for a mistake alone
+
+            near = difflib.get_close_matches(unknown[0], known, 1)
+            near = ["judge"] if unknown[0] in ("model", "llm") else near
+            meant = f"did you mean {near[0]}=? " if near else ""
+            raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")
+        named = dict(zip(known[:2], positional, strict=False)) if len(positional) <= 2 else None
+        if named is None or set(named) & set(given):
+            raise TypeError("give a source, metrics and a judge by their places, and each once")
+        return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
+
+    def words(self, *, without: Sequence[str] = ()) -> list[str]:
+        """The options that were given, as words of a command line."""
+        found = ((one, getattr(self, one.name)) for one in options_of(type(self)) if one.name not in without)
+        return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
+
+
+def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
+    """The options of a class that a person can write, in order."""
+    found: Any = cls  # a class is hashable, which mypy does not believe of this one
+    return _options_of(found)
+
+
+@functools.cache
+def _options_of(cls: Any) -> tuple[Option, ...]:
+    # In a text a judge is its name; the other two are for the checker alone.
+    hints = get_type_hints(cls, localns={"Judge": str, "Tally": Any, "Survey": Any})
+    found = []
+    for one in fields(cls):
+        if (made := one.metadata.get("option")) is not None:
+            kind, many = _kind(hints[one.name])
+            metavar = made.metavar or "|".join(_values(kind)) or None
+            found.append(replace(made, name=one.name, kind=kind, many=many, metavar=metavar))
+    return tuple(found)
+
+
+def option_named(name: str) -> Option:
+    """The option of ``RunOptions`` that has this name."""
+    return next(one for one in options_of(RunOptions) if one.name == name)
+
+
+def _values(kind: Any) -> tuple[str, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _kind(hint: Any) -> tuple[Any, bool]:
+    """The type of a value as a person writes it, and whether several may be written."""
+    inner = () if get_origin(hint) is Literal else get_args(hint)
+    parts = [part for part in inner if part is not NoneType] or [hint]
+    if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):
+        return str, True
+    words = [part for part in parts if get_origin(part) is Literal]
+    return next(kind for kind in (*words, Path, str, float, int, bool) if kind in parts), False
