@@ -62,12 +62,12 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
         else set()
     )
     found = {text: words.closeness(text) for text in (*had, *new)}
-    least = max(FLOOR, RELATIVE * max((one.value for one in found.values()), default=0.0))
+    least = max(FLOOR, RELATIVE * max((close for close, _ in found.values()), default=0.0))
     few = min(SHARED, len(words.weights))
-    near = {text for text in new if found[text].value >= least and len(found[text].shared) >= few}
+    near = {text for text in new if found[text][0] >= least and len(found[text][1]) >= few}
 
     def ordered(texts: Iterable[str]) -> list[str]:
-        return sorted(texts, key=lambda text: (-found[text].value, len(text), text))
+        return sorted(texts, key=lambda text: (-found[text][0], len(text), text))
 
     return ordered([*had, *filter(listing.add, ordered(near))])[: most or None]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains, leads
 from ragstone.judges.embedded.stated import MARK, stated
@@ -30,8 +29,7 @@ _HEADED: Final = 80  # characters of a column's heading that are carried to its 
 _BEFORE: Final = 2000  # characters of the text before that are looked at for a line that introduces the first items
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim's text and the number of its sentence, from 0."""
 
     text: str

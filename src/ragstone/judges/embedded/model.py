@@ -171,6 +171,6 @@ def assignment_cuts() -> tuple[float, float]:
     return found["partial"], found["support"]
 
 
-def importance_of(scale: Scale, closeness: float) -> str:
-    """The label that closeness to the question earns a nugget: the best or the worst of the scale."""
-    return scale.labels[-1 if closeness >= nugget_lexicon()["importance"]["vital"] else 0]
+def is_vital(closeness: float) -> bool:
+    """Whether a nugget is close enough to the question to be important."""
+    return bool(closeness >= nugget_lexicon()["importance"]["vital"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains
@@ -50,7 +49,7 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
         asks = claim.text.rstrip("*_ \"'").endswith(("?", "\uff1f"))
         text = "" if asks or abstains(claim.text, language) else put(claim.text, language)
         if text and listing.add(text):
-            found.append(replace(claim, text=text))
+            found.append(claim._replace(text=text))
     return found
 
 

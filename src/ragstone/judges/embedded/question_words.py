@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from heapq import nlargest
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from ragstone.judges.embedded.model import CONTENT, weigher
 from ragstone.judges.embedded.verbs import listed
@@ -20,13 +20,6 @@ LONGEST: Final = 20_000  # characters of a question that are read
 MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
 NUMBER_WEIGHT: Final = 4.0  # the least that a number of a question weighs
 ENOUGH: Final = 24.0  # the weight of question words beyond which a statement need have no more to be close
-
-
-class Closeness(NamedTuple):
-    """How close, in [0, 1]; the question's words that are shared, as they are written, heaviest first."""
-
-    value: float
-    shared: tuple[str, ...]
 
 
 class QuestionWords:
@@ -51,12 +44,12 @@ class QuestionWords:
         self.weights: Mapping[str, float] = {stem: heavy for stem, heavy in weights.items() if stem in kept}
         self.total = math.fsum(self.weights.values()) or 1.0
 
-    def closeness(self, text: str) -> Closeness:
-        """Of one statement."""
+    def closeness(self, text: str) -> tuple[float, tuple[str, ...]]:
+        """How close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
         found = {token.stem for token in tokens_of(text, self.language)} & self.weights.keys()
         order = heaviest(found, self.weights, len(found))
         value = math.fsum(self.weights[stem] for stem in order) / min(self.total, ENOUGH)
-        return Closeness(min(1.0, value), tuple(self.written[stem] for stem in order))
+        return min(1.0, value), tuple(self.written[stem] for stem in order)
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from operator import or_
 from typing import Final
 
-from ragstone.judges.embedded.library import Analysed, Library, Place
+from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, tokens_of
 
@@ -161,14 +161,14 @@ def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tupl
     return -statement.alike(stems), stems, text.text, number
 
 
-def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Place, int]]:
+def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Stretch, int]]:
     """The best window, and one more if it has words of the claim that the first has not."""
-    candidates: dict[Place, int] = {}
+    candidates: dict[Stretch, int] = {}
     for k, s in strongest(statement, masks, library):
         last = len(library.texts[k].spans) - 1
         for first in range(max(0, s - 2), s + 1):
             for end in range(s, min(last, first + 2) + 1):
-                place = Place(k, first, end)
+                place = Stretch(k, first, end)
                 if place not in candidates:
                     mask = 0
                     for n in range(first, end + 1):
@@ -176,12 +176,12 @@ def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tup
                     candidates[place] = mask
     shares = {mask: statement.share(mask) for mask in set(candidates.values())}
 
-    def rank(place: Place) -> tuple[int, list[str], str, Place]:
+    def rank(place: Stretch) -> tuple[int, list[str], str, Stretch]:
         """Of windows with the same words first the one that puts most of them as the claim does."""
         stems = library.stems(place)
         return -statement.alike(stems), stems, library.text(place), place
 
-    def choose(score: Callable[[Place, int], float]) -> tuple[Place, int] | None:
+    def choose(score: Callable[[Stretch, int], float]) -> tuple[Stretch, int] | None:
         top, ties = 0.0, []
         for place, mask in candidates.items():
             value = score(place, mask)
