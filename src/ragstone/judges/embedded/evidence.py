@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
-from ragstone.judges.embedded.denials import doubted
+from ragstone.judges.embedded.contrasts import doubted
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Statement, masks_of, windows_of

@@ -28,9 +28,6 @@ CACHED: Final = 1_000_000
 LONGEST: Final = 16_384
 """Characters of a sentence; longer ones are cut."""
 
-HEAD: Final = 4
-"""Characters by which stems are looked up that are forms of one name."""
-
 BITS: Final = 16_000_000
 """Bytes of sets of sentences that are kept."""
 
@@ -283,20 +280,9 @@ class Library:
         return stem in self._passages
 
     @cached_property
-    def _heads(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for stem in sorted(self._passages):
-            found.setdefault(stem[:HEAD], []).append(stem)
-        return found
-
-    def alike(self, stem: str) -> list[str]:
-        """The stems of the passages that begin with the same ``HEAD`` characters."""
-        return self._heads.get(stem[:HEAD], [])
-
-    @cached_property
     def times(self) -> list[str]:
         """The stems of times of day."""
-        return [stem for head, stems in self._heads.items() if head.startswith("@") for stem in stems]
+        return sorted(stem for stem in self._passages if stem.startswith("@"))
 
     def sentences_with(self, stem: str, each: int, most: int) -> list[tuple[int, int]]:
         """Passage and number of sentences that have a stem, at most so many of each passage and of all."""
