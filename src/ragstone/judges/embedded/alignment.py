@@ -88,10 +88,11 @@ class Parsed:
         found: list[int] = []
         clause = 0
         breaks = word_set("breaks")
-        for i, token in enumerate(self.tokens):
-            if i:
-                between = self.text[self.tokens[i - 1].end : token.start]
-                clause += (between != " " and _BREAKS.search(between) is not None) or self.words[i] in breaks
+        end = 0
+        for token, word in zip(self.tokens, self.words, strict=True):
+            between = self.text[end : token.start] if end else " "
+            clause += (between != " " and _BREAKS.search(between) is not None) or (end > 0 and word in breaks)
+            end = token.end
             found.append(clause)
         return found
 
@@ -103,7 +104,7 @@ class Parsed:
         """
         found = [False] * len(self.tokens)
         light = word_set("light")
-        for n, token in enumerate(self.tokens):
+        for n in range(len(self.tokens)):
             if not self.denies(n):
                 continue
             denial = self.words[n]

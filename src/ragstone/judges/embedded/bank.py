@@ -15,18 +15,14 @@ from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.nuggets import Listing, put
 from ragstone.judges.embedded.question_words import QuestionWords
-from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states
 from ragstone.segment import SAMPLE, language_of, sentences
 
 FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
 SHARED: Final = 2  # the least different words of the question that a statement about it has
 RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
-WORDS: Final = (4, 26)
-"""The fewest and the most words of a statement ..."""
-
-CHARACTERS: Final = (6, 90)
-"""... and the same in characters where words are not separated."""
-
+WORDS: Final = (4, 26)  # the fewest and the most words of a statement ...
+CHARACTERS: Final = (6, 90)  # ... and the same in characters where words are not separated
 LONGEST: Final = 600  # characters beyond which a sentence is not read
 _UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 _HOW: Final = re.compile(
@@ -97,7 +93,7 @@ def _is_prose(text: str) -> bool:
 
 def _headless(text: str) -> str:
     """The sentence from the last place where one begins without a sign before it: behind a heading that ran in."""
-    words, begins, base = text.split(), listed("begins"), verbs().base
+    words, begins, base = text.split(), listed("begins"), listed("base")
     for i in range(len(words) - 2, 0, -1):
         one, before, after = words[i], words[i - 1], words[i + 1]
         if not one[:1].isupper() or not before.rstrip(")")[-1:].isalnum():
@@ -127,14 +123,16 @@ def stands(text: str, language: str, *, instructing: bool = False) -> bool:
 
 def _is_full(lows: Sequence[str], words: Sequence[str], *, instructing: bool) -> bool:
     """Whether an English statement has a subject that is named and a verb, or is an instruction that is wanted."""
-    known = verbs()
     comma = next((i for i, word in enumerate(words[:-1], 1) if word.endswith(",")), 0)
-    if not listed("near").isdisjoint(lows) or lows[-1] in listed("unfinished") | known.sure:
+    if not listed("near").isdisjoint(lows) or lows[-1] in listed("unfinished sure"):
         return False
-    if _PRONOUNS & {*lows[:3], lows[comma] if lows[0] not in known.subordinators else ""}:
+    if _PRONOUNS & {*lows[:3], lows[comma] if lows[0] not in listed("subordinators") else ""}:
         return False  # "despite the rain, they won": who did only the sentence before knows
-    acting = known.auxiliaries | known.sure | known.third | known.past | known.adverbs
-    if lows[0] in listed("counting") and lows[1] in listed("bare") and lows[2] in acting:
+    if (
+        lows[0] in listed("counting")
+        and lows[1] in listed("bare")
+        and lows[2] in listed("auxiliaries sure third past adverbs")
+    ):
         return False  # "the study found": which one only its text knows
     if purposeful(words) or imperative(words):
         return instructing

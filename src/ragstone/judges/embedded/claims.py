@@ -15,7 +15,7 @@ from ragstone.judges.embedded.abstaining import abstains, leads
 from ragstone.judges.embedded.stated import MARK, stated
 from ragstone.judges.embedded.tables import tables_of
 from ragstone.judges.embedded.trivial import triviality
-from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, plain, purposeful
 from ragstone.segment import language_of
 from ragstone.types import Span
 
@@ -98,11 +98,11 @@ def _introduction(text: str) -> str:
 
 
 def _verbless(item: str) -> bool:
-    main, known = _REASON.split(item, maxsplit=1)[0], verbs()
+    main = _REASON.split(item, maxsplit=1)[0]
     words = main.split()
     if not 0 < len(words) <= _ITEM or ":" in item or any(_acts(piece.split()) for piece in (main, *main.split(", "))):
         return False
-    return not (item.endswith(".") and any(plain(word) in known.base | known.third | known.past for word in words[1:]))
+    return not (item.endswith(".") and any(plain(word) in listed("base third past") for word in words[1:]))
 
 
 def _acts(words: list[str]) -> bool:

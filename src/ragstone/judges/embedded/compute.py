@@ -22,8 +22,7 @@ from ragstone.judges.embedded.support import Window, assigned, judged, named, re
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of
 
-WEAK = "weak rule"
-"""What the reason of every verdict on importance says."""
+WEAK = "weak rule"  # what the reason of every verdict on importance says
 
 
 def reply_to(body: bytes) -> str:

@@ -10,14 +10,18 @@ from itertools import combinations
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SCOPE, Alignment, Clash, Line, Parsed, Place
 from ragstone.judges.embedded.quantities import rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, lexicon, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, stem_of
 
 ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
 DENIED = 0.8  # ... for that of a word of the evidence
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
-_ASKING = ("?", "\uff1f", "\u061f")
+
+
+def asks(text: str) -> bool:
+    """Whether a sentence is a question."""
+    return text.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
 # ---- negation
@@ -107,19 +111,14 @@ def exception(aligned: Alignment) -> Clash | bool | None:
     return None
 
 
-@lru_cache(maxsize=16)
-def _doubts(language: str) -> frozenset[str]:
-    return frozenset(stem_of(word, language) for word in lexicon()["doubts"].get(language, "").split())
-
-
 def doubted(aligned: Alignment) -> Clash | None:
     """A statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
-    doubts = _doubts(aligned.language)
-    if aligned.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
+    doubts = listed_stems("doubts", aligned.language)
+    if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None
     best: Line | None = None
     for line in aligned.lines[:4]:
-        asked = line.text.rstrip().endswith(_ASKING) or not doubts.isdisjoint(line.places)
+        asked = asks(line.text) or not doubts.isdisjoint(line.places)
         questionable = asked and len(line.tokens) <= SHORT
         if best is None:
             if not questionable or not aligned.carries(line, CARRIES):
@@ -261,9 +260,10 @@ def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None
         if at in quantity or p in quantity:
             if at in quantity and p in quantity and rivals(quantity[at], quantity[p]):
                 return p
-        elif aligned.library.weight(token.stem) >= 2 or token.kind == NAME:
-            if any(_neighbour(line, at + step) == _neighbour(line, p + step) != "" for step in (-1, 1)):
-                return p
+        elif (aligned.library.weight(token.stem) >= 2 or token.kind == NAME) and any(
+            _neighbour(line, at + step) == _neighbour(line, p + step) != "" for step in (-1, 1)
+        ):
+            return p
     return None
 
 

@@ -5,26 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
-from ragstone.judges.embedded.contrasts import doubted
+from ragstone.judges.embedded.contrasts import asks, doubted
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import likes
-from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, stem_of
+from ragstone.judges.embedded.words import NAME, NUMBER, listed_stems
 
-WORDS_NAMED: Final = 5
-"""The most words that a reason names."""
-
-TELLING: Final = 3.0
-"""The weight of a word that says something by itself."""
-
-_ASKING: Final = ("?", "\uff1f", "\u061f")
+WORDS_NAMED: Final = 5  # the most words that a reason names
+TELLING: Final = 3.0  # the weight of a word that says something by itself
 
 
 class Features(NamedTuple):
@@ -132,7 +126,7 @@ def _features(
     grade = _grades(statement, library, there, both)
     content = [stem for stem in own if stem in statement.weights]
     lost = (w for i, w in enumerate(statement.w) if not union >> i & 1)
-    lists = _lists(library.language)
+    strong, selves = (listed_stems(kind, library.language) for kind in ("strong", "selves"))
 
     def share(words: Sequence[str]) -> float:
         total = math.fsum(statement.weights[stem] for stem in words)
@@ -147,9 +141,9 @@ def _features(
         middle=share(content[third[0] : third[1]]),
         last=share(content[third[1] :]),
         heaviest=max(lost, default=0.0) / 10,
-        overstated=float(any(s in own and s not in there for s in lists["strong"])),
+        overstated=float(any(s in own and s not in there for s in strong)),
         doubted=_doubted(claim, own, there, place, library),
-        voice=float(any(s in own for s in lists["selves"]) and not any(map(library.has, lists["selves"]))),
+        voice=float(any(s in own for s in selves) and not any(map(library.has, selves))),
     )
 
 
@@ -172,20 +166,11 @@ def _pairs(own: Sequence[str], window: Sequence[str]) -> float:
     return len(mine & set(pairwise(window))) / len(mine) if mine else 0.0
 
 
-@lru_cache(maxsize=64)
-def _lists(language: str) -> dict[str, frozenset[str]]:
-    words = lexicon()
-    return {
-        kind: frozenset(stem_of(word, language) for word in words[kind].get(language, "").split())
-        for kind in ("strong", "doubts", "selves")
-    }
-
-
 def _doubted(claim: str, own: Sequence[str], there: set[str], place: Stretch | None, library: Library) -> float:
-    doubts = _lists(library.language)["doubts"]
+    doubts = listed_stems("doubts", library.language)
     if doubts and doubts.isdisjoint(own) and not doubts.isdisjoint(there):
         return 1.0
-    if claim.rstrip().endswith(_ASKING) or place is None:
+    if asks(claim) or place is None:
         return float(place is not None)
     text = library.texts[place.passage]
-    return float(all(text.sentence(n).endswith(_ASKING) for n in range(place.first, place.last + 1)))
+    return float(all(asks(text.sentence(n)) for n in range(place.first, place.last + 1)))

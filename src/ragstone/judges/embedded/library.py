@@ -22,14 +22,9 @@ from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
-CACHED: Final = 1_000_000
-"""Characters of passages whose analysis is kept."""
-
-LONGEST: Final = 16_384
-"""Characters of a sentence; longer ones are cut."""
-
-BITS: Final = 16_000_000
-"""Bytes of sets of sentences that are kept."""
+CACHED: Final = 1_000_000  # characters of passages whose analysis is kept
+LONGEST: Final = 16_384  # characters of a sentence; longer ones are cut
+BITS: Final = 16_000_000  # bytes of sets of sentences that are kept
 
 
 class Stretch(NamedTuple):

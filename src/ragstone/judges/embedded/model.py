@@ -41,11 +41,11 @@ class Logistic:
     From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
     """
 
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
-    weight: tuple[float, ...]
+    mean: Sequence[float]
+    scale: Sequence[float]
+    weight: Sequence[float]
     bias: float
-    calibration: tuple[float, float]
+    calibration: Sequence[float]
     yes: float
     maybe: float | None = None
 
@@ -68,16 +68,7 @@ class Model:
 
 def logistic(raw: Mapping[str, Any]) -> Logistic:
     """A model as the file has it."""
-    slope, shift = raw["calibration"]
-    return Logistic(
-        mean=tuple(raw["mean"]),
-        scale=tuple(raw["scale"]),
-        weight=tuple(raw["weight"]),
-        bias=raw["bias"],
-        calibration=(slope, shift),
-        yes=raw["yes"],
-        maybe=raw.get("maybe"),
-    )
+    return Logistic(**raw)
 
 
 @lru_cache(maxsize=1)
@@ -104,32 +95,23 @@ def model() -> Model:
     )
 
 
-def _grammatical(stem: str) -> bool:
-    """Whether a stem's form says that it is a word of grammar: up to three letters, or hiragana in it."""
-    if stem[0] < "\u0e00":
-        return stem[0].isalpha() and len(stem) <= 3
-    return any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
-
-
 @lru_cache(maxsize=64)
 def weigher(language: str) -> Callable[[str], float]:
     """What a stem of this language weighs: its rarity where that was counted, else by kind and length."""
     numbers = model()
-    if language == numbers.language:
-        counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
-
-        def rarity(stem: str) -> float:
-            return counts.get(stem, rarest)
-
-        return rarity
+    counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
     functional = function_stems(language)
 
     def by_kind(stem: str) -> float:
-        if stem in functional or _grammatical(stem):
+        """By whether it is a listed word of grammar, or has a form of one: up to three letters, or hiragana in it."""
+        first = stem[0]
+        short = first < "\u0e00" and first.isalpha()
+        grammar = len(stem) <= 3 if short else any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
+        if stem in functional or (grammar and (short or first >= "\u0e00")):
             return FUNCTION_WEIGHT
-        return PLAIN_WEIGHT if len(stem) > 4 or stem[0] >= "\u0e00" or not stem[0].isalpha() else SHORT_WEIGHT
+        return SHORT_WEIGHT if short and len(stem) == 4 else PLAIN_WEIGHT
 
-    return by_kind
+    return (lambda stem: counts.get(stem, rarest)) if language == numbers.language else by_kind
 
 
 def weighted(weights: Weights, features: Mapping[str, float]) -> float:
@@ -137,7 +119,7 @@ def weighted(weights: Weights, features: Mapping[str, float]) -> float:
     return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
 
 
-def probability(log_odds: float, calibration: tuple[float, float]) -> float:
+def probability(log_odds: float, calibration: Sequence[float]) -> float:
     """Log-odds to a calibrated probability, in [0, 1] whatever comes in."""
     slope, shift = calibration
     x = slope * log_odds + shift

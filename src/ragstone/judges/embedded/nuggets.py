@@ -13,16 +13,10 @@ from ragstone.judges.embedded.stated import stated
 from ragstone.judges.embedded.words import NEGATION, NUMBER, nugget_lexicon, tokens_of
 from ragstone.segment import SAMPLE, language_of
 
-SAME: Final = 0.8
-"""The share of a nugget's content words, by weight, that another one must have to say the same ..."""
-
-LIGHT: Final = 3.0
-"""... and the heaviest word that it may lack."""
-
+SAME: Final = 0.8  # the share of a nugget's content words, by weight, that another one must have to say the same ...
+LIGHT: Final = 3.0  # ... and the heaviest word that it may lack
 HEAD: Final = 5  # letters by which two stems are taken for forms of one word
-COMPARED: Final = 64
-"""The most nuggets that one is compared with for each of its ``HEAVIEST`` words."""
-
+COMPARED: Final = 64  # the most nuggets that one is compared with for each of its ``HEAVIEST`` words
 HEAVIEST: Final = 4
 
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,120})\]\([^()\s]{1,300}\)")
@@ -68,10 +62,10 @@ def put(text: str, language: str) -> str:
 
 def _opened(text: str, language: str) -> str:
     """The text without a discourse opener before its first comma."""
-    opener, comma, rest = text[:80].partition(",")
+    opener, _, rest = text[:80].partition(",")
     known = nugget_lexicon()["openers"]
-    listed = known.get(language, "").split("|") + known["en"].split("|")
-    return rest.lstrip() + text[80:] if comma and rest and opener.lower() in listed else text
+    listed = f"{known.get(language, '')}|{known['en']}".split("|")
+    return rest.lstrip() + text[80:] if rest and opener.lower() in listed else text
 
 
 class _Content(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from ragstone.judges.embedded.model import CONTENT, weigher
 from ragstone.judges.embedded.verbs import listed
-from ragstone.judges.embedded.words import NEGATION, NUMBER, question_stems, stem_of, tokens_of
+from ragstone.judges.embedded.words import NEGATION, NUMBER, listed_stems, stem_of, tokens_of
 
 LONGEST: Final = 20_000  # characters of a question that are read
 MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
@@ -31,7 +31,9 @@ class QuestionWords:
     def __init__(self, question: str, language: str, empty: Literal["asking", "auxiliary"] = "asking") -> None:
         self.language = language
         text, weight = question[:LONGEST], weigher(language)
-        ignored = question_stems(language) | {stem_of(word, language) for word in listed(empty, language)}
+        ignored = listed_stems("question_words", language) | {
+            stem_of(word, language) for word in listed(empty, language)
+        }
         weights: dict[str, float] = {}
         self.written: dict[str, str] = {}
         for token in tokens_of(text, language):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Line, Place, shortened
+from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Place, shortened
 from ragstone.judges.embedded.contrasts import compared, crossed, doubted, exception, graded, opposite, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals

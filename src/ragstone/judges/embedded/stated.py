@@ -19,8 +19,8 @@ from ragstone.judges.embedded.words import (
     function_stems,
     lexicon,
     listed_phrases,
+    listed_stems,
     listed_words,
-    question_stems,
     tokens_of,
 )
 
@@ -113,7 +113,9 @@ def restated(question: str, answer: str, language: str) -> str:
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
-    if len(content) >= SHORT or (content and language == ENGLISH and _tells(rest.split())):
+    if len(content) >= SHORT or (
+        content and language == ENGLISH and (imperative(rest.split()) or finite(rest.split()))
+    ):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
     kept = _asked_about(question, language, numbers=not numbered)
@@ -123,11 +125,6 @@ def restated(question: str, answer: str, language: str) -> str:
         return f"{kept} {rest}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
-
-
-def _tells(words: list[str]) -> bool:
-    """Whether an English answer has a verb of its own."""
-    return imperative(words) or bool(finite(words))
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
@@ -144,7 +141,7 @@ def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
 
 def _content(text: str, language: str) -> list[Token]:
     """The tokens that are not grammar: no negation, no function word, no word that only asks."""
-    empty = function_stems(language) | question_stems(language)
+    empty = function_stems(language) | listed_stems("question_words", language)
     return [token for token in tokens_of(text, language) if token.kind != NEGATION and token.stem not in empty]
 
 

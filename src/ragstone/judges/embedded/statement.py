@@ -15,24 +15,12 @@ from typing import Final
 
 from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, tokens_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, tokens_of
 
-CANDIDATES: Final = 12
-"""Sentences around which windows are tried."""
-
-PROMISING: Final = 24
-"""Sentences with the most of a claim's words that these are chosen from, where more than ..."""
-
-ALL: Final = 128
-"""... so many share a word with it."""
-
-NAMED: Final = 5.0
-"""Weight from which a word that begins a sentence with a capital counts as a name."""
-
-
-def _begins_named(token: Token, text: str, weight: Callable[[str], float]) -> bool:
-    """Whether a capital at the start of a sentence is likely to be a name's: the word is rare."""
-    return text[token.start].isupper() and weight(token.stem) >= NAMED
+CANDIDATES: Final = 12  # sentences around which windows are tried
+PROMISING: Final = 24  # sentences with the most of a claim's words that these are chosen from, where more than ...
+ALL: Final = 128  # ... so many share a word with it
+NAMED: Final = 5.0  # weight from which a word that begins a sentence with a capital counts as a name
 
 
 class Statement:
@@ -41,7 +29,9 @@ class Statement:
     def __init__(self, text: str, library: Library, ignored: frozenset[str] = frozenset()) -> None:
         weight = library.weight
         self.tokens = [
-            token._replace(kind=NAME) if token.kind == WORD and _begins_named(token, text, weight) else token
+            token._replace(kind=NAME)
+            if token.kind == WORD and text[token.start].isupper() and weight(token.stem) >= NAMED
+            else token
             for token in tokens_of(text, library.language)
         ]
         seen: dict[str, float] = {}

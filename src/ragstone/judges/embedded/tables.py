@@ -114,11 +114,13 @@ def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
 
 def _rows(text: str, lines: Sequence[Span], at: int) -> tuple[str, int]:
     """The delimiter of the rows that begin with a line, and the number of the line behind them."""
+    under = lines[at + 1] if at + 1 < len(lines) else lines[at]
     for sign in "|\t;,":
+        ruled = sign == "|" and under is not lines[at] and _RULER.fullmatch(text, under.start, under.end)
         count = _columns(text, lines[at], sign)
         stop = at
         while count and stop < len(lines) and (size := _columns(text, lines[stop], sign)):
-            if size != count and (sign != "|" or not _ruled(text, lines, at)):
+            if size != count and not ruled:
                 break
             stop += 1
         if stop - at >= LEAST:
@@ -137,10 +139,6 @@ def _columns(text: str, line: Span, sign: str) -> int:
         return 0
     count = len(_cells(text, line.start, line.end, sign))
     return count if count > 1 or sign == "|" else 0
-
-
-def _ruled(text: str, lines: Sequence[Span], at: int) -> bool:
-    return at + 1 < len(lines) and bool(_RULER.fullmatch(text, lines[at + 1].start, lines[at + 1].end))
 
 
 def _cells(text: str, start: int, end: int, kind: str) -> list[Span]:

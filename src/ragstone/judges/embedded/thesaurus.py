@@ -17,9 +17,7 @@ import orjson
 from ragstone.judges.embedded.words import stem_of
 
 LANGUAGE: Final = "en"
-GRADES: Final = (0.85, 0.7, 0.6, 0.5)
-"""How much a like word counts of the word itself, by its grade."""
-
+GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # how much a like word counts of the word itself, by its grade
 REMEMBERED: Final = 8192
 
 

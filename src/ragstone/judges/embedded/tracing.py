@@ -20,7 +20,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, probability, weighted
 from ragstone.judges.embedded.statement import Statement
 from ragstone.judges.embedded.support import Outcome, Window, judged, named
-from ragstone.judges.embedded.words import NEGATION, Token, packaged, question_stems, tokens_of
+from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
 UNUSED: Final = -6.0  # the log-odds of use below which a sentence counts as not used
 USED: Final = -0.85  # the log-odds (a probability of 0.3) that one sentence must reach, else ...
@@ -75,7 +75,7 @@ class Contexts:
         self._starts = [[span.start for span in text.spans] for text in library.texts]
         self.texts = [text for passage in passages for text in passage]
         question = question[:ASKED]
-        statement = Statement(question, library, question_stems(library.language))
+        statement = Statement(question, library, listed_stems("question_words", library.language))
         asked = frozenset() if statement.functional else statement.weights.keys()
         self.asked = {t.stem: question[t.start : t.end] for t in statement.tokens if t.stem in asked}
         read = (line for text in library.texts for line in map(text.tokens, range(len(text.spans))))

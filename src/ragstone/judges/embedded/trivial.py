@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, begins_ignorant, leads, names
 from ragstone.judges.embedded.stated import told
 from ragstone.judges.embedded.verbs import listed, states
-from ragstone.judges.embedded.words import NAME, NUMBER, Token, listed_phrases, listed_words, tokens_of
+from ragstone.judges.embedded.words import NAME, NUMBER, Token, listed_phrases, tokens_of
 from ragstone.segment import FUNCTION_WORDS
 
 _ENDS: Final = (
@@ -35,14 +34,6 @@ _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "w
 _PIECE: Final = re.compile(r"[^!.,;]*\w[^!.,;]*")
 _PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
 _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
-
-
-@lru_cache(maxsize=64)
-def _grammar(language: str) -> frozenset[str]:
-    """Words that are small in a title."""
-    return listed_words("prepositions", language).union(
-        FUNCTION_WORDS.get(language, ()), listed("determiners", language)
-    )
 
 
 def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> bool:
@@ -81,7 +72,8 @@ def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) 
         return False
     if language == "en" and states(" ".join(words)):
         return True
-    title = not any(word[0].islower() and word not in _grammar(language) for word in words)
+    small = listed("prepositions determiners", language).union(FUNCTION_WORDS.get(language, ()))
+    title = not any(word[0].islower() and word not in small for word in words)
     return named and len(tokens) > _LABEL and not title
 
 

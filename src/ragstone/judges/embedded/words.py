@@ -38,21 +38,11 @@ NUMBER: Final = 1
 NAME: Final = 2
 NEGATION: Final = 3
 
-LONGEST_WORD: Final = 40
-"""Characters of a word that are compared; longer ones are cut."""
-
-LONGEST_TEXT: Final = 100_000
-"""Characters from which on repeated words are not listed."""
-
-REMEMBERED: Final = 32_768
-"""Words of a language whose reading is kept."""
-
-SENTENCES: Final = 8192
-"""Texts whose words are kept ..."""
-
-SHORT: Final = 500
-"""... if they have at most so many characters."""
-
+LONGEST_WORD: Final = 40  # characters of a word that are compared; longer ones are cut
+LONGEST_TEXT: Final = 100_000  # characters from which on repeated words are not listed
+REMEMBERED: Final = 32_768  # words of a language whose reading is kept
+SENTENCES: Final = 8192  # texts whose words are kept ...
+SHORT: Final = 500  # ... if they have at most so many characters
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -470,8 +460,7 @@ def function_stems(language: str) -> frozenset[str]:
     return frozenset(stem(word) for word in known)
 
 
-@lru_cache(maxsize=64)
-def question_stems(language: str) -> frozenset[str]:
-    """Stems of the words by which a language asks; they say nothing of what is asked about."""
-    stem = _language(language).stem
-    return frozenset(stem(word) for word in listed_words("question_words", language))
+@lru_cache(maxsize=512)
+def listed_stems(kinds: str, *languages: str) -> frozenset[str]:
+    """The words of some kinds in some languages, stemmed as the first of these."""
+    return frozenset(stem_of(word, languages[0]) for word in listed_words(kinds, *languages))
