@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-7", "85ec399d3ab2")
+RULES = ("embedded-7", "1ecdeab583a9")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -236,7 +236,7 @@ def crossed(aligned: Alignment) -> Clash | None:
         halves = [
             (i, places[0])
             for i, token in enumerate(aligned.tokens)
-            if len(places := line.places.get(token.stem, ())) == 1
+            if len(places := line.places.get(token.stem, [])) == 1
             and aligned.words[i] not in word_set("limits")
             and (i in aligned.content or token.kind in {NUMBER, NAME})
         ]

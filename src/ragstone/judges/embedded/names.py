@@ -149,7 +149,7 @@ def _turned(aligned: Alignment, line: Line, one: tuple[int, int], other: tuple[i
     if not first or not second or len(first) + len(second) > 2:
         return None
     low, high = sorted((first[0], second[0]))
-    same, verbs = first[0] < second[0], {aligned.stems[verb]}
+    same, verbs = first[0] < second[0], frozenset((aligned.stems[verb],))
     if verbs.isdisjoint(line.places):  # "sold A to B" of "B bought A"
         same, verbs = not same, opposites(aligned.stems[verb], aligned.language)
     places = sorted(p for stem in verbs for p in line.places.get(stem, ()) if low < p < high)

@@ -15,10 +15,11 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstention, names
+from ragstone.judges.embedded.evidence import WORDS_NAMED
 from ragstone.judges.embedded.library import Analysed, Library
 from ragstone.judges.embedded.model import CONTENT, DIGITS, probability, weighted
 from ragstone.judges.embedded.question_words import LONGEST, QuestionWords, heaviest
-from ragstone.judges.embedded.support import WORDS_NAMED, named
+from ragstone.judges.embedded.support import named
 from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, packaged
 from ragstone.types import Scale
 

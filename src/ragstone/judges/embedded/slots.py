@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Place, shortened
+from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Line, shortened
 from ragstone.judges.embedded.contrasts import compared, crossed, doubted, exception, graded, opposite, polarity
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
@@ -84,51 +84,55 @@ def _marks_item(text: str, one: Quantity) -> bool:
     return not last.isalpha() or stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
 
 
+Held = tuple[float, Line, Quantity]
+"""How well the place of a quantity fits, its sentence, and the quantity."""
+
+
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
     i = one.at
     spelled = aligned.tokens[i].kind != NUMBER
-    lines = list(dict.fromkeys((*aligned.lines, *aligned.having(aligned.stems[i]))))
     last = max(i, one.last)
     dated = one.dimension == "date" and last + 1 < len(aligned.tokens)  # with the year behind it
     itself = frozenset(range(min(i, one.last), last + 1 + dated))
-    every = {(line, theirs.at): theirs for line in lines for theirs in line.quantities}
-    same = [place for place, theirs in every.items() if agree(one, theirs)]
-    other = [
-        place
-        for place, theirs in every.items()
-        if place not in same and rivals(one, theirs) and not any(agree(mine, theirs) for mine in own)
-    ]
-    best, rival = aligned.best(i, same, itself), aligned.best(i, other, itself)
+    every: list[tuple[Line, Quantity]] = []
+    same: list[Held] = []
+    other: list[Held] = []
+    for line in dict.fromkeys((*aligned.lines, *aligned.having(aligned.stems[i]))):
+        for theirs in line.quantities:
+            every.append((line, theirs))
+            if agree(one, theirs):
+                same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
+            elif rivals(one, theirs) and not any(agree(mine, theirs) for mine in own):
+                other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
+    best, rival = (max(found, key=lambda pair: pair[0], default=None) for found in (same, other))
     says = shortened(aligned.text[one.start : one.end])
     if best is None:
         free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
         if free or aligned.words[i] in {"twice", "thrice"}:
             return None
-        if computed(one, _operands(aligned, one, list(every.values()), own), adding=bool(_ADDING.search(aligned.text))):
+        known = _operands(aligned, one, [theirs for _, theirs in every], own)
+        if computed(one, known, adding=bool(_ADDING.search(aligned.text))):
             aligned.agreed.update(itself)
             return None
         if i and not one.dimension and aligned.tokens[i - 1].kind == NAME:
             return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
-        swapped = [place for place, theirs in every.items() if theirs.written == one.written and theirs.dimension]
-        unit = aligned.best(i, swapped, itself) if one.dimension else None
-        if unit is None and rival is not None:  # of those that fit well the value that is closest
-            fitting = [place for place in other if aligned.fit(i, *place, itself) >= LIKELY * rival[0]]
-            rival = (1.0, *min(fitting, key=lambda place: _ratio(every[place].value, one.value)))
-        rival = unit or rival
-        return Clash("number", says) if rival is None else _other("number", says, rival, every[rival[1:]])
+        if rival is not None:  # of those that fit well the value that is closest
+            fitting = (found for found in other if rival and found[0] >= LIKELY * rival[0])
+            rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
+        for line, theirs in every if one.dimension else ():
+            if theirs.written == one.written and theirs.dimension:
+                rival = 1.0, line, theirs  # the same number with another unit
+        return Clash("number", says) if rival is None else _other("number", says, rival)
     if not spelled:
         aligned.agreed.update(itself)
-    theirs = every[best[1:]]
+    theirs, counted = best[2], one.dimension == "" != one.unit
     if one.bound and theirs.bound == -one.bound:
-        return _other("limit", _limited(one, aligned.text), best, theirs)
-    if rival is None or rival[0] < FITS:
+        return _other("limit", _limited(one, aligned.text), best)
+    if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
         return None
-    unit = every[rival[1:]].unit
-    counted = one.dimension == "" != one.unit
-    if counted and one.unit == theirs.unit != unit:
-        return None
-    if (counted and one.unit == unit != theirs.unit and rival[0] > best[0]) or aligned.prefers(i, rival, best, itself):
-        return _other("number", says, rival, every[rival[1:]])
+    instead = counted and one.unit == rival[2].unit != theirs.unit and rival[0] > best[0]
+    if instead or aligned.prefers(i, (*rival[:2], rival[2].at), (*best[:2], theirs.at), itself):
+        return _other("number", says, rival)
     return None
 
 
@@ -150,8 +154,8 @@ def _limited(one: Quantity, text: str) -> str:
     return shortened(text[max(0, text.rfind(" ", 0, max(0, one.start - LIMIT)) + 1) : one.end])
 
 
-def _other(kind: str, says: str, place: Place, theirs: Quantity) -> Clash:
-    line = place[1]
+def _other(kind: str, says: str, found: Held) -> Clash:
+    _, line, theirs = found
     has = _limited(theirs, line.text) if kind == "limit" else shortened(line.text[theirs.start : theirs.end])
     return line.clash(kind, says, has)
 

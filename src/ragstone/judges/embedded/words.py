@@ -107,14 +107,6 @@ _LINKS: Final = frozenset(
 
 _STOPS: Final = frozenset(".!?:;\u2026\u3002\n")
 
-_STEMMERS: Final = {
-    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "da": "danish", "nl": "dutch", "en": "english",
-    "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "hi": "hindi",
-    "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian", "ne": "nepali",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "es": "spanish",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-
 
 class Token(NamedTuple):
     """One word: what it is compared by, where it stands, and its kind (WORD, NUMBER, NAME, NEGATION)."""
@@ -257,7 +249,7 @@ def _reading(code: str) -> Reading:
 
 
 def _stemmer(code: str) -> Callable[[str], str]:
-    name = _STEMMERS.get(code)
+    name = _pairs(lexicon()["stemmers"]).get(code)
     if name is None:
         return lru_cache(maxsize=REMEMBERED)(_fold)
     from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
