@@ -20,7 +20,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from fit_relevance import Call, passage_calls, read, response_calls, statement_calls
-from ragstone.judges.embedded.relevance import Level, relevance, relevance_label
+from ragstone.judges.embedded.model import Level, relevance_label
+from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.words import tokens_of
 from ragstone.questions import GRADE_0_3
 

@@ -12,9 +12,8 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains, leads
-from ragstone.judges.embedded.stated import MARK, stated
+from ragstone.judges.embedded.stated import MARK, stated, triviality
 from ragstone.judges.embedded.tables import tables_of
-from ragstone.judges.embedded.trivial import triviality
 from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, plain, purposeful
 from ragstone.segment import language_of
 from ragstone.types import Span

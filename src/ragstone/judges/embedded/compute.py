@@ -11,13 +11,11 @@ from typing import Any
 
 import orjson
 
-from ragstone.judges.embedded.bank import of_passages
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import is_vital
-from ragstone.judges.embedded.nuggets import of_answer
-from ragstone.judges.embedded.question_words import question_words
-from ragstone.judges.embedded.relevance import Level, relevance
+from ragstone.judges.embedded.model import Level, is_vital
+from ragstone.judges.embedded.nuggets import of_answer, of_passages
+from ragstone.judges.embedded.relevance import question_words, relevance
 from ragstone.judges.embedded.support import Window, assigned, judged, named, response
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of

@@ -20,8 +20,7 @@ import orjson
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded.measured import band_of
-from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, model
-from ragstone.judges.embedded.relevance import level_of, relevance_label
+from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
 from ragstone.questions import (
     TASKS,
     YES_NO,

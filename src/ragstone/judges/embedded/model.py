@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon, packaged
 from ragstone.types import Scale
@@ -31,6 +31,7 @@ _FILES: Final = (
 )  # fmt: skip
 
 
+Level = Literal["passage", "response", "statement"]  # the models of relevance, by what they judge
 Weights = Mapping[str, float]  # the weights of a small model's features by name, and its ``bias``
 
 
@@ -156,3 +157,22 @@ def assignment_cuts() -> tuple[float, float]:
 def is_vital(closeness: float) -> bool:
     """Whether a nugget is close enough to the question to be important."""
     return bool(closeness >= nugget_lexicon()["importance"]["vital"])
+
+
+def level_of(levels: Sequence[str]) -> Level:
+    """The model for the units of a call, by their levels."""
+    if all(level == "passage" for level in levels):
+        return "passage"
+    return "response" if all(level == "response" for level in levels) else "statement"
+
+
+def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool) -> str:
+    """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
+
+    The worst of more than two only where not ``related``.
+    """
+    best = len(scale.labels) - 1
+    near = int(best * chance + 0.5)
+    if best > 1:
+        near = max(int(related), min(near, best - (not strong)))
+    return scale.labels[near]

@@ -2,7 +2,7 @@
 
 Texts are compared by words alone. Only a text with the question's words and with what it asks for can get the best
 label, and one in other words than the question's is known only by the texts beside it. The time is linear in the texts,
-and their order changes nothing.
+and their order changes nothing. ``QuestionWords`` also selects the nuggets of passages and makes their importance.
 """
 
 from __future__ import annotations
@@ -10,18 +10,67 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
+from heapq import nlargest
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.evidence import WORDS_NAMED
 from ragstone.judges.embedded.library import Analysed, Library
-from ragstone.judges.embedded.model import CONTENT, DIGITS, probability, weighted
-from ragstone.judges.embedded.question_words import LONGEST, QuestionWords, heaviest
+from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, weigher, weighted
 from ragstone.judges.embedded.support import named
-from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, packaged
-from ragstone.types import Scale
+from ragstone.judges.embedded.verbs import listed
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
+
+LONGEST: Final = 20_000  # characters of a question that are read
+MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
+NUMBER_WEIGHT: Final = 4.0  # the least that a number of a question weighs
+ENOUGH: Final = 24.0  # the weight of question words beyond which a statement need have no more to be close
+
+
+class QuestionWords:
+    """The content words of a question, read as a text of some language: their weights, and how they are written.
+
+    ``empty`` is the list of words that say nothing of what is asked about, beside those that ask.
+    """
+
+    def __init__(self, question: str, language: str, empty: Literal["asking", "auxiliary"] = "asking") -> None:
+        self.language = language
+        text, weight = question[:LONGEST], weigher(language)
+        ignored = listed_stems("question_words", language) | {
+            stem_of(word, language) for word in listed(empty, language)
+        }
+        weights: dict[str, float] = {}
+        self.written: dict[str, str] = {}
+        for token in tokens_of(text, language):
+            number = token.kind == NUMBER
+            heavy = max(weight(token.stem), NUMBER_WEIGHT if number else 0.0)
+            if token.kind != NEGATION and heavy >= CONTENT and (number or token.stem not in ignored):
+                weights.setdefault(token.stem, heavy)
+                self.written.setdefault(token.stem, text[token.start : token.end])
+        kept = frozenset(heaviest(weights, weights, MOST))
+        self.weights: Mapping[str, float] = {stem: heavy for stem, heavy in weights.items() if stem in kept}
+        self.total = math.fsum(self.weights.values()) or 1.0
+
+    def closeness(self, text: str) -> tuple[float, tuple[str, ...]]:
+        """How close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
+        found = {token.stem for token in tokens_of(text, self.language)} & self.weights.keys()
+        order = heaviest(found, self.weights, len(found))
+        value = math.fsum(self.weights[stem] for stem in order) / min(self.total, ENOUGH)
+        return min(1.0, value), tuple(self.written[stem] for stem in order)
+
+
+@lru_cache(maxsize=16)
+def question_words(question: str, language: str) -> QuestionWords:
+    """The words of a question, kept for the next text that it is asked of."""
+    return QuestionWords(question, language)
+
+
+def heaviest(stems: Collection[str], weights: Mapping[str, float], most: int) -> list[str]:
+    """At most so many of some stems, by weight, equal ones by name."""
+    return nlargest(most, stems, key=lambda stem: (weights[stem], stem))
+
 
 BEGIN: Final = 5  # letters with which a word must begin as one of the question's does to count as half of it
 K1: Final = 1.2
@@ -34,7 +83,6 @@ STRONG: Final = 0.5  # the share of the question's weight that a text must hold 
 AKIN: Final = 0.08  # the likeness to texts with the question's words from which on one without them may be about it
 REFUSED: Final = 0.3  # what is left of the probability of a text that says that it cannot answer
 
-Level = Literal["passage", "response", "statement"]
 _DECLINES: Final = {
     "": "",
     "wholly": "does not answer: says it cannot",
@@ -75,13 +123,6 @@ def _wanted() -> tuple[Wanted, ...]:
         Wanted(called, re.compile(asked), kinds[shown] if shown in kinds else re.compile(shown))
         for called, (asked, shown) in lexicon()["wanted"].items()
     )
-
-
-def level_of(levels: Sequence[str]) -> Level:
-    """The model for the units of a call, by their levels."""
-    if all(level == "passage" for level in levels):
-        return "passage"
-    return "response" if all(level == "response" for level in levels) else "statement"
 
 
 class _Question(QuestionWords):
@@ -257,15 +298,3 @@ def _likeness(texts: Sequence[Compared], library: Library) -> list[float]:
         near = math.fsum(value * (centre[stem] - text.cover * value) for stem, value in vector.items())
         found.append(round(max(0.0, near / rest), DIGITS) if rest > 1e-9 else 0.0)
     return found
-
-
-def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool) -> str:
-    """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
-
-    The worst of more than two only where not ``related``.
-    """
-    best = len(scale.labels) - 1
-    near = int(best * chance + 0.5)
-    if best > 1:
-        near = max(int(related), min(near, best - (not strong)))
-    return scale.labels[near]

@@ -117,7 +117,8 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         if i and not one.dimension and aligned.tokens[i - 1].kind == NAME:
             return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
         if rival is not None:  # of those that fit well the value that is closest
-            fitting = (found for found in other if rival and found[0] >= LIKELY * rival[0])
+            least = LIKELY * rival[0]
+            fitting = (found for found in other if found[0] >= least)
             rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
         for line, theirs in every if one.dimension else ():
             if theirs.written == one.written and theirs.dimension:

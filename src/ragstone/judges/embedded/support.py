@@ -17,9 +17,8 @@ from ragstone.judges.embedded.abstaining import Abstention, abstention, frames, 
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import assignment_cuts, model, probability
-from ragstone.judges.embedded.stated import restated, stated, unmarked
+from ragstone.judges.embedded.stated import NO_ANSWER, restated, stated, triviality, unmarked
 from ragstone.judges.embedded.statement import Statement, masks_of
-from ragstone.judges.embedded.trivial import NO_ANSWER, triviality
 from ragstone.judges.embedded.words import NEGATION, NUMBER, tokens_of
 from ragstone.segment import language_of, sentences
 
