@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-7", "6a3a995a0959")
+RULES = ("embedded-7", "1c3e14279617")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -178,7 +178,6 @@ def _pieces(text: str, language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _breaks(language: str) -> re.Pattern[str]:
-    """Where a stretch may end: at a comma, a semicolon, the end of a sentence, or before a word of contrast."""
     words = "|".join(map(re.escape, sorted(listed_words("contrasts", language, ENGLISH))))
     return re.compile(rf"{_BREAK}|\s+(?=(?:{words})\s)", re.IGNORECASE)
 
@@ -188,7 +187,6 @@ def _first(text: str) -> str:
 
 
 def _ignorant(low: str) -> bool:
-    """Whether a stretch says that who speaks does not know or cannot answer."""
     if any(_hits("ignorance", low)):
         return True
     known = listed_words("sources knowledge")
@@ -250,7 +248,6 @@ def _of_evidence(ahead: Sequence[str]) -> bool:
 
 
 def _leads(words: Sequence[str], language: str) -> bool:
-    """Whether a sentence begins by naming its source."""
     attributions, sources = listed_words("attributions", language, ENGLISH), listed_words("sources")
     first = next((i for i, word in enumerate(words[:3]) if word in attributions), None)
     if first is None:

@@ -49,7 +49,7 @@ _ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
 class Clash(NamedTuple):
-    """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it.
+    """A mismatch: the statement ``says`` one thing, the evidence ``has`` another (empty: no passage has it).
 
     ``same``: whether that sentence has enough of the statement to contradict it; else it is the nearest.
     """
@@ -129,7 +129,6 @@ class Parsed:
         return self.tokens[i].kind == NEGATION or (self.words[i] in word_set("failing") and self.word(i + 1) == "to")
 
     def _turns(self, i: int) -> bool:
-        """Whether a negation ends before a word."""
         between = self.text[self.tokens[i - 1].end : self.tokens[i].start] if i else ""
         return bool(between.strip() and _BREAKS.search(between)) or self.words[i] in word_set("turns")
 
@@ -149,7 +148,7 @@ class Parsed:
         return runs
 
     def behind(self, i: int) -> str:
-        """What a name stands behind: a preposition, the beginning ("^"), or something else (empty)."""
+        """Return the preposition before a name, "^" at the beginning, or nothing."""
         while self.word(i - 1) in _ARTICLES:
             i -= 1
         word = self.word(i - 1) if i else "^"
@@ -160,7 +159,7 @@ class Parsed:
         return shortened(self.text[self.tokens[first].start : self.tokens[last].end])
 
     def around(self, i: int) -> str:
-        """What is quoted of a word: its clause, or as many words around it as are shown."""
+        """Quote a word with its clause, or with as many words around it as are shown."""
         low = high = i
         for step in range(1, len(self.tokens)):
             for k in (i - step, i + step):
@@ -296,11 +295,10 @@ class Alignment(Parsed):
         return stem in self.asked or self.library.has(stem)
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
-        """Where a word of the statement, or one like it, stands in a sentence, and how much it counts there."""
+        """Return the places of a word, or of one like it, in a sentence, and how much it counts there."""
         return (self._found.get(line) or self._find(line))[i]
 
     def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
-        """The same of every word."""
         found: list[tuple[Sequence[int], float]] = []
         there, words = line.places, line.places.keys()
         for stem, known in zip(self.stems, self._likes, strict=True):
@@ -331,7 +329,7 @@ class Alignment(Parsed):
         return known
 
     def held(self, j: int, line: Line, place: int) -> float:
-        """How near a word of the statement stands to a place of the evidence; in [0, 1].
+        """Score how near a word of the statement stands to a place of the evidence, in [0, 1].
 
         What an earlier clause says holds for the later ones, too, the other way round less. In a row of a table a word
         of the column's heading or of the row's stands by the place.
@@ -361,7 +359,7 @@ class Alignment(Parsed):
         return grade * (EARLIER if shared else LATER)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
-        """How well a place of the evidence corresponds to a word's, by the words around both; in [0, 1]."""
+        """Score how well a place of the evidence corresponds to a word's, by the words around both, in [0, 1]."""
         held = total = 0.0
         found, headed = self._found.get(line) or self._find(line), bool(line.heads)
         for j, weight in self.near(i):

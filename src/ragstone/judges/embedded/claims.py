@@ -45,7 +45,7 @@ def write(texts: Sequence[str], before: str = "") -> list[Claim]:
 
 
 def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
-    """What each of neighbouring sentences asserts, read with the lines before it; empty where it asserts nothing.
+    """Return the assertion of each of neighbouring sentences, read with the lines before; empty if there is none.
 
     Without list marker, citations and lead-in. An item without a verb follows its introduction, which then asserts
     nothing by itself, and the cells of a row follow the headings of their columns.

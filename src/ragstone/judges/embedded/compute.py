@@ -68,7 +68,6 @@ def _relevance(question: str, texts: Sequence[str], level: Level) -> list[dict[s
 
 
 def _importance(text: str, question: str) -> dict[str, Any]:
-    """By closeness to the question, which is no probability."""
     if not question.strip() or not text.strip():
         return {"reason": f"the {'text' if question.strip() else 'question'} is blank"}
     # The language of both as one text: a nugget alone is often taken for one of another.

@@ -28,7 +28,7 @@ def asks(text: str) -> bool:
 
 
 def polarity(aligned: Alignment) -> Clash | None:
-    """A word that is denied on one side only, where no sentence that fits nearly as well agrees."""
+    """Find a word that is denied on one side only, where no sentence that fits nearly as well agrees."""
     own, carriers = aligned.negated, aligned.carriers(4)
     # Where rarity is not known, short words are most often grammar's.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 5
@@ -85,7 +85,7 @@ def _excepting() -> re.Pattern[str]:
 
 
 def exception(aligned: Alignment) -> Clash | bool | None:
-    """A statement of what the evidence excepts, or of all where the evidence excepts some.
+    """Find a statement of what the evidence excepts, or of all where the evidence excepts some.
 
     True where the statement denies what is excepted, as it should: its negation is no clash then.
     """
@@ -112,7 +112,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
 
 
 def doubted(aligned: Alignment) -> Clash | None:
-    """A statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
+    """Find a statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
     doubts = listed_stems("doubts", aligned.language)
     if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None
@@ -133,7 +133,7 @@ def doubted(aligned: Alignment) -> Clash | None:
 
 
 def opposite(aligned: Alignment) -> Clash | None:
-    """A word in whose place the evidence has its opposite."""
+    """Find a word in whose place the evidence has its opposite."""
     language = aligned.language
     for i, token in enumerate(aligned.tokens):
         against = opposites(token.stem, language) if token.kind == WORD else frozenset()
@@ -165,7 +165,7 @@ def _ranks(language: str) -> dict[str, tuple[str, int]]:
 
 
 def graded(aligned: Alignment) -> Clash | None:
-    """All for some, always for sometimes, must for may: before the same word."""
+    """Find all for some, always for sometimes, must for may, before the same word."""
     ranks = _ranks(aligned.language)
     for i, stem in enumerate(aligned.stems):
         if stem not in ranks or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
@@ -190,7 +190,7 @@ def graded(aligned: Alignment) -> Clash | None:
 
 
 def compared(aligned: Alignment) -> Clash | bool | None:
-    """What two things are compared by, where the evidence has them the other way round.
+    """Find a comparison that the evidence has the other way round.
 
     True where both the things and the word are turned round: "A is faster than B", "B is slower than A".
     """
@@ -211,7 +211,6 @@ def compared(aligned: Alignment) -> Clash | bool | None:
 
 
 def _sides(side: Parsed) -> tuple[frozenset[str], frozenset[str], str] | None:
-    """What stands before and behind "slower than" in its clause, but grammar, and the word that compares."""
     at = side.words.index("than") if "than" in side.words[:-1] else 0
     by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(side.tokens[i].stem, LANGUAGE)), None)
     if by is None or side.tokens[at + 1].kind == NUMBER:
@@ -226,7 +225,7 @@ def _sides(side: Parsed) -> tuple[frozenset[str], frozenset[str], str] | None:
 
 
 def crossed(aligned: Alignment) -> Clash | None:
-    """Two words of the statement from different clauses, each of which has another one in the first one's place.
+    """Find two words of the statement from different clauses, each of which has another one in the first one's place.
 
     "A weighs 5 kg" takes one half from each clause of "A weighs 3 kg and B weighs 5 kg".
     """

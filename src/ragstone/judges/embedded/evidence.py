@@ -1,4 +1,4 @@
-"""How far passages carry a statement: the best window of sentences, what of the statement it has, and what it lacks."""
+"""Find the best window of sentences for a statement, the words that it has, and those that it lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TELLING: Final = 3.0  # the weight of a word that says something by itself
 
 
 class Features(NamedTuple):
-    """What the support model sees, all of it in [0, 1]."""
+    """The features of the support model, all in [0, 1]."""
 
     words: float  # share of the statement's different content words that stand anywhere in the passages
     everywhere: float  # the same by their rarity
@@ -42,7 +42,7 @@ WORSE: Final = frozenset(("heaviest", "overstated", "doubted", "voice"))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found for one statement: the features, the best windows, the words that no passage has, in order.
+    """The result of looking up one statement: the features, the best windows, the words that no passage has, in order.
 
     Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest; ``telling`` are
     those of them that say something by themselves. ``clash`` is a fact that the evidence puts otherwise.
@@ -103,7 +103,6 @@ def _copied(statement: Statement, window: Sequence[str]) -> bool:
 
 
 def _telling(statement: Statement, union: int) -> list[int]:
-    """The words that no passage has, by number, as many as a reason names."""
     lost = [i for i in range(len(statement.stems)) if not union >> i & 1]
     if len(lost) <= WORDS_NAMED:
         return lost

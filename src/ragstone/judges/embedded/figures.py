@@ -172,7 +172,6 @@ class Reading(NamedTuple):
         return None if word in self.multipliers else self._grown(count, word)
 
     def _grown(self, count: _Count, word: str) -> _Count | None:
-        """The number with the next word, None if that is not part of it."""
         whole, part, least = count
         power = self.multipliers.get(word)
         if power == 2:

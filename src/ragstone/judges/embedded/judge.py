@@ -95,7 +95,7 @@ class EmbeddedJudge:
         return task in TASKS
 
     def band(self, task: Task, error: float) -> Band | None:
-        """Where it is sure of support and assignment; on other tasks it has no probability to be sure by."""
+        """The probabilities at which it is sure of support and assignment; other tasks have none."""
         return band_of(task, error)
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
@@ -183,7 +183,6 @@ class EmbeddedJudge:
         return Written(tuple(written))
 
     def _trace(self, question: Trace, repeat: int) -> Dialogue:
-        """One call for all sentences, which are grouped by passages in the order in which these begin."""
         if not question.sentences and not question.response:
             return Traced((), (), (), ())
         passages: dict[str | None, list[Unit]] = {}
@@ -247,7 +246,6 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
 
 
 def _label(question: Rate, row: dict[str, Any]) -> str:
-    """The label that a row earns on the scale of its question."""
     scale, chance = question.scale, row["chance"]
     if question.task == "relevance":
         return relevance_label(scale, chance, strong=row["strong"], related=row["related"])
@@ -270,7 +268,6 @@ def _divided_by() -> str:
 
 
 def _encodable(value: Any) -> Any:
-    """The same with lone surrogates, which no JSON can carry, replaced one for one."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):

@@ -172,7 +172,6 @@ def _divided(given: Sequence[str], language: str) -> Analysed:
 
 
 def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
-    """The words of a sentence or of the cells of a row."""
     if table is None:
         return tokens_of(text[span.start : span.end], language)
     cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
@@ -190,12 +189,10 @@ def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: 
 
 
 def _lent(text: str, language: str, table: Table) -> list[Token]:
-    """The words that a table lends its rows, with their offsets into the text."""
     return _words_of(text, language, filter(None, (table.caption, *table.headings)))
 
 
 def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) -> list[Token]:
-    """The words of stretches of a text, with offsets from ``base``."""
     return [
         Token(token.stem, span.start - base + token.start, span.start - base + token.end, token.kind)
         for span in spans
@@ -247,7 +244,6 @@ class Library:
 
     @cached_property
     def _passages(self) -> Mapping[str, Sequence[int]]:
-        """The passages that have a stem."""
         if len(self.texts) == 1:
             return dict.fromkeys(self.texts[0].index, (0,))
         found: dict[str, list[int]] = {}

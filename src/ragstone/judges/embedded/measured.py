@@ -1,4 +1,4 @@
-"""How the embedded judge does on human labels, and where it is sure; ``docs/embedded-judge.md`` has the whole.
+"""Figures of the embedded judge on human labels, and the probabilities at which it is sure; ``docs/embedded-judge.md`` has the whole.
 
 ``training/evaluate_support.py --write`` makes the figures, of claims that nothing was fitted to, and
 ``training/fit_band.py`` the bands, of training data that was kept back. On texts of another kind their rates may not
@@ -35,7 +35,7 @@ def measured() -> Measured:
 
 
 def band_of(task: Task, error: float) -> Band | None:
-    """Where it errs at most so often, by the next stricter rate that was fitted; None of a task without bands."""
+    """The band of the next stricter error rate that was fitted; None of a task without bands."""
     bands = packaged("band.json")["bands"].get(task)
     if bands is None:
         return None

@@ -98,7 +98,7 @@ def model() -> Model:
 
 @lru_cache(maxsize=64)
 def weigher(language: str) -> Callable[[str], float]:
-    """What a stem of this language weighs: its rarity where that was counted, else by kind and length."""
+    """Return the weight of stems: their rarity where that was counted, else by kind and length."""
     numbers = model()
     counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
     functional = function_stems(language)

@@ -19,7 +19,7 @@ _ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
 def names(aligned: Alignment) -> Clash | None:
-    """The first name that the evidence has another one for, else the longest that no passage has."""
+    """Find a name that the evidence has another one for, else the longest that no passage has."""
     found = [clash for run in aligned.names if (clash := _name(aligned, *run)) is not None]
     return max(found, key=lambda one: (bool(one.has), len(one.says)), default=None)
 
@@ -82,7 +82,6 @@ def _proper(aligned: Alignment, i: int) -> bool:
 
 @lru_cache(maxsize=1)
 def _peoples() -> dict[str, int]:
-    """Names of countries and what is said of their people, by stem: the number of their group."""
     groups = slot_lists()["peoples"].split()
     return {stem_of(word, "en"): number for number, group in enumerate(groups) for word in group.split("=")}
 
@@ -101,7 +100,6 @@ def _rival(aligned: Alignment, first: int, last: int) -> tuple[Line, tuple[int, 
 
 
 def _is_date(side: Parsed, i: int) -> bool:
-    """Whether a word names a month or a day of the week."""
     months = (pair.partition("=")[0] for pair in slot_lists()["months"].split())
     return side.words[i] in word_set("weekdays") or side.words[i] in months
 
@@ -124,7 +122,7 @@ def _beside(line: Line, one: str, other: str) -> bool:
 
 
 def roles(aligned: Alignment) -> Clash | None:
-    """Two names or things around a verb, the other way round."""
+    """Find two names or things around a verb, the other way round."""
     plain = aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN
     things = [(i, i) for i in aligned.content if _is_thing(aligned, i)] if plain else []
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
@@ -140,7 +138,6 @@ def roles(aligned: Alignment) -> Clash | None:
 
 
 def _is_thing(aligned: Alignment, i: int) -> bool:
-    """Whether a word is a noun behind an article."""
     return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in _ARTICLES
 
 

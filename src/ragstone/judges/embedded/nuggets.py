@@ -69,7 +69,6 @@ def put(text: str, language: str) -> str:
 
 
 def _opened(text: str, language: str) -> str:
-    """The text without a discourse opener before its first comma."""
     opener, _, rest = text[:80].partition(",")
     known = nugget_lexicon()["openers"]
     listed = f"{known.get(language, '')}|{known['en']}".split("|")

@@ -51,7 +51,6 @@ class Quantity(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _units() -> dict[str, tuple[str, float]]:
-    """The dimension of a unit, and how many of the base unit it is."""
     found = {}
     for dimension, words in slot_lists()["units"].items():
         for word, _, factor in (pair.rpartition("=") for pair in words.split()):
@@ -72,7 +71,6 @@ def _months() -> dict[str, int]:
 
 @lru_cache(maxsize=2)
 def _limit(name: str) -> re.Pattern[str]:
-    """What stands before a number that is the least or the most."""
     return re.compile(rf"\b(?:{slot_lists()[name]})\W*(?:\w+\W+)?$", re.IGNORECASE)
 
 
@@ -119,7 +117,6 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
 
 
 def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: float) -> tuple[str, float, str, int]:
-    """Dimension, factor, the unit's word, and the last token that belongs to it."""
     month = _month(tokens, low, text, i)
     if month is not None and 1 <= value <= 31:
         at, number = month
@@ -194,7 +191,6 @@ def _bound(text: str, token: Token, end: int) -> tuple[int, bool]:
 
 
 def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None:
-    """Of times alone: "half an hour", "one week", "an hour"."""
     k = i + (2 if low[i] == "half" and low[i + 1 : i + 2] in (["a"], ["an"]) else 1)
     dimension, factor = _units().get(low[k], ("", 0.0)) if k < len(low) else ("", 0.0)
     if dimension != "time":

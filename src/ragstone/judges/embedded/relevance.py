@@ -54,7 +54,7 @@ class QuestionWords:
         self.total = math.fsum(self.weights.values()) or 1.0
 
     def closeness(self, text: str) -> tuple[float, tuple[str, ...]]:
-        """How close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
+        """Score how close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
         found = {token.stem for token in tokens_of(text, self.language)} & self.weights.keys()
         order = heaviest(found, self.weights, len(found))
         value = math.fsum(self.weights[stem] for stem in order) / min(self.total, ENOUGH)
@@ -91,7 +91,7 @@ _DECLINES: Final = {
 
 
 class Features(NamedTuple):
-    """What the models see of one text. Shares are of the weight of the question's words, in [0, 1]."""
+    """The features of one text. Shares are of the weight of the question's words, in [0, 1]."""
 
     cover: float  # share in the text
     sentence: float  # share in its best sentence
@@ -239,7 +239,7 @@ class Compared:
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:
-        """What replies hold of it."""
+        """The row of a reply."""
         if not self.text.words:
             return {"reason": "no words to look for" if self.text.text.strip() else "the text is blank"}
         best = self.text.spans[self.shares.index(self.most)] if self.most and self.level == "passage" else None

@@ -35,7 +35,7 @@ _ADDING: Final = re.compile(
 
 
 def clash(aligned: Alignment) -> Clash | None:
-    """The first slot that the evidence fills differently, numbers before names before the rest.
+    """Find the first slot that the evidence fills differently, numbers before names before the rest.
 
     Of a number and a name that no passage has, both are named.
     """
@@ -151,7 +151,6 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _limited(one: Quantity, text: str) -> str:
-    """A quantity with the words of its limit: "at least two"."""
     return shortened(text[max(0, text.rfind(" ", 0, max(0, one.start - LIMIT)) + 1) : one.end])
 
 

@@ -144,13 +144,11 @@ def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
 
 
 def _content(text: str, language: str) -> list[Token]:
-    """The tokens that are not grammar: no negation, no function word, no word that only asks."""
     empty = function_stems(language) | listed_stems("question_words", language)
     return [token for token in tokens_of(text, language) if token.kind != NEGATION and token.stem not in empty]
 
 
 def _asked_about(question: str, language: str, *, numbers: bool) -> str:
-    """The content words of a question as they are written."""
     if UNSPACED.search(question):
         for word in sorted(filter(UNSPACED.match, listed_words("asking")), key=lambda word: (-len(word), word)):
             question = question.replace(word, " ")
@@ -203,7 +201,6 @@ def _courteous(plain: str, language: str) -> bool:
 
 
 def _said(plain: str) -> bool:
-    """Whether a stretch is one of the known greetings and labels."""
     return plain in listed_phrases("trivial")
 
 

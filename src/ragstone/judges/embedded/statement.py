@@ -123,7 +123,6 @@ def promising(weights: Sequence[float], holders: Sequence[int], sentences: int) 
 
 
 def _positions(bits: int) -> Iterator[int]:
-    """The places of the bits that are set, lowest first."""
     digits = bin(bits)[:1:-1]
     at = digits.find("1")
     while at >= 0:

@@ -137,7 +137,6 @@ def _look_up(text: str, library: Library, question: str) -> Finding:
 
 @lru_cache(maxsize=4)
 def _stems_asked(question: str, language: str) -> tuple[str, ...]:
-    """The stems of the question, which its answer need not get from the passages."""
     return tuple(token.stem for token in tokens_of(question[:ASKED], language) if token.kind != NUMBER)
 
 

@@ -98,7 +98,6 @@ def tables_of(text: str, lines: Sequence[Span]) -> tuple[Table, ...]:
 
 
 def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
-    """Tables whose rows are lines."""
     at = 0
     while at < len(lines):
         kind, stop = _rows(text, lines, at)
@@ -113,7 +112,6 @@ def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
 
 
 def _rows(text: str, lines: Sequence[Span], at: int) -> tuple[str, int]:
-    """The delimiter of the rows that begin with a line, and the number of the line behind them."""
     under = lines[at + 1] if at + 1 < len(lines) else lines[at]
     for sign in "|\t;,":
         ruled = sign == "|" and under is not lines[at] and _RULER.fullmatch(text, under.start, under.end)
@@ -142,7 +140,6 @@ def _columns(text: str, line: Span, sign: str) -> int:
 
 
 def _cells(text: str, start: int, end: int, kind: str) -> list[Span]:
-    """The cells of a row, trimmed, without quotation marks around them."""
     if kind == "<":
         return [_trimmed(text, *cell.span(1)) for cell in _HTML_CELL.finditer(text, start, end)]
     if kind == "|":
@@ -180,7 +177,6 @@ def _caption(lines: Sequence[Span], at: int) -> Span | None:
 
 
 def _html(text: str) -> Iterator[Table]:
-    """The tables of HTML in a text; of nested ones the innermost."""
     for whole in _HTML_TABLE.finditer(text):
         rows = [Span(*row.span()) for row in _HTML_ROW.finditer(text, *whole.span())]
         caption = _HTML_CAPTION.search(text, *whole.span())

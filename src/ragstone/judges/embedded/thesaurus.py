@@ -82,7 +82,6 @@ def allies(stem: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def _groups(language: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    """For each stem of the groups those on the other side, and those on its own."""
     found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for group in slot_lists()["opposites"]:
         sides = [frozenset(stem_of(word, language) for word in side.split()) for side in group.split("/")]

@@ -68,7 +68,6 @@ _CODE: Final = (
 
 
 def _pattern(word: str, run: str, language: str) -> str:
-    """The tokens of a text, the commonest first."""
     return (
         rf"{_DOTTED}|T(?P<mark>)(?<=\dT)(?=\d\d:\d\d)|{run}(?P<word>{word}){_CODE}"
         rf"|(?=[\d.\u2212-])(?:(?P<time>{time_pattern(language)})|(?P<date>{DATE})|(?P<number>(?![-\u2212]{time_pattern(language)}){_SIGN}{AMOUNT})"
@@ -78,7 +77,6 @@ def _pattern(word: str, run: str, language: str) -> str:
 
 @lru_cache(maxsize=64)
 def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """For texts in ASCII, in four fifths of the time, and for all others."""
     word = (
         rf"[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*"
         rf"(?:['\u2019\u02bc]{_LETTERS})*"
@@ -417,7 +415,6 @@ def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tu
 
 
 def _run(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
-    """Pairs of neighbouring characters, and the numerals between them."""
     done = 0
     for found in CHINESE.finditer(raw):
         stem = chinese(found[0])
