@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-7", "1c3e14279617")
+RULES = ("embedded-7", "da9a2dad224d")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -112,7 +112,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
 
 
 def doubted(aligned: Alignment) -> Clash | None:
-    """Find a statement that the evidence only asks, or calls false, where no other sentence says nearly as much of it."""
+    """Find a statement that the evidence only asks or calls false, where no other sentence says as much of it."""
     doubts = listed_stems("doubts", aligned.language)
     if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None

@@ -1,4 +1,6 @@
-"""Figures of the embedded judge on human labels, and the probabilities at which it is sure; ``docs/embedded-judge.md`` has the whole.
+"""Figures of the embedded judge on human labels, and the probabilities at which it is sure.
+
+``docs/embedded-judge.md`` has the whole.
 
 ``training/evaluate_support.py --write`` makes the figures, of claims that nothing was fitted to, and
 ``training/fit_band.py`` the bands, of training data that was kept back. On texts of another kind their rates may not
