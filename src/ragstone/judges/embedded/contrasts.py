@@ -16,6 +16,7 @@ ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
 DENIED = 0.8  # ... for that of a word of the evidence
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
+BANNED = 10.0  # the weight of a statement's words, three at least, that must stand in the clause that forbids
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
@@ -127,6 +128,21 @@ def doubted(aligned: Alignment) -> Clash | None:
         elif not questionable and aligned.weight_in(line) >= 0.8 * aligned.weight_in(best):
             return None
     return None if best is None else aligned.whole("doubt", best)
+
+
+def forbidden(aligned: Alignment) -> Clash | None:
+    """Find a statement that allows or asks for what the best sentences forbid."""
+    banned, allowed = word_set("forbidden"), word_set("allowed")
+    if not banned.isdisjoint(aligned.words) or any(map(aligned.denies, range(len(aligned.tokens)))):
+        return None
+    for line in aligned.lines[:2]:
+        for clause, word, denied in zip(line.clauses, line.words, line.negated, strict=True):
+            if word in banned or (word in allowed and denied):
+                held = [j for j in aligned.content if any(line.clauses[k] == clause for k in aligned.found(j, line)[0])]
+                weights = {aligned.stems[j]: aligned.weight[j] for j in held}
+                if len(weights) >= 3 and sum(weights.values()) >= BANNED:
+                    return aligned.whole("negation", line)
+    return None
 
 
 # ---- opposites, quantities, comparisons

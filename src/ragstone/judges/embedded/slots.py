@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Line, shortened
-from ragstone.judges.embedded.contrasts import compared, crossed, doubted, exception, graded, opposite, polarity
+from ragstone.judges.embedded.contrasts import (
+    compared,
+    crossed,
+    doubted,
+    exception,
+    forbidden,
+    graded,
+    opposite,
+    polarity,
+)
 from ragstone.judges.embedded.names import names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
@@ -59,7 +68,7 @@ def _clash(aligned: Alignment) -> Clash | None:
             number = number._replace(says=shortened(f"{name.says}, {number.says}"))
     if number is not None:
         return number
-    for check in (doubted, exception, compared, polarity, opposite, graded, roles, crossed, _addition):
+    for check in (doubted, exception, compared, polarity, forbidden, opposite, graded, roles, crossed, _addition):
         found = check(aligned)
         if isinstance(found, Clash):
             return found
@@ -97,7 +106,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     every: list[tuple[Line, Quantity]] = []
     same: list[Held] = []
     other: list[Held] = []
-    for line in dict.fromkeys((*aligned.lines, *aligned.having(aligned.stems[i]))):
+    hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may stand there as 10:00
+    stems = [aligned.stems[i], f"@{int(one.written)}:00"][: 1 + hour]
+    for line in dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))):
         for theirs in line.quantities:
             every.append((line, theirs))
             if agree(one, theirs):
