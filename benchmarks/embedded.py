@@ -27,7 +27,7 @@ FIRST = """
 import json, sys, time
 from ragstone.judges.embedded.compute import reply_to
 body = {"task": "support", "units": ["Oakum is a tarred fibre."], "passages": ["Oakum is made of tarred fibre."],
-        "trivial": False}
+        "trivial": False, "ranks": [1]}
 reply_to(json.dumps(body).encode())
 print(time.process_time())
 """
@@ -86,7 +86,7 @@ def main() -> None:
     bodies = [
         json.dumps(
             {
-                "task": "support", "passages": [text], "trivial": False,
+                "task": "support", "passages": [text], "trivial": False, "ranks": [1],
                 "units": [claim(draw, text if n % 2 else draw.choice(contexts)) for n in range(CLAIMS)],
             }
         ).encode()

@@ -50,7 +50,7 @@ def line(name: str, rows: Sequence[Row], band: Band, error: float) -> None:
 
 
 def table(task: Task, rows: Sequence[Row], error: float) -> None:
-    band = band_of(task, error)
+    band = band_of(task, error) or Band()
     print(f"\n{task}, wanted error {error:g}, band {band}")
     print(f"{'data set':24}{'rows':>7}{'answered':>10}{'error':>8}{'yes':>11}{'error':>8}{'no':>9}{'error':>8}")
     names = sorted({row.dataset for row in rows})

@@ -32,8 +32,8 @@ from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_sco
 
 from evaluate_support import rated
 from fit_support import Numbers, fit_support, read, support_features
-from ragstone.judges.embedded import compute
 from ragstone.judges.embedded import judge as embedded
+from ragstone.judges.embedded import support
 from ragstone.judges.embedded.evidence import find
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import Model, assignment_cuts, logistic, model
@@ -165,7 +165,7 @@ def main() -> None:
     if given.refit:
         for name, other in refits(given.data, {folded(nugget["text"]) for _, nugget in pairs}, given.jobs):
             with (
-                patch.object(compute, "model", return_value=other),
+                patch.object(support, "model", return_value=other),
                 patch.object(embedded, "model", return_value=other),
             ):
                 row(name, labels, answered(records, given.jobs), systems, np.ones_like(first))

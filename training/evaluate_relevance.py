@@ -20,7 +20,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from fit_relevance import Call, passage_calls, read, response_calls, statement_calls
-from ragstone.judges.embedded.relevance import Level, chance_of, log_odds, relevance, relevance_label
+from ragstone.judges.embedded.model import Level, relevance_label
+from ragstone.judges.embedded.relevance import relevance
 from ragstone.judges.embedded.words import tokens_of
 from ragstone.questions import GRADE_0_3
 
@@ -59,9 +60,7 @@ def bm25(texts: Iterable[str]) -> Score:
 
 
 def judge(level: Level) -> Score:
-    return lambda question, texts: [
-        chance_of(log_odds(level, seen.features), seen.declines) for seen in relevance(question, texts, level)
-    ]
+    return lambda question, texts: [seen.chance for seen in relevance(question, texts, level)]
 
 
 def auroc(calls: Sequence[Call], score: Score) -> float:
@@ -99,8 +98,7 @@ def labels(name: str, calls: Sequence[Call], level: Level) -> None:
     given: dict[int, Counter[str]] = {0: Counter(), 1: Counter()}
     for call in calls:
         for seen, label in zip(relevance(call.question, call.texts, level), call.labels, strict=True):
-            value = chance_of(log_odds(level, seen.features), seen.declines)
-            given[label][relevance_label(GRADE_0_3, value, strong=seen.strong, related=seen.related)] += 1
+            given[label][relevance_label(GRADE_0_3, seen.chance, strong=seen.strong, related=seen.related)] += 1
     for label, counts in given.items():
         line(
             f"{name}, {'relevant' if label else 'others'}",

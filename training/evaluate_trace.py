@@ -27,10 +27,9 @@ from sklearn.metrics import roc_auc_score
 
 from fit_trace import Labelled, fit_numbers, labelled, read
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.marks import marked
 from ragstone.judges.embedded.model import model
-from ragstone.judges.embedded.outcomes import outcome
-from ragstone.judges.embedded.tracing import content_of
+from ragstone.judges.embedded.support import Outcome
+from ragstone.judges.embedded.tracing import content_of, marked
 from ragstone.judges.embedded.words import tokens_of
 
 DOMAINS = ("covidqa", "delucionqa", "emanual", "expertqa", "hagrid", "hotpotqa")
@@ -86,14 +85,12 @@ def measure(row: Record) -> Measured:
         [len(own & response) / max(1, len(own)) for own in sentences],
         fmean(len(own & every) / len(own) if own else 1.0 for own in said),
     )
-    return Measured(labels, found, floors, [chance(one.row) for one in found.response])
+    return Measured(labels, found, floors, [chance(one.outcome) for one in found.response])
 
 
-def chance(row: Record) -> float:
+def chance(found: Outcome) -> float:
     """The probability of support of a response sentence; 1 where it states nothing, 0 where it has no words."""
-    if "x" in row or "absent" in row:
-        return outcome(row, str).chance
-    return float("trivial" in row)
+    return float(found.trivial) if found.chance is None else found.chance
 
 
 def auroc(pairs: Iterable[tuple[bool, float | None]]) -> float:

@@ -66,7 +66,7 @@ def unseen(rows: Sequence[dict[str, Any]], jobs: int) -> list[Row]:
         learn, test = known.clear & natural & (part != number), part == number
         made = grow(features[learn][:, :-1], known.labels[learn], known.sets[learn])
         found[test] = chances({**made, "calibration": model().support.calibration}, features[test])
-    found[features[:, Features._fields.index("window")] == 0] = 0.0
+    found[features[:, Features._fields.index("words")] == 0] = 0.0
     return [Row(row["dataset"], row["label"], float(x)) for row, x in zip(rows, found, strict=True)]
 
 

@@ -19,7 +19,8 @@ import orjson
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ragstone.judges.embedded.relevance import Features, Level, relevance
+from ragstone.judges.embedded.model import Level
+from ragstone.judges.embedded.relevance import Features, relevance
 from ragstone.segment import sentences
 
 FILE = Path(__file__).parent.parent / "src/ragstone/judges/embedded/relevance.json"

@@ -3,7 +3,7 @@
     python training/fit_trace.py [--data ../shared/data] [--out src/ragstone/judges/embedded/trace.json]
 
 Reads ``traces/ragbench_validation.jsonl``. Two logistic models of context sentences (was it used, is it relevant) and
-a line for the completeness of a record; ``ragstone.judges.embedded.marks`` names their features.
+a line for the completeness of a record; ``ragstone.judges.embedded.tracing`` names their features.
 """
 
 from __future__ import annotations
@@ -21,9 +21,19 @@ import orjson
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from ragstone.judges.embedded.marks import Relevance, Use, both, chances
 from ragstone.judges.embedded.model import Weights, weighted
-from ragstone.judges.embedded.tracing import Contexts, Given, Said, relevant, said, use_of, utilized
+from ragstone.judges.embedded.tracing import (
+    Contexts,
+    Relevance,
+    Said,
+    Use,
+    both,
+    chances,
+    relevant,
+    said,
+    use_of,
+    utilized,
+)
 
 OUT = Path(__file__).parent.parent / "src/ragstone/judges/embedded/trace.json"
 SHRINK = 3.0
@@ -70,10 +80,9 @@ def labelled(row: Mapping[str, Any]) -> Labelled:
     labels = row["labels"]
     passages = [[text for _, text in document] for document in labels["documents_sentences"]]
     texts = [text for _, text in labels["response_sentences"]]
-    library = Given(passages, (row["question"], *texts))
-    contexts = Contexts(row["question"], passages, library)
-    every = [said(text, library, row["question"]) for text in texts]
+    contexts = Contexts(row["question"], passages, texts)
     keys = [key for document in labels["documents_sentences"] for key, _ in document]
+    every = [said(text, contexts, row["question"], keys) for text in texts]
     return Labelled(
         str(row["dataset"]).removeprefix("ragbench-"),
         relevant(contexts),

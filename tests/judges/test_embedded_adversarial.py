@@ -350,7 +350,13 @@ def test_the_reason_names_what_is_missing_and_the_evidence_is_verbatim() -> None
 def test_replies_are_numbers_of_six_decimals() -> None:
     """What is stored is rounded, so that the last bit of a machine's logarithm never reaches a label."""
     body = orjson.dumps(
-        {"task": "support", "units": [fact.right for fact in FACTS], "passages": [FACTS[0].context], "trivial": False}
+        {
+            "task": "support",
+            "units": [fact.right for fact in FACTS],
+            "passages": [FACTS[0].context],
+            "trivial": False,
+            "ranks": [1],
+        }
     )
     for row in orjson.loads(reply_to(body))["units"]:
-        assert row["x"] == round(row["x"], 6)
+        assert row["chance"] == round(row["chance"], 6)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ragstone.judges.base import Failed, Replies, Reply
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.bank import of_passages, statements
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.model import assignment_cuts, label_of
+from ragstone.judges.embedded.nuggets import of_passages, statements
 from ragstone.questions import (
     GRADE_0_3,
     IMPORTANCE,

@@ -35,8 +35,8 @@ def test_instructions_are_known_by_their_verb() -> None:
 
 
 def test_no_verb_is_listed_twice() -> None:
-    """A verb is listed as one that may be a noun, or as one that is none."""
-    assert listed("verbs").isdisjoint(listed("verbs_or_nouns"))
+    """A form is listed as one that is always a verb, or as one that may be a noun."""
+    assert listed("sure").isdisjoint(listed("base third"))
 
 
 @pytest.mark.parametrize(

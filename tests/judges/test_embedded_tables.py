@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.judges.embedded.evidence import find
-from ragstone.judges.embedded.library import Library, Place, analyse
+from ragstone.judges.embedded.library import Library, Stretch, analyse
 from ragstone.judges.embedded.statement import ALL, Statement, masks_of, windows_of
 
 CAPTION = "Table 4: Revenue of Halden by region, million crowns."
@@ -73,5 +73,5 @@ def test_of_many_sentences_the_best_is_found_in_any_order() -> None:
         masks, _ = masks_of(statement, library)
         place, _ = windows_of(statement, masks, library)[0]
         assert len(masks) < len(passages) / 2
-        found.add((library.text(place), frozenset(library.text(Place(k, s, s)) for k, s in masks)))
+        found.add((library.text(place), frozenset(library.text(Stretch(k, s, s)) for k, s in masks)))
     assert [text for text, _ in found] == [best]

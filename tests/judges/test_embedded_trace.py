@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragstone import evaluate
 from ragstone.judges.base import Failed
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.marks import marked, numbers
+from ragstone.judges.embedded.tracing import marked, numbers
 from ragstone.questions import SPECIAL, YES_NO, Rate, Trace, Traced, key_of
 from ragstone.types import Passage, Span, Unit
 
@@ -181,4 +181,4 @@ def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
     run.store.close()
     assert len(scores) == 8
     assert (scores["trace.adherence"]["value"], scores["trace.adherence_share"]["value"]) == (0.0, 0.5)
-    assert "|trace:embedded+embedded-6#" in scores["trace.adherence"]["signature"]
+    assert "|trace:embedded+embedded-7#" in scores["trace.adherence"]["signature"]

@@ -17,8 +17,7 @@ import pytest
 from ragstone import evaluate
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
-from ragstone.judges.embedded.outcomes import Outcome, outcome
-from ragstone.judges.embedded.support import held
+from ragstone.judges.embedded.support import judged
 
 TWINS = Path(__file__).parent / "twins"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
@@ -31,19 +30,17 @@ class Rates(NamedTuple):
     refused: float
 
 
-def judged(claim: str, passage: str) -> Outcome | None:
-    row = held(claim, Library([passage], [claim]), trivial=False)
-    return outcome(row, lambda window: f"passage {window[0] + 1}") if "x" in row or "absent" in row else None
+def accepted(claim: str, passage: str) -> bool:
+    found = judged(claim, Library([passage], [claim]), lambda window: f"passage {window[0] + 1}")
+    return found.chance is not None and found.chance >= model().support.yes
 
 
 def measured(name: str) -> dict[str, Rates]:
     """The rates by group of kinds."""
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    yes = model().support.yes
     for line in (TWINS / f"{name}.jsonl").read_bytes().splitlines():
         twin = orjson.loads(line)
-        true, wrong = (judged(twin[side], twin["passage"]) for side in ("true", "false"))
-        pair = (true is not None and true.chance >= yes, wrong is None or wrong.chance < yes)
+        pair = (accepted(twin["true"], twin["passage"]), not accepted(twin["false"], twin["passage"]))
         found[GROUPS.get(twin["kind"], "facts") if twin["lang"] == "en" else "languages"].append(pair)
     return {
         group: Rates(sum(a for a, _ in pairs) / len(pairs), sum(r for _, r in pairs) / len(pairs))

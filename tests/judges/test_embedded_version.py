@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-6", "6dfea985a197")
+RULES = ("embedded-7", "e25d8e5e98fe")
 """A version, and the digest of the code that it stands for."""
 
 

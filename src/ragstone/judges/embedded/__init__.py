@@ -1,11 +1,11 @@
 """The judge that needs no key, no network and no set-up.
 
-``judge`` encodes and decodes, ``compute`` is what its backend runs. ``support`` holds statements against passages:
-``library`` analyses those (``tables``), ``statement`` finds windows, ``evidence`` features, ``slots`` facts put
-otherwise, ``outcomes`` the reason. ``relevance`` holds texts against questions (``question_words``); ``tracing`` and
-``marks`` label traces. ``claims`` writes claims, ``nuggets`` the nuggets of an answer, ``bank`` those of passages.
-``stated``, ``trivial``, ``abstaining`` and ``verbs`` read single sentences; ``words`` and ``figures`` make words and
-numbers comparable; ``model`` and ``measured`` hold the fitted numbers. Data stands beside the code, in JSON.
+``judge`` encodes and decodes, ``compute`` is what its backend runs. ``support`` judges statements against passages:
+``library`` analyses those (``tables``), ``statement`` finds windows, ``evidence`` features, ``slots`` facts stated
+differently. ``relevance`` judges texts against questions, ``tracing`` labels traces. ``claims`` writes claims,
+``nuggets`` the nuggets of answers and passages. ``stated``, ``abstaining`` and ``verbs`` read single sentences;
+``words`` and ``figures`` make words comparable; ``model`` and ``measured`` hold the fitted numbers. Data stands beside
+the code, in JSON.
 """
 
 from ragstone.judges.embedded.judge import EmbeddedBackend, EmbeddedJudge

@@ -17,16 +17,13 @@ from ragstone.judges.embedded.words import (
     NUMBER,
     function_stems,
     listed_phrases,
+    listed_stems,
     listed_words,
-    question_stems,
-    stem_of,
     tokens_of,
 )
 from ragstone.segment import language_of
 
-LONGEST: Final = 400
-"""Characters beyond which a statement is no sentence that abstains, but a text that may do so among other things."""
-
+LONGEST: Final = 400  # characters beyond which a text may abstain among other things
 WITHIN: Final = 5  # words after "not mentioned in" among which the source is looked for
 AHEAD: Final = 5  # words that may stand ahead of "I don't know": I am sorry, but unfortunately
 ENGLISH: Final = "en"
@@ -35,9 +32,7 @@ _BREAK: Final = r"[,;]\s+|[\uff0c\uff1b\u3002]\s*|(?<=[^\W\d_][.!?])(?:\s+|(?=[A
 _REFERRING: Final = frozenset({"they", "it", "these"})
 _SAYING: Final = ("say", "mention", "state", "specif")
 _TELLING: Final = (*_SAYING, "address", "discuss", "describe", "cover", "explain", "indicate", "answer")
-_PASSIVE: Final = ("not ", "is not ", "are not ")
-"""How English phrases begin whose subject is what is missing, not what lacks it."""
-
+_PASSIVE: Final = ("not ", "is not ", "are not ")  # how phrases begin whose subject is what is missing
 UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # letters of the languages that put no blanks between words
 _CANNOT: Final = re.compile(r"\bcan(?: not|'t)\b")
 _NOT: Final = re.compile(r"n't\b")
@@ -47,9 +42,7 @@ _GOES_ON: Final = re.compile(
 )
 """How English goes on with another statement; other languages are parted at words of contrast alone."""
 
-_DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})
-"""Words at which the English words that say what a source is like begin."""
-
+_DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})  # before what a source is like
 _JOINT: Final = ",\uff0c"  # breaks that part a sentence only before a word that says so
 
 
@@ -72,8 +65,9 @@ def abstains(text: str, language: str) -> bool:
 
 def abstention(text: str, language: str) -> Abstention | None:
     """The parts of a statement that abstains; None of any other."""
-    if len(text) > LONGEST or not _may(text):
-        return None
+    low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
+    if len(text) > LONGEST or not any(mark in low for mark in listed_phrases("lacks")):
+        return None  # most texts lack what all of the phrases have
     words = _words(text)
     sources, provisos = listed_words("sources"), listed_words("provisos", language, ENGLISH)
     sourced = next((i for i, word in enumerate(words) if word in sources), len(words))
@@ -83,12 +77,12 @@ def abstention(text: str, language: str) -> Abstention | None:
     seen = 0
     personal = sourced == len(words)
     for piece in _pieces(text, language):
-        low = _words(piece)
-        stated = bool(low) and low[0] not in provisos
-        declines = stated and _declines(" ".join(low), provisos, before=sourced < seen, referred=referred, led=led)
+        own = _words(piece)
+        stated, low = bool(own) and own[0] not in provisos, " ".join(own)
+        declines = stated and _declines(low, provisos, before=sourced < seen, referred=referred, led=led)
         personal = personal and not declines
-        (topic if declines or (stated and _ignorant(" ".join(low))) else besides).append(piece)
-        seen += len(low)
+        (topic if declines or (stated and _ignorant(low)) else besides).append(piece)
+        seen += len(own)
     if not topic:
         return None
     missing = " ".join(topic)
@@ -116,7 +110,7 @@ def leads(text: str, language: str) -> bool:
     words = _words(text)
     if (listed_words("sources") | listed_words("signals", language, ENGLISH)).isdisjoint(words):
         return False
-    framing = frames(language) | _stems("leading", language) | _stems("signals", language)
+    framing = frames(language) | listed_stems("leading signals", language, ENGLISH)
     return not any(
         token.kind == NEGATION or (token.kind != NUMBER and token.stem not in framing)
         for token in tokens_of(_unframed(text), language)
@@ -126,13 +120,8 @@ def leads(text: str, language: str) -> bool:
 @lru_cache(maxsize=64)
 def frames(language: str) -> frozenset[str]:
     """Stems of the words that frame such a statement: the sources, their saying, the answering."""
-    words = (_stems(kind, language) for kind in ("sources", "frames", "contrasts", "concessions"))
-    return function_stems(language).union(question_stems(language), *words)
-
-
-@lru_cache(maxsize=256)
-def _stems(kind: str, language: str) -> frozenset[str]:
-    return frozenset(stem_of(word, language) for word in listed_words(kind, language, ENGLISH))
+    framing = listed_stems("sources frames contrasts concessions", language, ENGLISH)
+    return function_stems(language) | listed_stems("question_words", language) | framing
 
 
 def _words(text: str) -> list[str]:
@@ -160,12 +149,6 @@ def _unspaced_words() -> re.Pattern[str]:
     return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))
 
 
-def _may(text: str) -> bool:
-    """Whether any of the phrases may be in a text: most texts lack what all of them have."""
-    low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
-    return any(mark in low for mark in listed_phrases("lacks"))
-
-
 def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
     """The phrases of one kind that a text has, each with its first place where a word begins."""
     for phrase in listed_phrases(kind):
@@ -178,18 +161,15 @@ def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
 
 def _pieces(text: str, language: str) -> list[str]:
     """The stretches of a sentence that words of contrast part: "A, but B", "while A, B", "if A, B", "A; B"."""
-    contrasts, concessions = (
-        listed_words("contrasts", language, ENGLISH),
-        listed_words("concessions", language, ENGLISH),
-    )
-    opening = concessions | listed_words("provisos", language, ENGLISH)
+    joining = listed_words("contrasts concessions", language, ENGLISH)
+    opening = listed_words("concessions provisos", language, ENGLISH)
     found: list[str] = []
     start = 0
     conceding = _first(text) in opening
     for cut in _breaks(language).finditer(text):
         after = _first(text[cut.end() :])
         joined = _GOES_ON.match(text, cut.end()) is not None
-        if conceding or joined or after in contrasts or after in concessions or cut[0][:1] not in _JOINT:
+        if conceding or joined or after in joining or cut[0][:1] not in _JOINT:
             found.append(text[start : cut.start()])
             start, conceding = cut.end(), after in opening
     found.append(text[start:])
@@ -198,7 +178,6 @@ def _pieces(text: str, language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _breaks(language: str) -> re.Pattern[str]:
-    """Where a stretch may end: at a comma, a semicolon, the end of a sentence, or before a word of contrast."""
     words = "|".join(map(re.escape, sorted(listed_words("contrasts", language, ENGLISH))))
     return re.compile(rf"{_BREAK}|\s+(?=(?:{words})\s)", re.IGNORECASE)
 
@@ -208,7 +187,6 @@ def _first(text: str) -> str:
 
 
 def _ignorant(low: str) -> bool:
-    """Whether a stretch says that who speaks does not know or cannot answer."""
     if any(_hits("ignorance", low)):
         return True
     known = listed_words("sources knowledge")
@@ -270,7 +248,6 @@ def _of_evidence(ahead: Sequence[str]) -> bool:
 
 
 def _leads(words: Sequence[str], language: str) -> bool:
-    """Whether a sentence begins by naming its source."""
     attributions, sources = listed_words("attributions", language, ENGLISH), listed_words("sources")
     first = next((i for i, word in enumerate(words[:3]) if word in attributions), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""A statement beside the sentences that could carry it, word by word.
+"""Compare a statement with the sentences that could carry it, word by word.
 
 What corresponds to a word of the statement is told by the words around it: the place of the evidence where most of them
 stand, within the same clause first. Everything here is pure, and bounded in the words that are compared.
@@ -18,194 +18,227 @@ from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
 from ragstone.judges.embedded.thesaurus import likes, word_set
-from ragstone.judges.embedded.words import NEGATION, NUMBER, Token, tokens_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, tokens_of
 
-LINES: Final = 6
-"""Sentences of the evidence that are compared with the statement, word by word."""
+LINES: Final = 6  # sentences of the evidence that are compared with the statement, word by word
+KEPT: Final = 150_000  # words of sentences of the evidence that are kept for the next statement
+WORDS: Final = 80  # words of a statement whose slots are looked at
+LONG: Final = 300  # words of a sentence of the evidence that are compared
+PLACES: Final = 8  # places of each of them
+SHOWN: Final = 60  # characters of a value that are quoted
+SCOPE: Final = 7  # words behind a negation within which it reaches one
+CLOSE: Final = 10  # words between two that are said together
 
+AROUND: Final = 0.4  # what a word counts that stands in the sentence before
+TABLE: Final = 0.3  # ... in another cell of the row, in the heading of another column, or in the caption
+EARLIER: Final = 0.75  # ... in an earlier clause of the sentence
+LATER: Final = 0.25  # ... in a later one
+ELSEWHERE: Final = 0.5  # what a word of another clause of the statement counts
+NUMBERS: Final = 2.0  # how many times its rarity another number of the statement counts
 
-KEPT: Final = 150_000
-"""Words of sentences of the evidence that are kept for the next statement."""
+FITS: Final = 0.18  # how well a place must fit for what stands there to count against the statement
+SAME: Final = 0.42  # the share of a statement that a sentence must have to deny it or to say the opposite
+MOSTLY: Final = 0.6  # ... for a value there to be given as the right one
+NEARLY: Final = 0.8  # ... for a sentence to contradict it otherwise, and for two of its clauses to be crossed
+TOGETHER: Final = 0.3  # the share of a clause's words that must stand close to a place for it to be about the same
+MARGIN: Final = 0.08  # by how much the place of another value must fit better than that of the statement's own
+APART: Final = 0.4  # by how much nearer a word must stand to one of two places to tell them apart by itself
 
-
-WORDS: Final = 80
-"""Words of a statement whose slots are looked at."""
-
-
-LONG: Final = 300
-"""Words of a sentence of the evidence that are compared, and ..."""
-
-
-PLACES: Final = 8
-"""... places of each."""
-
-
-AROUND: Final = 0.4
-"""What a word counts that stands in the sentence before instead."""
-
-
-MARGIN: Final = 0.08
-"""By how much the place of another value must fit better than that of the statement's own."""
-
-
-TABLE: Final = 0.3
-"""What a word counts that stands in another cell of the row, in the heading of another column, or in the caption."""
-
-
-NUMBERS: Final = 2.0
-"""How many times its rarity another number of the statement counts."""
-
-
-APART: Final = 0.4
-"""By how much nearer a word must stand to one of two places to tell them apart by itself."""
-
-
-SAME: Final = 0.42
-"""The share of a statement that a sentence must have to deny it or to say the opposite."""
-
-ELSEWHERE: Final = 0.5
-"""What a word of another clause of the statement counts."""
-
-
-EARLIER: Final = 0.75
-
-
-LATER: Final = 0.25
-"""What a word counts that stands in an earlier or a later clause of the sentence."""
-
-
-CLEARLY: Final = 1.0
-"""How many times more must speak for another value's place."""
-
-
-BREAK: Final = 8
-"""Letters of the longest conjunction."""
-
-
-FITS: Final = 0.18
-"""How well a place must fit for what stands there to count against the statement."""
-
-
-SURELY: Final = 2.5
-"""The same of another name's place."""
-
-
-SHOWN: Final = 60
-"""Characters of a value that are quoted."""
-
-
-CLOSE: Final = 10
-"""Words between two that are said together."""
-
-
-MOSTLY: Final = 0.6
-"""The share of a statement that a sentence must have for a value there to be given as the right one."""
-
-
-TOGETHER: Final = 0.3
-"""The share of a clause's words that must stand close to a place for what is there to contradict it."""
-
-
-FAR: Final = LONG + 1
-"""Farther than any two words of a sentence stand apart."""
-
-
-_NOWHERE: Final[tuple[Sequence[int], float]] = ((), 0.0)
+_BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
+_ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
 class Clash(NamedTuple):
-    """What the statement ``says`` and the evidence ``has`` (empty: no passage has it), and the sentence that has it.
+    """A mismatch: the statement ``says`` one thing, the evidence ``has`` another (empty: no passage has it).
 
     ``same``: whether that sentence has enough of the statement to contradict it; else it is the nearest.
     """
 
     kind: str
     says: str
-    has: str
-    passage: int
-    sentence: int
+    has: str = ""
+    passage: int = -1
+    sentence: int = -1
     same: bool = True
 
 
-class Line:
-    """A sentence of the evidence and its words by stem.
+class Parsed:
+    """A sentence read once: its words, and by word its clause and whether it is denied; its quantities and names."""
 
-    ``above``: the stems that a row has from its table; ``around``: these and those of the sentences shortly before.
+    def __init__(self, tokens: Sequence[Token], text: str) -> None:
+        self.tokens, self.text = tokens, text
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words as they are written, in small letters."""
+        return [self.text[token.start : token.end].lower() for token in self.tokens]
+
+    def word(self, i: int) -> str:
+        """One of them; empty beyond either end."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """The numbers with their units."""
+        return quantities(self.tokens, self.text)
+
+    @cached_property
+    def clauses(self) -> list[int]:
+        """The number of each word's clause: commas and conjunctions part them."""
+        found: list[int] = []
+        clause = 0
+        breaks = word_set("breaks")
+        end = 0
+        for token, word in zip(self.tokens, self.words, strict=True):
+            between = self.text[end : token.start] if end else " "
+            clause += (between != " " and _BREAKS.search(between) is not None) or (end > 0 and word in breaks)
+            end = token.end
+            found.append(clause)
+        return found
+
+    @cached_property
+    def negated(self) -> list[bool]:
+        """For each word whether a negation before it in its clause is about it, two negations cancelling out.
+
+        "Not" is about the next content word, "no" and "without" about the next two.
+        """
+        found = [False] * len(self.tokens)
+        light = word_set("light")
+        for n in range(len(self.tokens)):
+            if not self.denies(n):
+                continue
+            denial = self.words[n]
+            heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
+            for i in range(n + 1, min(len(self.tokens), n + 1 + SCOPE)):
+                if self._turns(i):
+                    break
+                word = self.words[i]
+                found[i] = not found[i]
+                heads -= word not in light and (len(word) > 3 or not word.isascii())
+                if not heads:
+                    break
+            if n and denial in {"not", "cannot"} and (n + 1 == len(self.tokens) or self._turns(n + 1)):
+                for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
+                    if self._turns(i):
+                        break
+                    found[i] = not found[i]
+        return found
+
+    def denies(self, i: int) -> bool:
+        """Whether a word is a negation, or such as "fails to"."""
+        return self.tokens[i].kind == NEGATION or (self.words[i] in word_set("failing") and self.word(i + 1) == "to")
+
+    def _turns(self, i: int) -> bool:
+        between = self.text[self.tokens[i - 1].end : self.tokens[i].start] if i else ""
+        return bool(between.strip() and _BREAKS.search(between)) or self.words[i] in word_set("turns")
+
+    @cached_property
+    def names(self) -> list[tuple[int, int]]:
+        """Neighbouring names as one: first and last token."""
+        runs: list[tuple[int, int]] = []
+        for i, token in enumerate(self.tokens):
+            if token.kind != NAME:
+                continue
+            last = runs[-1][1] if runs else i
+            last += last == i - 2 and self.words[i - 1] in word_set("particles")
+            if last == i - 1 and self.text[self.tokens[last].end : token.start] in {" ", "-", " - "}:
+                runs[-1] = (runs[-1][0], i)
+            else:
+                runs.append((i, i))
+        return runs
+
+    def behind(self, i: int) -> str:
+        """Return the preposition before a name, "^" at the beginning, or nothing."""
+        while self.word(i - 1) in _ARTICLES:
+            i -= 1
+        word = self.word(i - 1) if i else "^"
+        return word if not i or word in word_set("prepositions") else ""
+
+    def quote(self, first: int, last: int) -> str:
+        """The text from one word to another, on one line and not too long."""
+        return shortened(self.text[self.tokens[first].start : self.tokens[last].end])
+
+    def around(self, i: int) -> str:
+        """Quote a word with its clause, or with as many words around it as are shown."""
+        low = high = i
+        for step in range(1, len(self.tokens)):
+            for k in (i - step, i + step):
+                inside = 0 <= k < len(self.tokens) and self.clauses[k] == self.clauses[i] and k in (low - 1, high + 1)
+                if inside and self.tokens[max(high, k)].end - self.tokens[min(low, k)].start <= SHOWN:
+                    low, high = min(low, k), max(high, k)
+        return self.quote(low, high)
+
+
+def shortened(text: str) -> str:
+    """A text on one line, cut to what is quoted."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
+
+
+class Line(Parsed):
+    """A sentence of the evidence, with its words by stem.
+
+    ``above``: the stems that a row has from its table; ``before``: these and those of the sentences shortly before.
+    ``heads``: for each word of a row the stems of its column's heading and of its row's.
     """
 
     def __init__(self, library: Library, passage: int, sentence: int) -> None:
         text = library.texts[passage]
-        span = text.spans[sentence]
+        super().__init__(text.tokens(sentence)[:LONG], text.sentence(sentence))
         self.passage, self.sentence = passage, sentence
-        self.text = text.text[span.start : span.end]
-        self.tokens: Sequence[Token] = text.tokens(sentence)[:LONG]
+        self._start = text.spans[sentence].start
         self.places: dict[str, list[int]] = {}
         for i, token in enumerate(self.tokens):
-            known = self.places.get(token.stem)
-            if known is None:
-                self.places[token.stem] = [i]
-            elif len(known) < PLACES:
+            known = self.places.setdefault(token.stem, [])
+            if len(known) < PLACES:
                 known.append(i)
-        self.clauses = clauses(self.tokens, self.text)
-        lent = text.headings(sentence) if sentence in text.rows else []
-        self.above = {token.stem for token in lent}
-        self.around = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
-        self._scaled = [(token, span.start) for token in lent if token.kind == NUMBER]
+        self._lent = text.headings(sentence) if sentence in text.rows else []
+        self.above = {token.stem for token in self._lent}
+        self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property
     def numbers(self) -> list[int]:
         """Its numbers, and the words that say that something is free."""
         free = word_set("free")
-        return [
-            i
-            for i, token in enumerate(self.tokens)
-            if token.kind == NUMBER or self.text[token.start : token.end].lower() in free
-        ]
+        return [i for i, token in enumerate(self.tokens) if token.kind == NUMBER or self.words[i] in free]
 
     @cached_property
     def coordinate(self) -> frozenset[int]:
         """The clauses that a conjunction or a number begins: what is said before of another number is not theirs."""
-        breaks = word_set("breaks")
+        numbers, of = word_set("breaks"), self.clauses
         return frozenset(
-            self.clauses[i]
-            for i in range(1, len(self.tokens))
-            if self.clauses[i] != self.clauses[i - 1]
-            and (
-                self.tokens[i].kind == NUMBER or self.text[self.tokens[i].start : self.tokens[i].end].lower() in breaks
-            )
+            of[i]
+            for i in range(1, len(of))
+            if of[i] != of[i - 1] and (self.tokens[i].kind == NUMBER or self.words[i] in numbers)
         )
 
     @cached_property
     def quantities(self) -> list[Quantity]:
         """Its quantities; of a table's row also those times the power of ten that the table names."""
         found = quantities(self.tokens, self.text)
-        scaled = [
-            one._replace(value=float(token.stem[1:]), written=float(token.stem[1:]))
-            for token, start in self._scaled
-            for one in found
-            if one.start == token.start - start
-        ]
-        return found + scaled
+        scaled = {token.start - self._start: token.stem for token in self._lent if token.kind == NUMBER}
+        values = [(one, float(scaled[one.start][1:])) for one in found if one.start in scaled]
+        return [*found, *(one._replace(value=value, written=value) for one, value in values)]
 
     def _heads(self, library: Library, cells: Sequence[Cell]) -> tuple[frozenset[str], ...]:
-        """For each word of a table's row the words of its column's heading and of its row's."""
-        start = library.texts[self.passage].spans[self.sentence].start
         stems = [
             frozenset(t.stem for t in tokens_of(f"{cell.row_heading} {cell.column_heading}", library.language))
             for cell in cells
         ]
+        starts = [token.start + self._start for token in self.tokens]
         return tuple(
-            next(
-                (stems[n] for n, cell in enumerate(cells) if cell.start <= token.start + start < cell.end), frozenset()
-            )
-            for token in self.tokens
+            next((own for own, cell in zip(stems, cells, strict=True) if cell.start <= at < cell.end), frozenset())
+            for at in starts
         )
 
-    @cached_property
-    def negated(self) -> list[bool]:
-        """For each word whether it is denied."""
-        return negated(self.tokens, self.text)
+    def clash(self, kind: str, says: str, has: str) -> Clash:
+        """A clash with what this sentence has."""
+        return Clash(kind, says, has, self.passage, self.sentence)
+
+
+Place = tuple[float, Line, int]
+"""How well a place of the evidence fits, its sentence, and the number of its word there."""
 
 
 class _Lines(dict[tuple[int, int], Line]):
@@ -217,59 +250,27 @@ class _Lines(dict[tuple[int, int], Line]):
 _read: Final = WeakKeyDictionary[Library, _Lines]()
 
 
-def _lines_of(library: Library) -> _Lines:
-    """The sentences that were read for the statements before, if they are few enough."""
-    if library not in _read or _read[library].words > KEPT:
-        _read[library] = _Lines()
-    return _read[library]
-
-
-def clauses(tokens: Sequence[Token], text: str) -> list[int]:
-    """The number of each word's clause: commas and conjunctions part them."""
-    found: list[int] = []
-    clause = 0
-    breaks = word_set("breaks")
-    for i, token in enumerate(tokens):
-        if i and (
-            ((between := text[tokens[i - 1].end : token.start]) != " " and _BREAKS.search(between))
-            or (token.end - token.start <= BREAK and text[token.start : token.end].lower() in breaks)
-        ):
-            clause += 1
-        found.append(clause)
-    return found
-
-
-def _signed(tokens: Sequence[Token], text: str, i: int) -> str:
-    """A word's stem, of a number behind "minus" that of the negative one."""
-    stem = tokens[i].stem
-    return f"#-{stem[1:]}" if stem[:1] == "#" and word_at(tokens, text, i - 1) == "minus" else stem
-
-
-def _neighbours(line: Line, place: int) -> tuple[str, ...]:
-    """The stems before and behind a word."""
-    before = line.tokens[place - 1].stem if place else ""
-    return (before, *(token.stem for token in line.tokens[place + 1 : place + 2]))
-
-
-class Alignment:
+class Alignment(Parsed):
     """A statement beside the sentences that could carry it."""
 
     def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Iterable[str]) -> None:
-        self.text, self.library = text, library
-        self.language = library.language
-        self.tokens = statement.tokens[:WORDS]
-        self.stems = [_signed(self.tokens, text, i) for i in range(len(self.tokens))]
+        super().__init__(statement.tokens[:WORDS], text)
+        self.library, self.language = library, library.language
+        stems = [token.stem for token in self.tokens]
+        signed = (stem[:1] == "#" and self.word(i - 1) == "minus" for i, stem in enumerate(stems))
+        self.stems = [f"#-{stem[1:]}" if sign else stem for stem, sign in zip(stems, signed, strict=True)]
         self.weights = statement.weights
         self.asked = frozenset(asked)
-        self.clauses = clauses(self.tokens, text)
-        self.content = [i for i, token in enumerate(self.tokens) if token.stem in self.weights]
+        self.content = [i for i, stem in enumerate(stems) if stem in self.weights]
+        self.weight = {i: self.weights[stems[i]] for i in self.content}
+        self.total = sum(self.weight.values())
+        if library not in _read or _read[library].words > KEPT:
+            _read[library] = _Lines()
+        self._lines = _read[library]
         ranked = nsmallest(LINES, masks, key=lambda place: (-statement.share(masks[place]), place))
-        self._lines = _lines_of(library)
         self.lines = [self.line(*place) for place in ranked]
         self.agreed: set[int] = set()
-        self.quantities = quantities(self.tokens, text)
-        self.units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
-        self.units |= {i for i in range(len(self.tokens)) if word_at(self.tokens, text, i) == "minus"}
+        self._units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
         self._likes = [
             {} if token.kind in {NUMBER, NEGATION} else likes(token.stem, self.language) for token in self.tokens
         ]
@@ -289,19 +290,22 @@ class Alignment:
         """The sentences that have a stem, few of them; the compared ones first."""
         return [self.line(*place) for place in self.library.sentences_with(stem, LINES, 2 * LINES)]
 
+    def is_known(self, stem: str) -> bool:
+        """Whether the question or some passage has a stem."""
+        return stem in self.asked or self.library.has(stem)
+
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
-        """Where a word of the statement, or one like it, stands in a sentence, and how much it counts there."""
+        """Return the places of a word, or of one like it, in a sentence, and how much it counts there."""
         return (self._found.get(line) or self._find(line))[i]
 
     def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
-        """The same of every word."""
         found: list[tuple[Sequence[int], float]] = []
         there, words = line.places, line.places.keys()
         for stem, known in zip(self.stems, self._likes, strict=True):
             if stem in there:
                 found.append((there[stem], 1.0))
             elif not known or words.isdisjoint(known):
-                found.append(_NOWHERE)
+                found.append(((), 0.0))
             else:
                 near = [(grade, there[like]) for like, grade in known.items() if like in there]
                 found.append(([place for _, places in near for place in places], max(grade for grade, _ in near)))
@@ -317,31 +321,34 @@ class Alignment:
         if known is None:
             known = self._near[i] = []
             for j in self.content:
-                if self.tokens[j].stem == self.tokens[i].stem or j in self.units:
+                if self.stems[j] == self.stems[i] or j in self._units:
                     continue
-                weight = self.weights[self.tokens[j].stem] / (1 + abs(j - i) / 4)
+                weight = self.weight[j] / (1 + abs(j - i) / 4)
                 weight *= NUMBERS if self.tokens[j].kind == NUMBER else 1.0
                 known.append((j, weight * (1.0 if self.clauses[j] == self.clauses[i] else ELSEWHERE)))
         return known
 
     def held(self, j: int, line: Line, place: int) -> float:
-        """How near a word of the statement stands to a place of the evidence; in [0, 1].
+        """Score how near a word of the statement stands to a place of the evidence, in [0, 1].
 
-        What an earlier clause says holds for the later ones, too, the other way round less.
+        What an earlier clause says holds for the later ones, too, the other way round less. In a row of a table a word
+        of the column's heading or of the row's stands by the place.
         """
         places, grade = self.found(j, line)
+        stem = self.stems[j]
         if line.heads:
-            return self._headed(j, line, place)
+            headed = stem in line.heads[place] or not line.heads[place].isdisjoint(self._likes[j])
+            return 1.0 if headed else TABLE * (bool(places) or stem in line.above)
         if not places:
-            return AROUND if self.tokens[j].stem in line.around else 0.0
+            return AROUND if stem in line.before else 0.0
         clause_of = line.clauses
-        clause, before, gap = clause_of[place], -1, FAR
+        clause, before, gap = clause_of[place], -1, LONG + 1
         for p in places:
             if clause_of[p] == clause:
                 gap = min(gap, abs(place - p))
             elif clause_of[p] < clause:
                 before = max(before, p)
-        if gap < FAR:
+        if gap <= LONG:
             return grade / (1 + gap / 20)
         if before < 0:
             return grade * LATER
@@ -351,15 +358,8 @@ class Alignment:
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
         return grade * (EARLIER if shared else LATER)
 
-    def _headed(self, j: int, line: Line, place: int) -> float:
-        """The same in a row of a table: a word of the column's heading or of the row's stands by the place."""
-        heads, stem = line.heads[place], self.tokens[j].stem
-        if stem in heads or not heads.isdisjoint(likes(stem, self.language)):
-            return 1.0
-        return TABLE * (bool(self.found(j, line)[0]) or stem in line.above)
-
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
-        """How well a place of the evidence corresponds to a word's, by the words around both; in [0, 1]."""
+        """Score how well a place of the evidence corresponds to a word's, by the words around both, in [0, 1]."""
         held = total = 0.0
         found, headed = self._found.get(line) or self._find(line), bool(line.heads)
         for j, weight in self.near(i):
@@ -367,22 +367,25 @@ class Alignment:
                 total += weight
                 if headed or found[j][0]:
                     held += weight * self.held(j, line, place)
-                elif self.tokens[j].stem in line.around:
+                elif self.stems[j] in line.before:
                     held += weight * AROUND
         return held / total if total else 0.0
 
+    def best(self, i: int, places: Iterable[tuple[Line, int]], without: frozenset[int] = frozenset()) -> Place | None:
+        """The first of the places of the evidence that correspond best to a word's."""
+        return max(
+            ((self.fit(i, line, place, without), line, place) for line, place in places),
+            key=lambda found: found[0],
+            default=None,
+        )
+
     def prefers(
-        self,
-        i: int,
-        rival: tuple[Line, int],
-        own: tuple[Line, int] | None,
-        without: frozenset[int] = frozenset(),
-        *,
-        surely: bool = False,
+        self, i: int, rival: Place, own: Place | None, without: frozenset[int] = frozenset(), times: float = 1.0
     ) -> bool:
         """Whether a rival's place clearly corresponds better to a word's than the place of the word itself.
 
-        What speaks for either place are the words that stand nearer to it than to the other.
+        What speaks for either place are the words that stand nearer to it than to the other; ``times``: how many times
+        more must speak for the rival's.
         """
         if own is not None and self._nearest(i, rival, own, without):
             return False
@@ -392,144 +395,53 @@ class Alignment:
             if j in without:
                 continue
             total += weight
-            gain = self.held(j, *rival) - (0.0 if own is None else self.held(j, *own))
+            gain = self.held(j, *rival[1:]) - (0.0 if own is None else self.held(j, *own[1:]))
             if gain > 0:
                 theirs += weight * gain
                 beside = beside or self.clauses[j] == self.clauses[i]
             else:
                 ours -= weight * gain
-        return beside and theirs > (SURELY if surely else CLEARLY) * ours + (2 if surely else 1) * MARGIN * total
+        return beside and theirs > times * ours + times * MARGIN * total
 
-    def _nearest(self, i: int, rival: tuple[Line, int], own: tuple[Line, int], without: frozenset[int]) -> bool:
-        """Whether the nearest word that tells the two places apart stands by the word's own."""
-        if _neighbours(own[0], own[1]) == (self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]):
+    def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
+        """Whether the words beside it, or the nearest word that tells the two places apart, stand by the word's own."""
+        _, line, at = own
+        before = line.tokens[at - 1].stem if at else ""
+        behind = [token.stem for token in line.tokens[at + 1 : at + 2]]
+        if [before, *behind] == [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]:
             return True
         for j, _ in sorted(self.near(i), key=lambda pair: abs(pair[0] - i)):
-            if j not in without and abs(gain := self.held(j, *rival) - self.held(j, *own)) >= APART:
+            if j not in without and abs(gain := self.held(j, *rival[1:]) - self.held(j, *own[1:])) >= APART:
                 return gain < 0
         return False
-
-    def best(self, i: int) -> tuple[float, Line, int] | None:
-        """The place of the evidence that corresponds best to a word that is there."""
-        ranked = [(self.fit(i, line, place), line, place) for line in self.lines for place in self.found(i, line)[0]]
-        return max(ranked, key=lambda found: found[0]) if ranked else None
-
-    def carries(self, line: Line, share: float = SAME) -> bool:
-        """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
-        return self.weight_in(line) >= share * self.total
-
-    @cached_property
-    def total(self) -> float:
-        """The weight of all words of the statement."""
-        return sum(self.weights[self.tokens[j].stem] for j in self.content)
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The words of the statement as they are written, in small letters."""
-        return [word_at(self.tokens, self.text, i) for i in range(len(self.tokens))]
-
-    @cached_property
-    def negated(self) -> list[bool]:
-        """For each word whether it is denied."""
-        return negated(self.tokens, self.text)
 
     def weight_in(self, line: Line) -> float:
         """The weight of the statement's words that a sentence has, alike ones in part."""
         known = self._carried.get(line)
         if known is None:
-            held = (self.weights[self.tokens[j].stem] * self.found(j, line)[1] for j in self.content)
+            held = (self.weight[j] * self.found(j, line)[1] for j in self.content)
             known = self._carried[line] = sum(held)
         return known
+
+    def carries(self, line: Line, share: float = SAME) -> bool:
+        """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
+        return self.weight_in(line) >= share * self.total
+
+    def carriers(self, most: int) -> list[Line]:
+        """Those of the best sentences that are about the same."""
+        return [line for line in self.lines[:most] if self.carries(line)]
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
         """Whether a place is about what a word's clause is about: enough of its words stand close by."""
         close = total = 0.0
         for j in self.content:
             if j != i and self.clauses[j] == self.clauses[i]:
-                weight = self.weights[self.tokens[j].stem]
+                weight = self.weight[j]
                 places, grade = self.found(j, line)
                 total += weight
                 close += weight * grade * any(abs(p - place) <= CLOSE for p in places)
         return close >= TOGETHER * total and self.carries(line)
 
-    def said(self, start: int, end: int) -> str:
-        """A stretch of the statement, on one line and not too long."""
-        return shortened(self.text[start:end])
-
-
-def whole(kind: str, aligned: Alignment, line: Line) -> Clash:
-    """A clash of all of a statement with all of a sentence."""
-    return Clash(kind, shortened(aligned.text), shortened(line.text), line.passage, line.sentence)
-
-
-def shortened(text: str) -> str:
-    """A text on one line, cut to what is quoted."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
-
-
-def is_known(aligned: Alignment, stem: str) -> bool:
-    """Whether the question or some passage has a stem."""
-    return stem in aligned.asked or aligned.library.has(stem)
-
-
-_BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
-
-
-_TURNS: Final = frozenset(
-    "but and or although that which who though while because unless except if aber mais pero ma mas но".split()  # noqa: SIM905 - a list to be read
-)
-
-
-SCOPE: Final = 7
-"""Words behind a negation within which it reaches one."""
-
-
-def word_at(tokens: Sequence[Token], text: str, i: int) -> str:
-    """A word as it is written, in small letters; empty beyond either end."""
-    return text[tokens[i].start : tokens[i].end].lower() if 0 <= i < len(tokens) else ""
-
-
-def negated(tokens: Sequence[Token], text: str) -> list[bool]:
-    """For each word whether a negation before it in its clause is about it, two negations cancelling out.
-
-    "Not" is about the next content word, "no" and "without" about the next two.
-    """
-    found = [False] * len(tokens)
-    failing, light = word_set("failing"), word_set("light")
-    for n, token in enumerate(tokens):
-        denial = text[token.start : token.end].lower()
-        if token.kind != NEGATION and not (denial in failing and word_at(tokens, text, n + 1) == "to"):
-            continue
-        heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
-        for i in range(n + 1, min(len(tokens), n + 1 + SCOPE)):
-            if _ends(tokens, text, i):
-                break
-            word = word_at(tokens, text, i)
-            found[i] = not found[i]
-            heads -= word not in light and (len(word) > 3 or not word.isascii() or word in {"use", "ask", "pay", "run"})
-            if not heads:
-                break
-        if n and (n + 1 == len(tokens) or _ends(tokens, text, n + 1)) and denial in {"not", "cannot"}:
-            for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
-                if _ends(tokens, text, i):
-                    break
-                found[i] = not found[i]
-    return found
-
-
-def _ends(tokens: Sequence[Token], text: str, i: int) -> bool:
-    """Whether a clause ends before a word."""
-    between = text[tokens[i - 1].end : tokens[i].start] if i else ""
-    return bool(between.strip() and _BREAKS.search(between)) or word_at(tokens, text, i) in _TURNS
-
-
-def around(side: Alignment | Line, i: int) -> str:
-    """What is quoted of a word: its clause, or as many words around it as are shown."""
-    low = high = i
-    for step in range(1, len(side.tokens)):
-        for k in (i - step, i + step):
-            inside = 0 <= k < len(side.tokens) and side.clauses[k] == side.clauses[i] and k in (low - 1, high + 1)
-            if inside and side.tokens[max(high, k)].end - side.tokens[min(low, k)].start <= SHOWN:
-                low, high = min(low, k), max(high, k)
-    return shortened(side.text[side.tokens[low].start : side.tokens[high].end])
+    def whole(self, kind: str, line: Line) -> Clash:
+        """A clash of all of the statement with all of a sentence."""
+        return line.clash(kind, shortened(self.text), shortened(line.text))

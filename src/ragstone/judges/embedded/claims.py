@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains, leads
-from ragstone.judges.embedded.stated import MARK, stated
+from ragstone.judges.embedded.stated import MARK, stated, triviality
 from ragstone.judges.embedded.tables import tables_of
-from ragstone.judges.embedded.trivial import triviality
-from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, plain, purposeful, verbs
+from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, plain, purposeful
 from ragstone.segment import language_of
 from ragstone.types import Span
 
@@ -30,8 +28,7 @@ _HEADED: Final = 80  # characters of a column's heading that are carried to its 
 _BEFORE: Final = 2000  # characters of the text before that are looked at for a line that introduces the first items
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim's text and the number of its sentence, from 0."""
 
     text: str
@@ -48,7 +45,7 @@ def write(texts: Sequence[str], before: str = "") -> list[Claim]:
 
 
 def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
-    """What each of neighbouring sentences asserts, read with the lines before it; empty where it asserts nothing.
+    """Return the assertion of each of neighbouring sentences, read with the lines before; empty if there is none.
 
     Without list marker, citations and lead-in. An item without a verb follows its introduction, which then asserts
     nothing by itself, and the cells of a row follow the headings of their columns.
@@ -100,11 +97,11 @@ def _introduction(text: str) -> str:
 
 
 def _verbless(item: str) -> bool:
-    main, known = _REASON.split(item, maxsplit=1)[0], verbs()
+    main = _REASON.split(item, maxsplit=1)[0]
     words = main.split()
     if not 0 < len(words) <= _ITEM or ":" in item or any(_acts(piece.split()) for piece in (main, *main.split(", "))):
         return False
-    return not (item.endswith(".") and any(plain(word) in known.base | known.third | known.past for word in words[1:]))
+    return not (item.endswith(".") and any(plain(word) in listed("base third past") for word in words[1:]))
 
 
 def _acts(words: list[str]) -> bool:

@@ -1,87 +1,174 @@
-"""Words in whose place the evidence has the opposite, or another quantity: rise and fall, all and some."""
+"""Find what a statement asserts and its evidence denies, excepts, doubts, or says of the opposite, and the reverse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import combinations
 
-from ragstone.judges.embedded.alignment import (
-    FITS,
-    Alignment,
-    Clash,
-    Line,
-    around,
-    whole,
-    word_at,
-)
+from ragstone.judges.embedded.alignment import FITS, NEARLY, SCOPE, Alignment, Clash, Line, Parsed, Place
+from ragstone.judges.embedded.quantities import rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
-from ragstone.judges.embedded.words import (
-    NEGATION,
-    NUMBER,
-    WORD,
-    Token,
-    function_stems,
-    stem_of,
-)
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, stem_of
+
+ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
+DENIED = 0.8  # ... for that of a word of the evidence
+CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
+SHORT = 40  # words of such a sentence; a longer one says more besides
+BANNED = 10.0  # the weight of a statement's words, three at least, that must stand in the clause that forbids
+LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
-def opposite(aligned: Alignment) -> Clash | None:
-    """A word in whose place the evidence has its opposite."""
-    own = aligned.negated
-    stems = {token.stem for token in aligned.tokens}
-    for i, token in enumerate(aligned.tokens):
-        if token.kind != WORD or _limits(aligned, i):
+def asks(text: str) -> bool:
+    """Whether a sentence is a question."""
+    return text.rstrip().endswith(("?", "\uff1f", "\u061f"))
+
+
+# ---- negation
+
+
+def polarity(aligned: Alignment) -> Clash | None:
+    """Find a word that is denied on one side only, where no sentence that fits nearly as well agrees."""
+    own, carriers = aligned.negated, aligned.carriers(4)
+    # Where rarity is not known, short words are most often grammar's.
+    shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 5
+    for i in aligned.content:
+        token = aligned.tokens[i]
+        if token.kind not in {WORD, NAME} or len(token.stem) < shortest:
             continue
-        against = opposites(token.stem, aligned.language)
-        if not against or against & stems:
+        mine = _denials(aligned, i)
+        if mine is None:
             continue
-        rival = _best_place(aligned, i, against, own[i])
-        if rival is None or rival[0] < FITS or _swapped(aligned, rival[1], i, rival[2]):
+        found: list[tuple[bool, Place]] = []
+        for line in carriers:
+            places, grade = aligned.found(i, line)
+            best = aligned.best(i, ((line, p) for p in places))
+            if best is None or grade < (ALIKE if own[i] else DENIED):
+                continue
+            theirs = _denials(line, best[2])
+            denied = own[i] or all(line.negated[p] for p in places)
+            found.append((theirs is None or (mine - theirs) % 2 == 0 or not denied, best))
+        agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
+        if agrees or best is None or best[0] < FITS / 2:
             continue
-        same = {token.stem} | allies(token.stem, aligned.language) | likes(token.stem, aligned.language).keys()
-        mine = _best_place(aligned, i, same, own[i])
-        if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival[1:], None if mine is None else mine[1:]):
-            _, line, place = rival
-            says, has = around(aligned, i), around(line, place)
-            return Clash("opposite", says, has, line.passage, line.sentence)
+        if any(ok and place[0] >= 0.6 * best[0] for ok, place in found) or not aligned.speaks_of(i, *best[1:]):
+            continue
+        if not _opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
+            return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
 
 
-def _limits(aligned: Alignment, i: int) -> bool:
-    """Whether a word is a number's limit ("or more", "at least"), which goes with the number."""
-    beside = aligned.tokens[max(0, i - 3) : i + 3]
-    return aligned.words[i] in word_set("limits") and any(one.kind == NUMBER for one in beside)
+def _denials(side: Parsed, i: int) -> int | None:
+    """How many words of a word's clause deny something; None where "not until" and the like leave it open."""
+    until, leaving = word_set("until"), word_set("open")
+    count = 0
+    for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
+        if side.clauses[k] == side.clauses[i]:
+            count += side.denies(k)
+            if (side.words[k] in until and count) or side.words[k] in leaving:
+                return None
+    return count
 
 
-def _best_place(aligned: Alignment, i: int, stems: Iterable[str], negation: bool) -> tuple[float, Line, int] | None:
-    """Where one of some stems stands in the sentences at the place that corresponds best to a word's."""
-    places = [
-        (aligned.fit(i, line, p), -line.passage, -line.sentence, -p, line)
-        for line in aligned.lines[:4]
-        for stem in stems
-        if stem in line.places
-        for p in line.places[stem]
-        if line.negated[p] == negation
-    ]
-    if not places:
+def _opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
+    """Whether a sentence has the opposite of a word that it lacks: "closed" where the statement has "not open"."""
+    return any(
+        not line.places.keys().isdisjoint(opposites(aligned.stems[i], aligned.language))
+        for i in places
+        if aligned.stems[i] not in line.places
+    )
+
+
+@lru_cache(maxsize=1)
+def _excepting() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
+
+
+def exception(aligned: Alignment) -> Clash | bool | None:
+    """Find a statement of what the evidence excepts, or of all where the evidence excepts some.
+
+    True where the statement denies what is excepted, as it should: its negation is no clash then.
+    """
+    if _excepting().search(aligned.text):
         return None
-    fit, _, _, place, line = max(places, key=lambda found: found[:4])
-    return fit, line, -place
+    for line in aligned.carriers(2):
+        found = _excepting().search(line.text)
+        begin = next((p for p, token in enumerate(line.tokens) if found and token.start >= found.end()), None)
+        if found is None or begin is None:
+            continue
+        spots = range(begin, min(len(line.tokens), begin + SCOPE))
+        spots = range(begin, next((p for p in spots if line.clauses[p] != line.clauses[begin]), spots.stop))
+        inside = [
+            j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
+        ]
+        every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
+        denied = any(map(aligned.denies, range(len(aligned.tokens))))
+        if inside and (denied or _opposed(aligned, line, range(len(aligned.tokens)))):
+            return True
+        if inside or every:
+            has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
+            return line.clash("exception", aligned.around((inside or every)[0]), has)
+    return None
 
 
-def _swapped(aligned: Alignment, line: Line, i: int, place: int) -> bool:
-    """Whether what stands before a word of the statement stands behind its place in the sentence, and the other way."""
-
-    def beside(order: Iterable[int]) -> int | None:
-        for j in order:
-            places, _ = aligned.found(j, line)
-            if places:
-                return min(places, key=lambda p: abs(p - place))
+def doubted(aligned: Alignment) -> Clash | None:
+    """Find a statement that the evidence only asks or calls false, where no other sentence says as much of it."""
+    doubts = listed_stems("doubts", aligned.language)
+    if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None
+    best: Line | None = None
+    for line in aligned.lines[:4]:
+        asked = asks(line.text) or not doubts.isdisjoint(line.places)
+        questionable = asked and len(line.tokens) <= SHORT
+        if best is None:
+            if not questionable or not aligned.carries(line, CARRIES):
+                return None
+            best = line
+        elif not questionable and aligned.weight_in(line) >= 0.8 * aligned.weight_in(best):
+            return None
+    return None if best is None else aligned.whole("doubt", best)
 
-    left = beside(j for j in reversed(aligned.content) if j < i)
-    right = beside(j for j in aligned.content if j > i)
-    return left is not None and right is not None and right < place < left
+
+def forbidden(aligned: Alignment) -> Clash | None:
+    """Find a statement that allows or asks for what the best sentences forbid."""
+    banned, allowed = word_set("forbidden"), word_set("allowed")
+    if not banned.isdisjoint(aligned.words) or any(map(aligned.denies, range(len(aligned.tokens)))):
+        return None
+    for line in aligned.lines[:2]:
+        for clause, word, denied in zip(line.clauses, line.words, line.negated, strict=True):
+            if word in banned or (word in allowed and denied):
+                held = [j for j in aligned.content if any(line.clauses[k] == clause for k in aligned.found(j, line)[0])]
+                weights = {aligned.stems[j]: aligned.weight[j] for j in held}
+                if len(weights) >= 3 and sum(weights.values()) >= BANNED:
+                    return aligned.whole("negation", line)
+    return None
+
+
+# ---- opposites, quantities, comparisons
+
+
+def opposite(aligned: Alignment) -> Clash | None:
+    """Find a word in whose place the evidence has its opposite."""
+    language = aligned.language
+    for i, token in enumerate(aligned.tokens):
+        against = opposites(token.stem, language) if token.kind == WORD else frozenset()
+        if not against or not against.isdisjoint(aligned.stems):
+            continue
+        rival = _best_place(aligned, i, against)
+        if rival is None or rival[0] < FITS:
+            continue
+        own = _best_place(aligned, i, {token.stem} | allies(token.stem, language) | likes(token.stem, language).keys())
+        if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival, own):
+            return rival[1].clash("opposite", aligned.around(i), rival[1].around(rival[2]))
+    return None
+
+
+def _best_place(aligned: Alignment, i: int, stems: Iterable[str]) -> Place | None:
+    """Where one of some stems stands, denied as the word is, at the place that corresponds best to the word's."""
+    places = [(line, p) for line in aligned.lines[:4] for stem in stems for p in line.places.get(stem, ())]
+    places.sort(key=lambda place: (place[0].passage, place[0].sentence, place[1]))
+    return aligned.best(i, ((line, p) for line, p in places if line.negated[p] == aligned.negated[i]))
 
 
 @lru_cache(maxsize=16)
@@ -94,73 +181,109 @@ def _ranks(language: str) -> dict[str, tuple[str, int]]:
 
 
 def graded(aligned: Alignment) -> Clash | None:
-    """All for some, always for sometimes, must for may: before the same word."""
+    """Find all for some, always for sometimes, must for may, before the same word."""
     ranks = _ranks(aligned.language)
-    for i, token in enumerate(aligned.tokens):
-        mine = ranks.get(token.stem)
-        if (
-            mine is None
-            or aligned.text[token.end : token.end + 1] == ","
-            or (i and aligned.tokens[i - 1].kind == NEGATION)
-        ):
+    for i, stem in enumerate(aligned.stems):
+        if stem not in ranks or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
             continue
-        head = next((j for j in aligned.content if i < j <= i + 4 and aligned.tokens[j].stem not in ranks), None)
-        best = None if head is None else aligned.best(head)
-        if best is None or best[0] < FITS:
+        kind, mine = ranks[stem]
+        head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
+        if head is None or (i and aligned.tokens[i - 1].kind == NEGATION):
+            continue
+        best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
+        if best is None or best[0] < FITS or not aligned.carries(best[1]):
             continue
         _, line, place = best
-        if not aligned.carries(line):
+        spots = range(max(0, place - 5), min(len(line.tokens), place + 2))
+        found = [(abs(place - p), p, ranks[line.tokens[p].stem]) for p in spots if line.tokens[p].stem in ranks]
+        near = [(gap, p, rank) for gap, p, (other, rank) in found if other == kind]
+        if not near or any(rank == mine for *_, rank in near):
             continue
-        near = [
-            (abs(place - p), p, ranks[line.tokens[p].stem])
-            for p in range(max(0, place - 5), min(len(line.tokens), place + 2))
-            if line.tokens[p].stem in ranks and ranks[line.tokens[p].stem][0] == mine[0]
-        ]
-        if not near or any(theirs[1] == mine[1] for *_, theirs in near):
-            continue
-        _, p, theirs = min(near)
-        if abs(theirs[1] - mine[1]) >= 2 or (mine[1] == 5 and theirs[1] == 4):
-            says, has = around(aligned, i), around(line, p)
-            return Clash("quantity", says, has, line.passage, line.sentence)
+        _, p, rank = min(near)
+        if abs(rank - mine) >= 2 or (mine, rank) == (5, 4):
+            return line.clash("quantity", aligned.around(i), line.around(p))
     return None
 
 
-def compared(aligned: Alignment) -> tuple[Clash | None, bool]:
-    """What two things are compared by, where the evidence has them the other way round.
+def compared(aligned: Alignment) -> Clash | bool | None:
+    """Find a comparison that the evidence has the other way round.
 
-    The flag is true where both the things and the word are turned round: "A is faster than B", "B is slower than A".
+    True where both the things and the word are turned round: "A is faster than B", "B is slower than A".
     """
-    own = _sides(aligned.tokens, aligned.text, aligned.clauses)
-    if own is None or any(aligned.negated):
-        return None, False
-    for line in filter(aligned.carries, aligned.lines[:3]):
-        theirs = _sides(line.tokens, line.text, line.clauses)
-        if theirs is None or any(line.negated):
+    own = _sides(aligned)
+    for line in aligned.carriers(3) if own else ():
+        theirs = _sides(line)
+        if own is None or theirs is None or any(aligned.negated) or any(line.negated):
             continue
         left, right = own[0] - own[1], own[1] - own[0]
         before, behind = theirs[0] - theirs[1], theirs[1] - theirs[0]
         if not (left & behind and right & before) or left & before or right & behind:
             continue
         if own[2] == theirs[2]:
-            return whole("comparison", aligned, line), False
+            return aligned.whole("comparison", line)
         if theirs[2] in opposites(own[2], aligned.language):
-            return None, True
-    return None, False
+            return True
+    return None
 
 
-def _sides(
-    tokens: Sequence[Token], text: str, numbers: Sequence[int]
-) -> tuple[frozenset[str], frozenset[str], str] | None:
-    """What stands before and behind "slower than" in its clause, but grammar, and the word that compares."""
-    at = next((i for i in range(1, len(tokens) - 1) if word_at(tokens, text, i) == "than"), None)
-    if at is None or tokens[at + 1].kind == NUMBER:
+def _sides(side: Parsed) -> tuple[frozenset[str], frozenset[str], str] | None:
+    at = side.words.index("than") if "than" in side.words[:-1] else 0
+    by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(side.tokens[i].stem, LANGUAGE)), None)
+    if by is None or side.tokens[at + 1].kind == NUMBER:
         return None
-    by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(tokens[i].stem, LANGUAGE)), None)
-    if by is None:
-        return None
-    function = function_stems(LANGUAGE)
-    left, right = (
-        frozenset(tokens[i].stem for i in span if numbers[i] == numbers[at] and tokens[i].stem not in function)
-        for span in (range(by), range(at + 1, len(tokens)))
-    )
-    return left, right, tokens[by].stem
+    inside = [i for i, clause in enumerate(side.clauses) if clause == side.clauses[at]]
+    stems = {i: side.tokens[i].stem for i in inside if side.tokens[i].stem not in function_stems(LANGUAGE)}
+    left = frozenset(stem for i, stem in stems.items() if i < by)
+    return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem
+
+
+# ---- two parallel clauses
+
+
+def crossed(aligned: Alignment) -> Clash | None:
+    """Find two words of the statement from different clauses, each of which has another one in the first one's place.
+
+    "A weighs 5 kg" takes one half from each clause of "A weighs 3 kg and B weighs 5 kg".
+    """
+    for line in aligned.lines[:2]:
+        if not aligned.carries(line, NEARLY) or len(line.tokens) > LONG:
+            continue
+        halves = [
+            (i, places[0])
+            for i, token in enumerate(aligned.tokens)
+            if len(places := line.places.get(token.stem, [])) == 1
+            and aligned.words[i] not in word_set("limits")
+            and (i in aligned.content or token.kind in {NUMBER, NAME})
+        ]
+        for (one, here), (other, there) in combinations(halves, 2):
+            if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
+                continue
+            if _instead(aligned, line, here, line.clauses[there]) is None:
+                continue
+            second = _instead(aligned, line, there, line.clauses[here])
+            if second is not None:
+                return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
+    return None
+
+
+def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None:
+    """A word of another clause, not of the statement, that stands there as a word does in its own."""
+    quantity = {one.at: one for one in line.quantities}
+    for p, token in enumerate(line.tokens):
+        if line.clauses[p] != clause or token.stem in aligned.stems:
+            continue
+        if at in quantity or p in quantity:
+            if at in quantity and p in quantity and rivals(quantity[at], quantity[p]):
+                return p
+        elif (aligned.library.weight(token.stem) >= 2 or token.kind == NAME) and any(
+            _neighbour(line, at + step) == _neighbour(line, p + step) != "" for step in (-1, 1)
+        ):
+            return p
+    return None
+
+
+def _neighbour(line: Line, at: int) -> str:
+    """A stem beside a word; all numbers are one, and so are all beginnings."""
+    if not 0 <= at < len(line.tokens):
+        return "^" if at < 0 else ""
+    return "#" if line.tokens[at].kind == NUMBER else line.tokens[at].stem

@@ -20,9 +20,7 @@ DOTTED: Final = frozenset(["ca", "da", "de", "el", "es", "id", "it", "nl", "no",
 HOURS: Final = frozenset(["fr", "pt"])  # languages in which "18 h" is a time of day
 MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")  # signs before or after an amount
 MINUS: Final = ("-", "\u2212")
-TIME: Final = "@"
-"""First character of the stem of a time of day; that of any other number is ``#``."""
-
+TIME: Final = "@"  # first character of the stem of a time of day; that of any other number is ``#``
 _SPACE: Final = " \u00a0\u202f"
 _SEPARATORS: Final = {ord(sign): None for sign in f"{_SPACE}_'\u2019"}
 _THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:(?:,\d{3})+|(?:\.\d{3}){2,})")
@@ -174,7 +172,6 @@ class Reading(NamedTuple):
         return None if word in self.multipliers else self._grown(count, word)
 
     def _grown(self, count: _Count, word: str) -> _Count | None:
-        """The number with the next word, None if that is not part of it."""
         whole, part, least = count
         power = self.multipliers.get(word)
         if power == 2:

@@ -22,21 +22,13 @@ from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
-CACHED: Final = 1_000_000
-"""Characters of passages whose analysis is kept."""
-
-LONGEST: Final = 16_384
-"""Characters of a sentence; longer ones are cut."""
-
-HEAD: Final = 4
-"""Characters by which stems are looked up that are forms of one name."""
-
-BITS: Final = 16_000_000
-"""Bytes of sets of sentences that are kept."""
+CACHED: Final = 1_000_000  # characters of passages whose analysis is kept
+LONGEST: Final = 16_384  # characters of a sentence; longer ones are cut
+BITS: Final = 16_000_000  # bytes of sets of sentences that are kept
 
 
-class Place(NamedTuple):
-    """A stretch of neighbouring sentences of one passage."""
+class Stretch(NamedTuple):
+    """Neighbouring sentences of one passage."""
 
     passage: int
     first: int
@@ -56,6 +48,11 @@ class Analysed:
     index: dict[str, Sequence[int]]
     words: int
     rows: dict[int, Table] = field(default_factory=dict)
+
+    def sentence(self, number: int) -> str:
+        """The text of a sentence."""
+        span = self.spans[number]
+        return self.text[span.start : span.end]
 
     def tokens(self, number: int) -> list[Token]:
         """The words of a sentence alone, with offsets into it."""
@@ -168,8 +165,13 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
     return Analysed(text, language, tuple(spans), index, words, rows)
 
 
+def _divided(given: Sequence[str], language: str) -> Analysed:
+    starts = accumulate((len(text) + 1 for text in given), initial=0)
+    spans = [Span(at, at + len(text)) for at, text in zip(starts, given, strict=False)]
+    return analysed(" ".join(given), spans, language)
+
+
 def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
-    """The words of a sentence or of the cells of a row."""
     if table is None:
         return tokens_of(text[span.start : span.end], language)
     cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
@@ -187,12 +189,10 @@ def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: 
 
 
 def _lent(text: str, language: str, table: Table) -> list[Token]:
-    """The words that a table lends its rows, with their offsets into the text."""
     return _words_of(text, language, filter(None, (table.caption, *table.headings)))
 
 
 def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) -> list[Token]:
-    """The words of stretches of a text, with offsets from ``base``."""
     return [
         Token(token.stem, span.start - base + token.start, span.start - base + token.end, token.kind)
         for span in spans
@@ -205,19 +205,24 @@ class Library:
 
     _cache = _Cache(CACHED)
 
-    def __init__(self, passages: Sequence[str], claims: Iterable[str] = ()) -> None:
+    def __init__(
+        self, passages: Sequence[str], claims: Iterable[str] = (), divided: Sequence[Sequence[str]] = ()
+    ) -> None:
+        """``divided``: the sentences of each passage, which joins them by blanks, where they are given."""
         self.language = common_language(passages) or common_language(tuple(claims)) or "en"
-        self.texts = tuple(self._cache.get(text, self.language) for text in passages)
+        self.texts = tuple(_divided(given, self.language) for given in divided) or tuple(
+            self._cache.get(text, self.language) for text in passages
+        )
         self.weight = weigher(self.language)
         self.words = sum(text.words for text in self.texts)
         self.sentences = sum(len(text.spans) for text in self.texts)
 
-    def place(self, place: Place) -> tuple[int, int]:
-        """Where a window stands in its passage, as character offsets."""
+    def window(self, place: Stretch) -> tuple[int, int, int]:
+        """Its passage, and where it stands there, as character offsets."""
         spans = self.texts[place.passage].spans
-        return spans[place.first].start, spans[place.last].end
+        return place.passage, spans[place.first].start, spans[place.last].end
 
-    def tokens(self, place: Place) -> list[Token]:
+    def tokens(self, place: Stretch) -> list[Token]:
         """The words of a window in order, with their kinds, after those that rows in it have from their table."""
         text = self.texts[place.passage]
         numbers = range(place.first, place.last + 1)
@@ -226,20 +231,19 @@ class Library:
             lines.insert(0, list(dict.fromkeys(chain.from_iterable(map(text.headings, numbers)))))
         return list(chain.from_iterable(lines))
 
-    def stems(self, place: Place) -> list[str]:
+    def stems(self, place: Stretch) -> list[str]:
         """The same as stems."""
         return [token.stem for token in self.tokens(place)]
 
-    def text(self, place: Place) -> str:
+    def text(self, place: Stretch) -> str:
         """The text of a window."""
-        start, end = self.place(place)
+        _, start, end = self.window(place)
         return self.texts[place.passage].text[start:end]
 
     # ---- all sentences as bits, in the order of the passages' texts, so that none depends on that of the passages
 
     @cached_property
     def _passages(self) -> Mapping[str, Sequence[int]]:
-        """The passages that have a stem."""
         if len(self.texts) == 1:
             return dict.fromkeys(self.texts[0].index, (0,))
         found: dict[str, list[int]] = {}
@@ -267,20 +271,9 @@ class Library:
         return stem in self._passages
 
     @cached_property
-    def _heads(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for stem in sorted(self._passages):
-            found.setdefault(stem[:HEAD], []).append(stem)
-        return found
-
-    def alike(self, stem: str) -> list[str]:
-        """The stems of the passages that begin with the same ``HEAD`` characters."""
-        return self._heads.get(stem[:HEAD], [])
-
-    @cached_property
     def times(self) -> list[str]:
         """The stems of times of day."""
-        return [stem for head, stems in self._heads.items() if head.startswith("@") for stem in stems]
+        return sorted(stem for stem in self._passages if stem.startswith("@"))
 
     def sentences_with(self, stem: str, each: int, most: int) -> list[tuple[int, int]]:
         """Passage and number of sentences that have a stem, at most so many of each passage and of all."""

@@ -1,4 +1,6 @@
-"""How the embedded judge does on human labels, and where it is sure; ``docs/embedded-judge.md`` has the whole.
+"""Figures of the embedded judge on human labels, and the probabilities at which it is sure.
+
+``docs/embedded-judge.md`` has the whole.
 
 ``training/evaluate_support.py --write`` makes the figures, of claims that nothing was fitted to, and
 ``training/fit_band.py`` the bands, of training data that was kept back. On texts of another kind their rates may not
@@ -7,9 +9,7 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ragstone.judges.cascade import Band
 from ragstone.judges.embedded.words import packaged
@@ -36,21 +36,13 @@ def measured() -> Measured:
     return Measured(**packaged("measured.json"))
 
 
-def bands() -> Mapping[str, Any]:
-    """The ``model`` that the bands were fitted for, and by task the ``bands`` as (rate, below, above)."""
-    found: Mapping[str, Any] = packaged("band.json")
-    return found
-
-
-def has_band(task: Task) -> bool:
-    """Whether it was fitted for the task."""
-    return task in bands()["bands"]
-
-
-def band_of(task: Task, error: float) -> Band:
-    """Where it errs at most so often, by the next stricter rate that was fitted; KeyError where ``has_band`` is not."""
+def band_of(task: Task, error: float) -> Band | None:
+    """The band of the next stricter error rate that was fitted; None of a task without bands."""
+    bands = packaged("band.json")["bands"].get(task)
+    if bands is None:
+        return None
     found = Band()
-    for rate, below, above in bands()["bands"][task]:
+    for rate, below, above in bands:
         if rate <= error + 1e-9:
             found = Band(below, above)
     return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon, packaged
 from ragstone.types import Scale
@@ -31,6 +31,7 @@ _FILES: Final = (
 )  # fmt: skip
 
 
+Level = Literal["passage", "response", "statement"]  # the models of relevance, by what they judge
 Weights = Mapping[str, float]  # the weights of a small model's features by name, and its ``bias``
 
 
@@ -41,11 +42,11 @@ class Logistic:
     From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
     """
 
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
-    weight: tuple[float, ...]
+    mean: Sequence[float]
+    scale: Sequence[float]
+    weight: Sequence[float]
     bias: float
-    calibration: tuple[float, float]
+    calibration: Sequence[float]
     yes: float
     maybe: float | None = None
 
@@ -68,16 +69,7 @@ class Model:
 
 def logistic(raw: Mapping[str, Any]) -> Logistic:
     """A model as the file has it."""
-    slope, shift = raw["calibration"]
-    return Logistic(
-        mean=tuple(raw["mean"]),
-        scale=tuple(raw["scale"]),
-        weight=tuple(raw["weight"]),
-        bias=raw["bias"],
-        calibration=(slope, shift),
-        yes=raw["yes"],
-        maybe=raw.get("maybe"),
-    )
+    return Logistic(**raw)
 
 
 @lru_cache(maxsize=1)
@@ -104,32 +96,23 @@ def model() -> Model:
     )
 
 
-def _grammatical(stem: str) -> bool:
-    """Whether a stem's form says that it is a word of grammar: up to three letters, or hiragana in it."""
-    if stem[0] < "\u0e00":
-        return stem[0].isalpha() and len(stem) <= 3
-    return any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
-
-
 @lru_cache(maxsize=64)
 def weigher(language: str) -> Callable[[str], float]:
-    """What a stem of this language weighs: its rarity where that was counted, else by kind and length."""
+    """Return the weight of stems: their rarity where that was counted, else by kind and length."""
     numbers = model()
-    if language == numbers.language:
-        counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
-
-        def rarity(stem: str) -> float:
-            return counts.get(stem, rarest)
-
-        return rarity
+    counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
     functional = function_stems(language)
 
     def by_kind(stem: str) -> float:
-        if stem in functional or _grammatical(stem):
+        """By whether it is a listed word of grammar, or has a form of one: up to three letters, or hiragana in it."""
+        first = stem[0]
+        short = first < "\u0e00" and first.isalpha()
+        grammar = len(stem) <= 3 if short else any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
+        if stem in functional or (grammar and (short or first >= "\u0e00")):
             return FUNCTION_WEIGHT
-        return PLAIN_WEIGHT if len(stem) > 4 or stem[0] >= "\u0e00" or not stem[0].isalpha() else SHORT_WEIGHT
+        return SHORT_WEIGHT if short and len(stem) == 4 else PLAIN_WEIGHT
 
-    return by_kind
+    return (lambda stem: counts.get(stem, rarest)) if language == numbers.language else by_kind
 
 
 def weighted(weights: Weights, features: Mapping[str, float]) -> float:
@@ -137,7 +120,7 @@ def weighted(weights: Weights, features: Mapping[str, float]) -> float:
     return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
 
 
-def probability(log_odds: float, calibration: tuple[float, float]) -> float:
+def probability(log_odds: float, calibration: Sequence[float]) -> float:
     """Log-odds to a calibrated probability, in [0, 1] whatever comes in."""
     slope, shift = calibration
     x = slope * log_odds + shift
@@ -171,6 +154,25 @@ def assignment_cuts() -> tuple[float, float]:
     return found["partial"], found["support"]
 
 
-def importance_of(scale: Scale, closeness: float) -> str:
-    """The label that closeness to the question earns a nugget: the best or the worst of the scale."""
-    return scale.labels[-1 if closeness >= nugget_lexicon()["importance"]["vital"] else 0]
+def is_vital(closeness: float) -> bool:
+    """Whether a nugget is close enough to the question to be important."""
+    return bool(closeness >= nugget_lexicon()["importance"]["vital"])
+
+
+def level_of(levels: Sequence[str]) -> Level:
+    """The model for the units of a call, by their levels."""
+    if all(level == "passage" for level in levels):
+        return "passage"
+    return "response" if all(level == "response" for level in levels) else "statement"
+
+
+def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool) -> str:
+    """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
+
+    The worst of more than two only where not ``related``.
+    """
+    best = len(scale.labels) - 1
+    near = int(best * chance + 0.5)
+    if best > 1:
+        near = max(int(related), min(near, best - (not strong)))
+    return scale.labels[near]

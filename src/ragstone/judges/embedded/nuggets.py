@@ -1,29 +1,30 @@
-"""Nuggets of an answer: its claims, without openers, citations and final points, none of them twice."""
+"""Write nuggets: the claims of an answer, and the statements of passages, none of them twice.
+
+Passages are cut from pages, manuals and papers, and much in them only looks like sentences. In doubt a sentence is
+left out; nothing is written that no passage says. What is chosen depends on the texts alone, not on the order of the
+passages. What is torn or lacks a verb is known in English; in other languages, which words point elsewhere.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains
 from ragstone.judges.embedded.claims import Claim, clean, write
+from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.model import CONTENT, weigher
+from ragstone.judges.embedded.relevance import QuestionWords
 from ragstone.judges.embedded.stated import stated
+from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, purposeful, states
 from ragstone.judges.embedded.words import NEGATION, NUMBER, nugget_lexicon, tokens_of
-from ragstone.segment import SAMPLE, language_of
+from ragstone.segment import SAMPLE, language_of, sentences
 
-SAME: Final = 0.8
-"""The share of a nugget's content words, by weight, that another one must have to say the same ..."""
-
-LIGHT: Final = 3.0
-"""... and the heaviest word that it may lack."""
-
+SAME: Final = 0.8  # the share of a nugget's content words, by weight, that another one must have to say the same ...
+LIGHT: Final = 3.0  # ... and the heaviest word that it may lack
 HEAD: Final = 5  # letters by which two stems are taken for forms of one word
-COMPARED: Final = 64
-"""The most nuggets that one is compared with for each of its ``HEAVIEST`` words."""
-
+COMPARED: Final = 64  # the most nuggets that one is compared with for each of its ``HEAVIEST`` words
 HEAVIEST: Final = 4
 
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,120})\]\([^()\s]{1,300}\)")
@@ -50,7 +51,7 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
         asks = claim.text.rstrip("*_ \"'").endswith(("?", "\uff1f"))
         text = "" if asks or abstains(claim.text, language) else put(claim.text, language)
         if text and listing.add(text):
-            found.append(replace(claim, text=text))
+            found.append(claim._replace(text=text))
     return found
 
 
@@ -68,11 +69,10 @@ def put(text: str, language: str) -> str:
 
 
 def _opened(text: str, language: str) -> str:
-    """The text without a discourse opener before its first comma."""
-    opener, comma, rest = text[:80].partition(",")
+    opener, _, rest = text[:80].partition(",")
     known = nugget_lexicon()["openers"]
-    listed = known.get(language, "").split("|") + known["en"].split("|")
-    return rest.lstrip() + text[80:] if comma and rest and opener.lower() in listed else text
+    listed = f"{known.get(language, '')}|{known['en']}".split("|")
+    return rest.lstrip() + text[80:] if rest and opener.lower() in listed else text
 
 
 class _Content(NamedTuple):
@@ -122,3 +122,124 @@ class Listing:
             frozenset(token.stem for token in tokens if token.kind == NUMBER),
             sum(token.kind == NEGATION for token in tokens) % 2 == 1,
         )
+
+
+FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
+SHARED: Final = 2  # the least different words of the question that a statement about it has
+RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
+WORDS: Final = (4, 26)  # the fewest and the most words of a statement ...
+CHARACTERS: Final = (6, 90)  # ... and the same in characters where words are not separated
+LONGEST: Final = 600  # characters beyond which a sentence is not read
+_UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
+_HOW: Final = re.compile(
+    r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
+    r"|(?:can|do|should|could|must|may|would|shall) (?:i|you|we|one|someone|somebody))\b"
+)
+_PRONOUNS: Final = frozenset({"he", "she", "it", "they", "him", "them", "his", "her", "its", "their"})
+_PAGE: Final = re.compile(
+    r"^(?:Fig(?:ure|\.)?|Table|\d{1,3}) [A-Z\d]|: [A-Z]|,,|https?:|www\.|\S@\S+\.\w"
+    r"|[|\u00a9\u00bb\u00ab\u2022\u25ba\u2192\u25cf{}<>\\~^_=]|\.{3}|\u2026|--"
+    r"|[a-z]{5,}[A-Z][a-z]{2,}|[a-z\d)][.!?][A-Z][a-z]|&\w{2,6};|#\d"
+)
+"""Signs of what is no prose: numbered captions, menus, links, markup, words that ran together."""
+
+_AFTER: Final = "\"'\u201d\u2019)] 0123456789[,"
+"""What may follow the point that ends a sentence: quotes, brackets, the numbers of notes."""
+
+
+def of_passages(question: str, passages: Sequence[str], known: Sequence[str], most: int) -> list[str]:
+    """The whole updated list: what is known and what the passages add to it, closest to the question first.
+
+    Of new nuggets that say the same the closest stays. ``most`` limits the list; 0 is no limit. A question without
+    words to be close to adds nothing.
+    """
+    language = common_language((question, *passages, *known)) or LANGUAGE
+    words = QuestionWords(question, language)
+    listing = Listing(language)
+    had = [text for text in known if text.strip() and listing.add(text)]
+    instructing = bool(_HOW.search(question.lower()))
+    new = (
+        {text for passage in passages for text in statements(passage, instructing=instructing)}
+        if words.weights
+        else set()
+    )
+    found = {text: words.closeness(text) for text in (*had, *new)}
+    least = max(FLOOR, RELATIVE * max((close for close, _ in found.values()), default=0.0))
+    few = min(SHARED, len(words.weights))
+    near = {text for text in new if found[text][0] >= least and len(found[text][1]) >= few}
+
+    def ordered(texts: Iterable[str]) -> list[str]:
+        return sorted(texts, key=lambda text: (-found[text][0], len(text), text))
+
+    return ordered([*had, *filter(listing.add, ordered(near))])[: most or None]
+
+
+def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
+    """The statements of a passage that can be read alone; instructions only where they are asked for."""
+    language = language_of(passage[:SAMPLE])
+    spans = sentences(passage, language)
+    raw = [" ".join(passage[span.start : span.end].split()) for span in spans]
+    prose = [_headless(text) if _is_prose(text) else "" for text in raw]
+    for claim in write(prose):
+        text = put(claim.text, language)
+        if stands(text, language, instructing=instructing):
+            yield text
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a stretch of text ends as a sentence and has no sign of being cut from something else."""
+    if not 6 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")) or _PAGE.search(text):
+        return False
+    words = text.split()
+    large = sum(word[:1].isupper() for word in words)
+    torn = any(len(word) == 1 and word.isascii() and word.islower() and word != "a" for word in words)
+    paired = text.count('"') % 2 == 0 and text.count("(") == text.count(")")
+    return paired and not torn and not (len(words) > 6 and large > 0.6 * len(words))
+
+
+def _headless(text: str) -> str:
+    """The sentence from the last place where one begins without a sign before it: behind a heading that ran in."""
+    words, begins, base = text.split(), listed("begins"), listed("base")
+    for i in range(len(words) - 2, 0, -1):
+        one, before, after = words[i], words[i - 1], words[i + 1]
+        if not one[:1].isupper() or not before.rstrip(")")[-1:].isalnum():
+            continue
+        ran_in = one in begins and (after[:1].islower() or (one == "The" and before.lstrip("(")[:1].isupper()))
+        if ran_in or (after in {"the", "your"} and one.lower() in base):
+            return " ".join(words[i:])
+    return text
+
+
+def stands(text: str, language: str, *, instructing: bool = False) -> bool:
+    """Whether a statement is of a nugget's length and can be read alone."""
+    if not text or any(sign in text for sign in "?!\uff1f"):
+        return False
+    if language in _UNSPACED:
+        return CHARACTERS[0] <= len(text) <= CHARACTERS[1]
+    words = text.split()
+    lows = [plain(word).replace("\u2019", "'").partition("'")[0] for word in words]
+    begun = text[0].isupper() or text[0] in "\"'\u201c\u00ab" or text[0].isdigit() or not text[0].isascii()
+    if not WORDS[0] <= len(words) <= WORDS[1] or not begun or lows[0] in listed("pointing", language):
+        return False
+    speakers = listed("speakers", language)
+    if any(low in speakers and word != "US" for low, word in zip(lows, words, strict=True)):
+        return False
+    return language != LANGUAGE or _is_full(lows, words, instructing=instructing)
+
+
+def _is_full(lows: Sequence[str], words: Sequence[str], *, instructing: bool) -> bool:
+    """Whether an English statement has a subject that is named and a verb, or is an instruction that is wanted."""
+    comma = next((i for i, word in enumerate(words[:-1], 1) if word.endswith(",")), 0)
+    if not listed("near").isdisjoint(lows) or lows[-1] in listed("unfinished sure"):
+        return False
+    if _PRONOUNS & {*lows[:3], lows[comma] if lows[0] not in listed("subordinators") else ""}:
+        return False  # "despite the rain, they won": who did only the sentence before knows
+    if (
+        lows[0] in listed("counting")
+        and lows[1] in listed("bare")
+        and lows[2] in listed("auxiliaries sure third past adverbs")
+    ):
+        return False  # "the study found": which one only its text knows
+    if purposeful(words) or imperative(words):
+        return instructing
+    return states(" ".join(words))

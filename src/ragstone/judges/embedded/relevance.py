@@ -1,8 +1,8 @@
-"""How relevant texts are to a question: by the question's words, what it asks for, and the other texts of the call.
+"""Judge how relevant texts are to a question: by the question's words, what it asks for, and the texts beside them.
 
-Texts are compared by words alone. So only a text with the question's words and with what it asks for can get the best
+Texts are compared by words alone. Only a text with the question's words and with what it asks for can get the best
 label, and one in other words than the question's is known only by the texts beside it. The time is linear in the texts,
-and their order changes nothing.
+and their order changes nothing. ``QuestionWords`` also selects the nuggets of passages and makes their importance.
 """
 
 from __future__ import annotations
@@ -11,16 +11,66 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from functools import cached_property, lru_cache
+from heapq import nlargest
+from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstention, names
+from ragstone.judges.embedded.evidence import WORDS_NAMED
 from ragstone.judges.embedded.library import Analysed, Library
-from ragstone.judges.embedded.model import CONTENT, DIGITS, probability, weighted
-from ragstone.judges.embedded.question_words import LONGEST, QuestionWords, heaviest
-from ragstone.judges.embedded.words import NAME, NUMBER, lexicon, packaged
-from ragstone.types import Scale, Span
+from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, weigher, weighted
+from ragstone.judges.embedded.support import named
+from ragstone.judges.embedded.verbs import listed
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
+
+LONGEST: Final = 20_000  # characters of a question that are read
+MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
+NUMBER_WEIGHT: Final = 4.0  # the least that a number of a question weighs
+ENOUGH: Final = 24.0  # the weight of question words beyond which a statement need have no more to be close
+
+
+class QuestionWords:
+    """The content words of a question, read as a text of some language: their weights, and how they are written.
+
+    ``empty`` is the list of words that say nothing of what is asked about, beside those that ask.
+    """
+
+    def __init__(self, question: str, language: str, empty: Literal["asking", "auxiliary"] = "asking") -> None:
+        self.language = language
+        text, weight = question[:LONGEST], weigher(language)
+        ignored = listed_stems("question_words", language) | {
+            stem_of(word, language) for word in listed(empty, language)
+        }
+        weights: dict[str, float] = {}
+        self.written: dict[str, str] = {}
+        for token in tokens_of(text, language):
+            number = token.kind == NUMBER
+            heavy = max(weight(token.stem), NUMBER_WEIGHT if number else 0.0)
+            if token.kind != NEGATION and heavy >= CONTENT and (number or token.stem not in ignored):
+                weights.setdefault(token.stem, heavy)
+                self.written.setdefault(token.stem, text[token.start : token.end])
+        kept = frozenset(heaviest(weights, weights, MOST))
+        self.weights: Mapping[str, float] = {stem: heavy for stem, heavy in weights.items() if stem in kept}
+        self.total = math.fsum(self.weights.values()) or 1.0
+
+    def closeness(self, text: str) -> tuple[float, tuple[str, ...]]:
+        """Score how close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
+        found = {token.stem for token in tokens_of(text, self.language)} & self.weights.keys()
+        order = heaviest(found, self.weights, len(found))
+        value = math.fsum(self.weights[stem] for stem in order) / min(self.total, ENOUGH)
+        return min(1.0, value), tuple(self.written[stem] for stem in order)
+
+
+@lru_cache(maxsize=16)
+def question_words(question: str, language: str) -> QuestionWords:
+    """The words of a question, kept for the next text that it is asked of."""
+    return QuestionWords(question, language)
+
+
+def heaviest(stems: Collection[str], weights: Mapping[str, float], most: int) -> list[str]:
+    """At most so many of some stems, by weight, equal ones by name."""
+    return nlargest(most, stems, key=lambda stem: (weights[stem], stem))
+
 
 BEGIN: Final = 5  # letters with which a word must begin as one of the question's does to count as half of it
 K1: Final = 1.2
@@ -28,18 +78,20 @@ B: Final = 0.75
 USUAL: Final = 120  # words of a text that BM25 takes for neither long nor short
 SHORT: Final = 10  # the words beyond which a text counts as longer
 TOUCHED: Final = 0.3  # the share of the question's weight from which on a sentence counts as one about it
-NAMED: Final = 5  # the most words that a reason names
 NEAR: Final = 0.6  # the share of the best sentence's from which on what is asked for is looked for around a sentence
 STRONG: Final = 0.5  # the share of the question's weight that a text must hold to get the best label
 AKIN: Final = 0.08  # the likeness to texts with the question's words from which on one without them may be about it
 REFUSED: Final = 0.3  # what is left of the probability of a text that says that it cannot answer
 
-Level = Literal["passage", "response", "statement"]
-Declines = Literal["", "partly", "wholly"]
+_DECLINES: Final = {
+    "": "",
+    "wholly": "does not answer: says it cannot",
+    "partly": "answers in part: says that something cannot be answered",
+}
 
 
 class Features(NamedTuple):
-    """What the models see of one text. Shares are of the weight of the question's words, in [0, 1]."""
+    """The features of one text. Shares are of the weight of the question's words, in [0, 1]."""
 
     cover: float  # share in the text
     sentence: float  # share in its best sentence
@@ -73,43 +125,6 @@ def _wanted() -> tuple[Wanted, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was seen of one text: ``best``, the offsets of the sentence with most of the question's words, if any.
-
-    ``shared`` and ``missing`` are words of the question as it writes them. ``wanted`` is what the question asks for,
-    empty where that is not known; ``given`` says whether the text has it, None where that cannot be seen.
-    ``blank``: the text has no words to compare.
-    """
-
-    features: Features
-    shared: tuple[str, ...]
-    missing: tuple[str, ...]
-    best: Span | None
-    wanted: str
-    given: bool | None
-    declines: Declines
-    blank: bool
-
-    @property
-    def strong(self) -> bool:
-        """Whether enough was seen for the best label."""
-        return self.given is True and self.features.cover >= STRONG and not self.declines
-
-    @property
-    def related(self) -> bool:
-        """Whether it may answer in other words than the question's, so that it does not get the worst label."""
-        unknown = not self.shared and not self.missing
-        return self.declines != "wholly" and (unknown or self.features.kin >= AKIN or self.given is True)
-
-
-def level_of(levels: Sequence[str]) -> Level:
-    """The model for the units of a call, by their levels."""
-    if all(level == "passage" for level in levels):
-        return "passage"
-    return "response" if all(level == "response" for level in levels) else "statement"
-
-
 class _Question(QuestionWords):
     """A question as weighted words; its language is that of the texts, which are longer."""
 
@@ -126,21 +141,19 @@ class _Question(QuestionWords):
         begun = self._begun.get(stem[:BEGIN])
         return None if begun is None else (begun, 0.5)
 
-    def named(self, stems: Collection[str]) -> tuple[str, ...]:
-        """The heaviest of some of its words, in its order and as it writes them."""
-        top = heaviest(stems, self.weights, NAMED)
-        return tuple(self.written[stem] for stem in self.weights if stem in top)
-
     def share(self, held: Mapping[str, float]) -> float:
         """The share of the question's weight that some words have, each by how far it was found."""
         return math.fsum(self.weights[stem] * part for stem, part in held.items()) / self.total
 
 
-class _Text:
-    """One text held against the question: which of its words it has, in all and by sentence, and which others."""
+class Compared:
+    """One text beside the question: which of its words it has, in all and by sentence, and which others."""
 
-    def __init__(self, text: Analysed, question: _Question) -> None:
-        self.text, self.question = text, question
+    features: Features
+    """Set when all texts of the call are compared."""
+
+    def __init__(self, text: Analysed, question: _Question, level: Level) -> None:
+        self.text, self.question, self.level = text, question, level
         self.held: dict[str, float] = {}
         self.shares: list[float] = []
         self.others: Counter[str] = Counter()
@@ -165,8 +178,12 @@ class _Text:
         weights = self.question.weights
         return math.fsum(weights[s] * n / (n + norm) for s, n in self.counts.items()) / self.question.total
 
+    @cached_property
     def given(self) -> bool | None:
-        """Whether what is asked for stands at the beginning, or in or beside a sentence with the question's words."""
+        """Whether what is asked for stands at the beginning, or in or beside a sentence with the question's words.
+
+        None where that cannot be seen.
+        """
         if self.question.wanted is None or not self.shares:
             return None
         core = [i for i, share in enumerate(self.shares) if share >= NEAR * self.most]
@@ -174,34 +191,61 @@ class _Text:
         shown, weights = self.question.wanted.shown, self.question.weights
         if isinstance(shown, int):
             return any(t.kind == shown and t.stem not in weights for i in near for t in self.text.tokens(i))
-        return any(shown.search(self._sentence(i).lower()) for i in near) or None
+        return any(shown.search(self.text.sentence(i).lower()) for i in near) or None
 
-    def _sentence(self, number: int) -> str:
-        span = self.text.spans[number]
-        return self.text.text[span.start : span.end]
-
-    def declines(self) -> Declines:
-        """Whether it says that it cannot answer: in half of its sentences with nothing else beside it, or at all."""
+    @cached_property
+    def declines(self) -> str:
+        """Whether it says that it cannot answer: "wholly" in half of its sentences and nothing else; "partly"."""
+        if self.level == "passage":
+            return ""
         language = self.text.language
-        found = [abstention(self._sentence(i), language) for i in range(len(self.shares))]
+        found = [abstention(self.text.sentence(i), language) for i in range(len(self.shares))]
         bare = sum(one is not None and not names(one.besides, language) for one in found)
         if bare and 2 * bare >= len(found) and found[0]:
             return "wholly"
         return "partly" if any(found) else ""
 
-    def seen(self, features: Features, level: Level) -> Seen:
-        """What the judge tells of it."""
-        asked = self.question
-        return Seen(
-            features=features,
-            shared=asked.named(self.held.keys()),
-            missing=asked.named(asked.weights.keys() - self.held.keys()),
-            best=self.text.spans[self.shares.index(self.most)] if self.most else None,
-            wanted=asked.wanted.called if asked.wanted else "",
-            given=self.given(),
-            declines="" if level == "passage" else self.declines(),
-            blank=not self.text.words,
-        )
+    @property
+    def strong(self) -> bool:
+        """Whether enough was seen for the best label."""
+        return self.given is True and self.features.cover >= STRONG and not self.declines
+
+    @property
+    def related(self) -> bool:
+        """Whether it may answer in other words than the question's, so that it does not get the worst label."""
+        unknown = not self.question.weights
+        return self.declines != "wholly" and (unknown or self.features.kin >= AKIN or self.given is True)
+
+    @property
+    def chance(self) -> float:
+        """The probability that it is relevant, less where it says that it cannot answer."""
+        seen, weights = self.features._asdict(), packaged("relevance.json")[self.level]
+        odds = weighted(weights, {name: seen[name] for name in weights if name != "bias"})
+        return probability(round(odds, 6), (1.0, 0.0)) * (REFUSED if self.declines == "wholly" else 1.0)
+
+    @property
+    def reason(self) -> str:
+        """The words of the question that it has, and the kind of thing that is asked for."""
+        weights, wanted = self.question.weights, self.question.wanted
+        top = heaviest(self.held or weights, weights, WORDS_NAMED)
+        words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
+        if not words:
+            parts = ["the question has no content words"]
+        else:
+            parts = [f"shares with the question: {words}" if self.held else f"lacks: {words}"]
+        parts.extend(["texts beside it share words with the question"] * (not self.held and self.features.together > 0))
+        if wanted and self.given is not None and not self.declines:
+            parts.append(f"gives {wanted.called}" if self.given else "gives no " + wanted.called.removeprefix("a "))
+        return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
+
+    def row(self) -> dict[str, Any]:
+        """The row of a reply."""
+        if not self.text.words:
+            return {"reason": "no words to look for" if self.text.text.strip() else "the text is blank"}
+        best = self.text.spans[self.shares.index(self.most)] if self.most and self.level == "passage" else None
+        windows = [[0, best.start, best.end]] if best else []
+        found = {"chance": round(self.chance, 6), "windows": windows, "reason": self.reason}
+        return {**found, "strong": self.strong, "related": self.related}
 
 
 def _join(held: dict[str, float], more: Mapping[str, float]) -> None:
@@ -209,36 +253,31 @@ def _join(held: dict[str, float], more: Mapping[str, float]) -> None:
         held[stem] = max(held.get(stem, 0.0), part)
 
 
-def relevance(question: str, texts: Sequence[str], level: Level) -> list[Seen]:
-    """What is seen of each text; the others of the same call are its company."""
+def relevance(question: str, texts: Sequence[str], level: Level) -> list[Compared]:
+    """Compare each text with the question and with the others of the same call."""
     library = Library(texts, (question,))
     asked = _Question(question, library.language)
-    held = [_Text(text, asked) for text in library.texts]
+    every = [Compared(text, asked, level) for text in library.texts]
     union: dict[str, float] = {}
-    for text in held:
-        _join(union, text.held)
-    together = math.log1p(asked.share(union) * asked.total)
-    return [
-        text.seen(
-            Features(
-                cover=text.cover,
-                sentence=text.most,
-                first=text.shares[0] if text.shares else 0.0,
-                often=math.log1p(sum(share >= TOUCHED for share in text.shares)),
-                score=text.score(),
-                found=math.log1p(text.cover * asked.total),
-                length=math.log(max(1.0, text.text.words / SHORT)),
-                kin=kin,
-                together=together,
-                alone=float(len(held) == 1),
-            ),
-            level,
+    for one in every:
+        _join(union, one.held)
+    for one, kin in zip(every, _likeness(every, library), strict=True):
+        one.features = Features(
+            cover=one.cover,
+            sentence=one.most,
+            first=one.shares[0] if one.shares else 0.0,
+            often=math.log1p(sum(share >= TOUCHED for share in one.shares)),
+            score=one.score(),
+            found=math.log1p(one.cover * asked.total),
+            length=math.log(max(1.0, one.text.words / SHORT)),
+            kin=kin,
+            together=math.log1p(asked.share(union) * asked.total),
+            alone=float(len(every) == 1),
         )
-        for text, kin in zip(held, _likeness(held, library), strict=True)
-    ]
+    return every
 
 
-def _likeness(texts: Sequence[_Text], library: Library) -> list[float]:
+def _likeness(texts: Sequence[Compared], library: Library) -> list[float]:
     """For each text the mean cosine to the others, weighted by how much of the question they hold."""
     made: list[dict[str, float]] = []
     centre: dict[str, float] = {}
@@ -259,29 +298,3 @@ def _likeness(texts: Sequence[_Text], library: Library) -> list[float]:
         near = math.fsum(value * (centre[stem] - text.cover * value) for stem, value in vector.items())
         found.append(round(max(0.0, near / rest), DIGITS) if rest > 1e-9 else 0.0)
     return found
-
-
-# ---- from what was seen to a probability
-
-
-def log_odds(level: Level, features: Features) -> float:
-    """The log-odds that a text with these features is relevant; ``training/fit_relevance.py`` makes the numbers."""
-    seen, weights = features._asdict(), packaged("relevance.json")[level]
-    return weighted(weights, {name: seen[name] for name in weights if name != "bias"})
-
-
-def chance_of(log_odds: float, declines: Declines) -> float:
-    """The probability that a text is relevant, less where it says that it cannot answer."""
-    return probability(log_odds, (1.0, 0.0)) * (REFUSED if declines == "wholly" else 1.0)
-
-
-def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool) -> str:
-    """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
-
-    The worst of more than two only where not ``related``.
-    """
-    best = len(scale.labels) - 1
-    near = int(best * chance + 0.5)
-    if best > 1:
-        near = max(int(related), min(near, best - (not strong)))
-    return scale.labels[near]

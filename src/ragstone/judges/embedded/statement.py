@@ -13,26 +13,14 @@ from itertools import islice, pairwise
 from operator import or_
 from typing import Final
 
-from ragstone.judges.embedded.library import Analysed, Library, Place
+from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, Token, tokens_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, tokens_of
 
-CANDIDATES: Final = 12
-"""Sentences around which windows are tried."""
-
-PROMISING: Final = 24
-"""Sentences with the most of a claim's words that these are chosen from, where more than ..."""
-
-ALL: Final = 128
-"""... so many share a word with it."""
-
-NAMED: Final = 5.0
-"""Weight from which a word that begins a sentence with a capital counts as a name."""
-
-
-def _begins_named(token: Token, text: str, weight: Callable[[str], float]) -> bool:
-    """Whether a capital at the start of a sentence is likely to be a name's: the word is rare."""
-    return text[token.start].isupper() and weight(token.stem) >= NAMED
+CANDIDATES: Final = 12  # sentences around which windows are tried
+PROMISING: Final = 24  # sentences with the most of a claim's words that these are chosen from, where more than ...
+ALL: Final = 128  # ... so many share a word with it
+NAMED: Final = 5.0  # weight from which a word that begins a sentence with a capital counts as a name
 
 
 class Statement:
@@ -41,7 +29,9 @@ class Statement:
     def __init__(self, text: str, library: Library, ignored: frozenset[str] = frozenset()) -> None:
         weight = library.weight
         self.tokens = [
-            token._replace(kind=NAME) if token.kind == WORD and _begins_named(token, text, weight) else token
+            token._replace(kind=NAME)
+            if token.kind == WORD and text[token.start].isupper() and weight(token.stem) >= NAMED
+            else token
             for token in tokens_of(text, library.language)
         ]
         seen: dict[str, float] = {}
@@ -133,7 +123,6 @@ def promising(weights: Sequence[float], holders: Sequence[int], sentences: int) 
 
 
 def _positions(bits: int) -> Iterator[int]:
-    """The places of the bits that are set, lowest first."""
     digits = bin(bits)[:1:-1]
     at = digits.find("1")
     while at >= 0:
@@ -161,14 +150,14 @@ def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tupl
     return -statement.alike(stems), stems, text.text, number
 
 
-def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Place, int]]:
+def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Stretch, int]]:
     """The best window, and one more if it has words of the claim that the first has not."""
-    candidates: dict[Place, int] = {}
+    candidates: dict[Stretch, int] = {}
     for k, s in strongest(statement, masks, library):
         last = len(library.texts[k].spans) - 1
         for first in range(max(0, s - 2), s + 1):
             for end in range(s, min(last, first + 2) + 1):
-                place = Place(k, first, end)
+                place = Stretch(k, first, end)
                 if place not in candidates:
                     mask = 0
                     for n in range(first, end + 1):
@@ -176,12 +165,12 @@ def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tup
                     candidates[place] = mask
     shares = {mask: statement.share(mask) for mask in set(candidates.values())}
 
-    def rank(place: Place) -> tuple[int, list[str], str, Place]:
+    def rank(place: Stretch) -> tuple[int, list[str], str, Stretch]:
         """Of windows with the same words first the one that puts most of them as the claim does."""
         stems = library.stems(place)
         return -statement.alike(stems), stems, library.text(place), place
 
-    def choose(score: Callable[[Place, int], float]) -> tuple[Place, int] | None:
+    def choose(score: Callable[[Stretch, int], float]) -> tuple[Stretch, int] | None:
         top, ties = 0.0, []
         for place, mask in candidates.items():
             value = score(place, mask)

@@ -98,7 +98,6 @@ def tables_of(text: str, lines: Sequence[Span]) -> tuple[Table, ...]:
 
 
 def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
-    """Tables whose rows are lines."""
     at = 0
     while at < len(lines):
         kind, stop = _rows(text, lines, at)
@@ -113,12 +112,13 @@ def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
 
 
 def _rows(text: str, lines: Sequence[Span], at: int) -> tuple[str, int]:
-    """The delimiter of the rows that begin with a line, and the number of the line behind them."""
+    under = lines[at + 1] if at + 1 < len(lines) else lines[at]
     for sign in "|\t;,":
+        ruled = sign == "|" and under is not lines[at] and _RULER.fullmatch(text, under.start, under.end)
         count = _columns(text, lines[at], sign)
         stop = at
         while count and stop < len(lines) and (size := _columns(text, lines[stop], sign)):
-            if size != count and (sign != "|" or not _ruled(text, lines, at)):
+            if size != count and not ruled:
                 break
             stop += 1
         if stop - at >= LEAST:
@@ -139,12 +139,7 @@ def _columns(text: str, line: Span, sign: str) -> int:
     return count if count > 1 or sign == "|" else 0
 
 
-def _ruled(text: str, lines: Sequence[Span], at: int) -> bool:
-    return at + 1 < len(lines) and bool(_RULER.fullmatch(text, lines[at + 1].start, lines[at + 1].end))
-
-
 def _cells(text: str, start: int, end: int, kind: str) -> list[Span]:
-    """The cells of a row, trimmed, without quotation marks around them."""
     if kind == "<":
         return [_trimmed(text, *cell.span(1)) for cell in _HTML_CELL.finditer(text, start, end)]
     if kind == "|":
@@ -182,7 +177,6 @@ def _caption(lines: Sequence[Span], at: int) -> Span | None:
 
 
 def _html(text: str) -> Iterator[Table]:
-    """The tables of HTML in a text; of nested ones the innermost."""
     for whole in _HTML_TABLE.finditer(text):
         rows = [Span(*row.span()) for row in _HTML_ROW.finditer(text, *whole.span())]
         caption = _HTML_CAPTION.search(text, *whole.span())

@@ -12,21 +12,17 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, cast
 
-import orjson
-
-from ragstone.judges.embedded.words import stem_of
+from ragstone.judges.embedded.words import packaged, stem_of
 
 LANGUAGE: Final = "en"
-GRADES: Final = (0.85, 0.7, 0.6, 0.5)
-"""How much a like word counts of the word itself, by its grade."""
-
+GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # how much a like word counts of the word itself, by its grade
 REMEMBERED: Final = 8192
+_PREFIXES: Final = ("un", "non", "in", "im", "ir", "il", "dis")
 
 
-@lru_cache(maxsize=1)
 def slot_lists() -> dict[str, Any]:
     """The word lists of ``slots.json``: units, months, opposites, quantifiers."""
-    return cast("dict[str, Any]", orjson.loads(files("ragstone.judges.embedded").joinpath("slots.json").read_bytes()))
+    return cast("dict[str, Any]", packaged("slots.json"))
 
 
 @lru_cache(maxsize=64)
@@ -71,17 +67,11 @@ def opposites(stem: str, language: str) -> frozenset[str]:
         return found
     unopposed = word_set("unopposed")
     listed = [] if stem in unopposed else _lines().get(stem, "").split("|")[1 + len(GRADES) :]
-    return found.union(*(line.split() for line in listed), _prefixed(stem))
-
-
-_PREFIXES: Final = ("un", "non", "in", "im", "ir", "il", "dis")
-
-
-def _prefixed(stem: str) -> set[str]:
-    if len(stem) < 4:
-        return set()
-    cut = {stem[len(prefix) :] for prefix in _PREFIXES if stem.startswith(prefix) and len(stem) > len(prefix) + 3}
-    return {prefix + stem for prefix in _PREFIXES} | {bare for bare in cut if bare in _lines()}
+    cut = {stem.removeprefix(prefix) for prefix in _PREFIXES} - {stem}
+    prefixed = {one for one in cut if len(one) > 3 and one in _lines()}
+    if len(stem) > 3:
+        prefixed.update(prefix + stem for prefix in _PREFIXES)
+    return found.union(*(line.split() for line in listed), prefixed)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -92,7 +82,6 @@ def allies(stem: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def _groups(language: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    """For each stem of the groups those on the other side, and those on its own."""
     found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for group in slot_lists()["opposites"]:
         sides = [frozenset(stem_of(word, language) for word in side.split()) for side in group.split("/")]

@@ -1,26 +1,26 @@
-"""The raw scores of a trace: how relevant and how used each context sentence is, and what supports the response's.
+"""Label traces: the sentences of the contexts that are relevant or used, and those that support the response's.
 
-No labels: ``marks`` makes those when a reply is read. The sentences are those of the question, never split again.
-The order of the passages changes nothing, and copies of a sentence in equal surroundings get equal scores. Pure, and
-linear in the texts but for the search of ``support``.
+The sentences are those of the question, never split again. The order of the passages changes nothing, and copies of a
+sentence in equal surroundings get equal scores. TRACe reports shares of sentences, so a sentence is not marked by its
+own score alone: the most probable ones are marked, as many as bring relevance, utilization and completeness of the
+record closest to their expected values. Linear in the texts, but for the search of ``support``.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from ragstone.judges.embedded.library import Analysed, Library, analysed, common_language
-from ragstone.judges.embedded.marks import Layout, Relevance, Use, log_odds
-from ragstone.judges.embedded.model import CONTENT, DIGITS, weigher
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, probability, weighted
 from ragstone.judges.embedded.statement import Statement
-from ragstone.judges.embedded.support import held, named
-from ragstone.judges.embedded.words import NEGATION, Token, question_stems, tokens_of
-from ragstone.types import Span
+from ragstone.judges.embedded.support import Outcome, Window, judged, named
+from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
 UNUSED: Final = -6.0  # the log-odds of use below which a sentence counts as not used
 USED: Final = -0.85  # the log-odds (a probability of 0.3) that one sentence must reach, else ...
@@ -32,25 +32,34 @@ REACH: Final = 4  # sentences to either side that count as around
 POSTINGS: Final = 5_000  # occurrences that are followed for one text of the response, rare words first
 PIECES: Final = 1000  # the most pieces of a response that are read
 PIECE: Final = 3  # the words of a piece that counts in full
+LEAST_RELEVANT: Final = 0.05  # the least probability of a sentence marked as relevant ...
+LEAST_USED: Final = 0.1  # ... and as used, which is easier to tell
+CLOSEST: Final = 7  # how many counts of marked sentences are tried, of those closest to the expected one
 _CUT: Final = re.compile(r"[,;:()\n\u3001\uff0c\uff1b\uff1a]")
 
-
-class Given(Library):
-    """Passages whose sentences are given."""
-
-    def __init__(self, passages: Sequence[Sequence[str]], claims: Iterable[str] = ()) -> None:
-        joined = [" ".join(passage) for passage in passages]
-        self.language = common_language(joined) or common_language(tuple(claims)) or "en"
-        self.texts = tuple(_analysed(passage, self.language) for passage in passages)
-        self.weight = weigher(self.language)
-        self.words = sum(text.words for text in self.texts)
-        self.sentences = sum(len(text.spans) for text in self.texts)
+Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and those marked as used
 
 
-def _analysed(passage: Sequence[str], language: str) -> Analysed:
-    starts = accumulate((len(text) + 1 for text in passage), initial=0)
-    spans = [Span(at, at + len(text)) for at, text in zip(starts, passage, strict=False)]
-    return analysed(" ".join(passage), spans, language)
+class Use(NamedTuple):
+    """What the model of use sees of a context sentence, all in [0, 1]."""
+
+    share: float  # its part of the response's words, each shared among the sentences that have it, against the best
+    held: float  # share of its words that the response has, averaged over the sentences around it
+    evidence: float  # share of the response's sentences whose evidence it is in
+    piece: float  # best share of a piece of the response between commas that it has, as far as no other has more
+
+
+class Relevance(NamedTuple):
+    """What the model of relevance sees of a context sentence. What was used is the best sign of what answers."""
+
+    around: float  # weight of the question's words, against the best, averaged over the sentences around it
+    used: float  # log-odds that the response used it
+
+
+def numbers() -> Mapping[str, Weights]:
+    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``."""
+    found: Mapping[str, Weights] = packaged("trace.json")
+    return found
 
 
 class Contexts:
@@ -59,12 +68,14 @@ class Contexts:
     ``asked`` are the question's content words as they are written, by stem, without those that only ask.
     """
 
-    def __init__(self, question: str, passages: Sequence[Sequence[str]], library: Library) -> None:
-        self.library = library
-        self.layout = Layout(passages)
+    def __init__(self, question: str, passages: Sequence[Sequence[str]], response: Sequence[str]) -> None:
+        self.library = library = Library([" ".join(one) for one in passages], (question, *response), passages)
+        ends = list(accumulate(map(len, passages)))
+        self.passages = [range(end - len(passage), end) for end, passage in zip(ends, passages, strict=True)]
+        self._starts = [[span.start for span in text.spans] for text in library.texts]
         self.texts = [text for passage in passages for text in passage]
         question = question[:ASKED]
-        statement = Statement(question, library, question_stems(library.language))
+        statement = Statement(question, library, listed_stems("question_words", library.language))
         asked = frozenset() if statement.functional else statement.weights.keys()
         self.asked = {t.stem: question[t.start : t.end] for t in statement.tokens if t.stem in asked}
         read = (line for text in library.texts for line in map(text.tokens, range(len(text.spans))))
@@ -76,6 +87,12 @@ class Contexts:
                 self.index.setdefault(stem, []).append(i)
         self._different = len(known)
         self.counts = Counter(stem for stems in known for stem in stems)
+
+    def inside(self, window: Window) -> range:
+        """The sentences of a stretch of a passage: numbers in the row of all sentences."""
+        passage, start, end = window
+        starts, first = self._starts[passage], self.passages[passage].start
+        return range(first + bisect_right(starts, start) - 1, first + bisect_left(starts, end))
 
     def weight(self, stem: str) -> float:
         """How rare a stem is in the language, times how rare it is among the different sentences."""
@@ -89,7 +106,7 @@ class Contexts:
     def smoothed(self, values: Sequence[float]) -> list[float]:
         """Each sentence's mean with those around it in its passage, the near ones counting more."""
         found = []
-        for passage in self.layout.passages:
+        for passage in self.passages:
             for i in passage:
                 around = range(max(passage.start, i - REACH), min(passage.stop, i + REACH + 1))
                 near = [(CARRY ** abs(j - i), values[j]) for j in around]
@@ -117,17 +134,22 @@ def relevant(contexts: Contexts, used: Sequence[float | None] = ()) -> list[Rele
 
 
 class Said(NamedTuple):
-    """One sentence of a response: its text, its raw row of ``support``, and its content words if it states anything."""
+    """One sentence of a response: its text, its outcome, and its content words if it states anything."""
 
     text: str
-    row: Mapping[str, Any]
+    outcome: Outcome
     stems: frozenset[str]
 
 
-def said(text: str, library: Library, question: str) -> Said:
-    """Look for one sentence of a response in the passages."""
-    row = held(text, library, trivial=True, question=question)
-    return Said(text, row, frozenset() if "trivial" in row else content_of(tokens_of(text, library.language), library))
+def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> Said:
+    """Judge one sentence of a response; ``keys`` are those of all sentences of the contexts."""
+    library = contexts.library
+
+    def name(window: Window) -> str:
+        return ", ".join(keys[i] for i in contexts.inside(window))
+
+    found = judged(text, library, name, trivial=True, question=question)
+    return Said(text, found, frozenset() if found.trivial else content_of(tokens_of(text, library.language), library))
 
 
 def utilized(contexts: Contexts, response: Sequence[Said]) -> list[Use | None]:
@@ -162,10 +184,10 @@ def _shared(contexts: Contexts, stems: Iterable[str]) -> dict[int, float]:
 
 def _evidence(contexts: Contexts, response: Sequence[Said]) -> list[float]:
     """The share of the response's sentences whose evidence a sentence is in; copies of it are evidence alike."""
-    every = [one.row["windows"] for one in response if "x" in one.row and one.stems]
+    every = [one.outcome.found for one in response if one.outcome.found is not None and one.stems]
     counts: Counter[str] = Counter()
     for windows in every:
-        counts.update({contexts.texts[i] for window in windows for i in contexts.layout.inside(window)})
+        counts.update({contexts.texts[i] for window in windows for i in contexts.inside(window)})
     return [counts[text] / len(every) if every else 0.0 for text in contexts.texts]
 
 
@@ -188,19 +210,82 @@ def _pieces(contexts: Contexts, response: Sequence[Said]) -> list[float]:
     return found
 
 
-def trace(question: str, passages: Sequence[Sequence[str]], response: Sequence[str]) -> dict[str, Any]:
-    """The raw scores of every sentence, in the order given; see ``marks``."""
-    library = Given(passages, (question, *response))
-    contexts = Contexts(question, passages, library)
-    read = {text: said(text, library, question) for text in dict.fromkeys(response)}
+def _log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
+    """What a model says of each sentence, to six decimals; None where it has no features."""
+    return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
+
+
+def trace(
+    question: str, passages: Sequence[Sequence[str]], response: Sequence[str], keys: Sequence[str]
+) -> dict[str, Any]:
+    """The marked sentences and the rows of the response's sentences; places are numbers in the row of all sentences.
+
+    ``relevant`` is None where the question has no words to look for.
+    """
+    contexts = Contexts(question, passages, response)
+    read = {text: said(text, contexts, question, keys) for text in dict.fromkeys(response)}
     every = [read[text] for text in response]
-    used = log_odds("utilized", utilized(contexts, every))
-    found: dict[str, Any] = {"relevant": None, "utilized": used, "response": [one.row for one in every]}
-    if contexts.asked:
-        # A response that only says that something is missing used no sentence of what answers the question.
-        found["relevant"] = log_odds(
-            "relevant", relevant(contexts, used if any("x" in one.row for one in every) else ())
-        )
-        for name, there in (("shared", True), ("missing", False)):
-            found[name] = named([word for stem, word in contexts.asked.items() if (stem in contexts.index) == there])
-    return found
+    used = _log_odds("utilized", utilized(contexts, every))
+    # A response that only says that something is missing used no sentence of what answers the question.
+    answers = any(one.outcome.found is not None for one in every)
+    about = _log_odds("relevant", relevant(contexts, used if answers else ())) if contexts.asked else [None] * len(used)
+    marks = marked(chances(about), chances(used), numbers()["completeness"])
+    rows = []
+    for one in every:
+        places = dict.fromkeys(i for window in one.outcome.windows for i in contexts.inside(window))
+        rows.append({**one.outcome.row(), "windows": list(places)})
+    words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
+    parts = (
+        ("looked for in the question's words: ", named([word for word, there in words if there])),
+        ("in no sentence: ", named([word for word, there in words if not there])),
+    )
+    return {
+        "relevant": sorted(marks[0]) if contexts.asked else None,
+        "utilized": sorted(marks[1]),
+        "response": rows,
+        "reason": "; ".join(lead + ", ".join(some) for lead, some in parts if some),
+    }
+
+
+# ---- from probabilities to marks
+
+
+def chances(log_odds: Sequence[float | None]) -> list[float]:
+    """Probabilities; 0 where there is no score."""
+    return [0.0 if x is None else probability(x, (1.0, 0.0)) for x in log_odds]
+
+
+def both(relevant: Sequence[float], utilized: Sequence[float]) -> float:
+    """The share of the relevant sentences that is used if one says nothing of the other, by the probabilities."""
+    total = math.fsum(relevant)
+    return math.fsum(r * u for r, u in zip(relevant, utilized, strict=True)) / total if total else 0.0
+
+
+def marked(relevant: Sequence[float], utilized: Sequence[float], weights: Weights) -> Marked:
+    """Choose the sentences to mark, from the probabilities of each and the model of completeness.
+
+    The most probable are marked, so many as relevant and so many as used that the three shares come closest to what is
+    expected, in squares; none where none is expected. Equally probable ones are marked together or not at all.
+    """
+    wanted = min(1.0, max(0.0, weighted(weights, {"both": both(relevant, utilized)})))
+    about, used, size = math.fsum(relevant), math.fsum(utilized), max(1, len(utilized))
+    by_use, by_relevance = _ordered(utilized, LEAST_USED), _ordered(relevant, LEAST_RELEVANT)
+    options: list[tuple[float, int, int, Marked]] = []
+    for n in _counts([utilized[i] for i in by_use], used):
+        for m in _counts([relevant[i] for i in by_relevance], about):
+            marks = frozenset(by_relevance[:m]), frozenset(by_use[:n])
+            gap = len(marks[0] & marks[1]) / m - wanted if m else 0.0
+            error = ((n - used) ** 2 + (m - about) ** 2) / size**2 + gap**2
+            options.append((round(error, DIGITS), n, m, marks))
+    return min(options, key=lambda option: option[:3])[3]
+
+
+def _ordered(chances: Sequence[float], least: float) -> list[int]:
+    return sorted((i for i, p in enumerate(chances) if p >= least), key=lambda i: -chances[i])
+
+
+def _counts(chances: Sequence[float], wanted: float) -> list[int]:
+    """How many of the first may be taken without parting equals: the counts closest to a wanted one, or 0 alone."""
+    ends = {0, len(chances), *(i for i in range(1, len(chances)) if chances[i] != chances[i - 1])}
+    closest = sorted(ends, key=lambda n: (abs(n - wanted), n))[:CLOSEST]
+    return [n for n in closest if n] if closest[0] else [0]

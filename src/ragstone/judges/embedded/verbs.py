@@ -9,7 +9,6 @@ stretch of a passage may stand alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -31,76 +30,19 @@ def plain(word: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def listed(kind: str, language: str = LANGUAGE) -> frozenset[str]:
-    """The words of one kind that are listed for a language."""
-    return frozenset(nugget_lexicon()[kind].get(language, "").split())
+def listed(kinds: str, language: str = LANGUAGE) -> frozenset[str]:
+    """The words of some kinds, named with blanks between, that are listed for a language.
 
-
-@dataclass(frozen=True, slots=True)
-class Verbs:
-    """English words by what they may be.
-
-    ``sure`` are finite wherever they stand after a subject, ``third`` may be plural nouns, ``past`` may be participles,
-    ``base`` are infinitives, imperatives and plural presents, ``nominal`` those of them that are nouns, too.
+    Of English verbs ``sure`` are finite wherever they follow a subject, ``third`` may be plural nouns, ``past`` may be
+    participles, ``base`` are infinitives, imperatives and plural presents, ``nominal`` those that are nouns, too.
     """
-
-    auxiliaries: frozenset[str]
-    sure: frozenset[str]
-    third: frozenset[str]
-    past: frozenset[str]
-    base: frozenset[str]
-    nominal: frozenset[str]
-    determiners: frozenset[str]
-    prepositions: frozenset[str]
-    adverbs: frozenset[str]
-    subordinators: frozenset[str]
-
-
-def _third(verb: str) -> str:
-    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return verb + "es"
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return verb[:-1] + "ies"
-    return verb + "s"
-
-
-def _past(verb: str) -> set[str]:
-    if verb.endswith("e"):
-        return {verb + "d"}
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return {verb[:-1] + "ied"}
-    return {verb + "ed", verb + verb[-1] * (verb[-1] in "bdglmnprt" and verb[-2] in "aeiou") + "ed"}
-
-
-@lru_cache(maxsize=1)
-def verbs() -> Verbs:
-    """The verbs of the word lists with their forms."""
-    only, nominal = listed("verbs"), listed("verbs_or_nouns")
-    auxiliaries = listed("auxiliaries")
-    sure = {_third(verb) for verb in only} - {"analyses", "belongings"}
-    irregular = dict(entry.split("=") for entry in nugget_lexicon()["irregular"][LANGUAGE].split())
-    past = set[str]().union(*map(_past, (only | nominal) - irregular.keys()))
-    for forms in irregular.values():
-        was, done = forms.split("/")
-        (past if was == done else sure).add(was)
-    base = (only | nominal) - auxiliaries
-    return Verbs(
-        auxiliaries=auxiliaries,
-        sure=frozenset(sure - auxiliaries - base),
-        third=frozenset({_third(verb) for verb in nominal} - sure),
-        past=frozenset(past - auxiliaries),
-        base=frozenset(base),
-        nominal=nominal,
-        determiners=listed("determiners"),
-        prepositions=frozenset(lexicon()["prepositions"][LANGUAGE].split()),
-        adverbs=listed("adverbs"),
-        subordinators=listed("subordinators"),
-    )
+    lists = [nugget_lexicon().get(kind) or lexicon()[kind] for kind in kinds.split()]
+    return frozenset(word for known in lists for word in known.get(language, "").split())
 
 
 def is_auxiliary(word: str) -> bool:
     """Whether a plain word is a form of be, have or do, or a modal, contracted or not."""
-    return word in verbs().auxiliaries or word.endswith(_CONTRACTED) or word in _SUBJECT_IS
+    return word in listed("auxiliaries") or word.endswith(_CONTRACTED) or word in _SUBJECT_IS
 
 
 def finite(words: Sequence[str]) -> list[int]:
@@ -110,57 +52,56 @@ def finite(words: Sequence[str]) -> list[int]:
 
 
 def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
-    known, low = verbs(), lows[i]
+    low = lows[i]
     back = i - 1
-    while back > 0 and (lows[back] in known.adverbs or lows[back].endswith("ly")):
+    while back > 0 and (lows[back] in listed("adverbs") or lows[back].endswith("ly")):
         back -= 1
     before, after = lows[back], lows[i + 1] if i + 1 < len(lows) else ""
-    if before in known.determiners | {"to"} or (back and is_auxiliary(before)):
+    if before in listed("determiners") | {"to"} or (back and is_auxiliary(before)):
         return False
-    if is_auxiliary(low) or low in known.sure:
+    if is_auxiliary(low) or low in listed("sure"):
         return words[i] != "May"
     if back and before in _RELATIVE:
-        return low in known.base | known.third | known.past
-    if words[i][:1].isupper() or words[i - 1].endswith((",", ";", ":", ")")) or before in known.prepositions:
+        return low in listed("base third past")
+    if words[i][:1].isupper() or words[i - 1].endswith((",", ";", ":", ")")) or before in listed("prepositions"):
         return False
-    if low in known.past:
+    if low in listed("past"):
         return after not in {"", "by", "as"}
     plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
-    if low in known.third:
-        alone = after in known.prepositions and low not in listed("leading")  # "notes for devices"
-        return not (plural or alone or after in known.auxiliaries | {""})
-    verbal = low not in known.nominal or before in _PLURALS or after in known.determiners | known.prepositions
-    return low in known.base and plural and verbal
+    if low in listed("third"):
+        alone = after in listed("prepositions") and low not in listed("leading")  # "notes for devices"
+        return not (plural or alone or after in listed("auxiliaries") | {""})
+    verbal = low not in listed("nominal") or before in _PLURALS or after in listed("determiners prepositions")
+    return low in listed("base") and plural and verbal
 
 
 def states(text: str) -> bool:
     """Whether an English sentence is a full statement: a subject with a verb that is not only a relative clause's."""
     words = text.split()
-    lows, places, known = [plain(word) for word in words], finite(words), verbs()
+    lows, places = [plain(word) for word in words], finite(words)
     opened = sum(low in _RELATIVE and not after.endswith("ing") for low, after in pairwise([*lows, ""]))
-    if len(places) <= opened or (lows[0].endswith("ing") and lows[places[0]] in known.past):
+    if len(places) <= opened or (lows[0].endswith("ing") and lows[places[0]] in listed("past")):
         return False
-    grammar = known.determiners | known.prepositions | known.adverbs | known.subordinators
+    grammar = listed("determiners prepositions adverbs subordinators")
     subject = [low for low in lows[: places[0]] if low not in grammar and low[:1].isalnum() and not low.endswith("ly")]
     return bool(subject) or (lows[0] in {"there", "it", "you"} and places[0] == 1)
 
 
 def imperative(words: Sequence[str]) -> bool:
     """Whether an English sentence begins with a verb that tells somebody what to do."""
-    known = verbs()
     if len(words) < 3:
         return False
     first, second = plain(words[0]), plain(words[1])
     if first in {"always", "never", "do", "don't"}:
-        return second in known.base | {"not"}
+        return second in listed("base") | {"not"}
     acts = next((i for i in finite(words[:6]) if i < 4), 0)
-    if acts and second != "sure" and not known.subordinators & {plain(word) for word in words[1:acts]}:
+    if acts and second != "sure" and not listed("subordinators") & {plain(word) for word in words[1:acts]}:
         return False
-    if first not in known.base or words[0].endswith((",", ":")) or is_auxiliary(second):
+    if first not in listed("base") or words[0].endswith((",", ":")) or is_auxiliary(second):
         return False
-    if first in known.nominal:
-        return second in known.determiners | known.prepositions | {"up", "down", "off", "out", "sure", "that", "and"}
-    return second not in known.sure | known.third or second in known.nominal
+    if first in listed("nominal"):
+        return second in listed("determiners prepositions") | {"up", "down", "off", "out", "sure", "that", "and"}
+    return second not in listed("sure third") or second in listed("nominal")
 
 
 def purposeful(words: Sequence[str]) -> bool:

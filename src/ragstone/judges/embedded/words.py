@@ -38,21 +38,11 @@ NUMBER: Final = 1
 NAME: Final = 2
 NEGATION: Final = 3
 
-LONGEST_WORD: Final = 40
-"""Characters of a word that are compared; longer ones are cut."""
-
-LONGEST_TEXT: Final = 100_000
-"""Characters from which on repeated words are not listed."""
-
-REMEMBERED: Final = 32_768
-"""Words of a language whose reading is kept."""
-
-SENTENCES: Final = 8192
-"""Texts whose words are kept ..."""
-
-SHORT: Final = 500
-"""... if they have at most so many characters."""
-
+LONGEST_WORD: Final = 40  # characters of a word that are compared; longer ones are cut
+LONGEST_TEXT: Final = 100_000  # characters from which on repeated words are not listed
+REMEMBERED: Final = 32_768  # words of a language whose reading is kept
+SENTENCES: Final = 8192  # texts whose words are kept ...
+SHORT: Final = 500  # ... if they have at most so many characters
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -78,7 +68,6 @@ _CODE: Final = (
 
 
 def _pattern(word: str, run: str, language: str) -> str:
-    """The tokens of a text, the commonest first."""
     return (
         rf"{_DOTTED}|T(?P<mark>)(?<=\dT)(?=\d\d:\d\d)|{run}(?P<word>{word}){_CODE}"
         rf"|(?=[\d.\u2212-])(?:(?P<time>{time_pattern(language)})|(?P<date>{DATE})|(?P<number>(?![-\u2212]{time_pattern(language)}){_SIGN}{AMOUNT})"
@@ -88,7 +77,6 @@ def _pattern(word: str, run: str, language: str) -> str:
 
 @lru_cache(maxsize=64)
 def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """For texts in ASCII, in four fifths of the time, and for all others."""
     word = (
         rf"[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*"
         rf"(?:['\u2019\u02bc]{_LETTERS})*"
@@ -116,14 +104,6 @@ _LINKS: Final = frozenset(
 )
 
 _STOPS: Final = frozenset(".!?:;\u2026\u3002\n")
-
-_STEMMERS: Final = {
-    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "da": "danish", "nl": "dutch", "en": "english",
-    "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "hi": "hindi",
-    "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian", "ne": "nepali",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "es": "spanish",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
 
 
 class Token(NamedTuple):
@@ -267,7 +247,7 @@ def _reading(code: str) -> Reading:
 
 
 def _stemmer(code: str) -> Callable[[str], str]:
-    name = _STEMMERS.get(code)
+    name = _pairs(lexicon()["stemmers"]).get(code)
     if name is None:
         return lru_cache(maxsize=REMEMBERED)(_fold)
     from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
@@ -435,7 +415,6 @@ def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tu
 
 
 def _run(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
-    """Pairs of neighbouring characters, and the numerals between them."""
     done = 0
     for found in CHINESE.finditer(raw):
         stem = chinese(found[0])
@@ -470,8 +449,7 @@ def function_stems(language: str) -> frozenset[str]:
     return frozenset(stem(word) for word in known)
 
 
-@lru_cache(maxsize=64)
-def question_stems(language: str) -> frozenset[str]:
-    """Stems of the words by which a language asks; they say nothing of what is asked about."""
-    stem = _language(language).stem
-    return frozenset(stem(word) for word in listed_words("question_words", language))
+@lru_cache(maxsize=512)
+def listed_stems(kinds: str, *languages: str) -> frozenset[str]:
+    """The words of some kinds in some languages, stemmed as the first of these."""
+    return frozenset(stem_of(word, languages[0]) for word in listed_words(kinds, *languages))
