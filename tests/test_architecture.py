@@ -52,7 +52,11 @@ RIDDLES = re.compile(
     re.IGNORECASE,
 )
 LONGEST_TEXT = 300
-LONGEST_FILE = 600
+LONGEST_FILE = 500
+SMALL = 40
+"""Lines below which a module that one other imports belongs to it."""
+REPEATED = 6
+"""Lines of code that may not stand in two places."""
 HEAVY = ("aiohttp", "pydantic", "jinja2", "rich", "typer", "numpy", "sqlite3", "pandas", "pyarrow", "genai_prices",
          "sentencex", "asyncio")  # fmt: skip
 
@@ -222,6 +226,7 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
 NAMING = {
     "api/nuggets.py": "banks of nuggets are assigned and created for one metric",
     "config.py": "the panel of one metric may be named as its parameter",
+    "options.py": "examples in help texts",
     "pytest_plugin/scoring.py": "an example in a message",
 }
 """Modules that name a metric in a text, with the reason; beside them the command line, whose examples do."""
@@ -437,3 +442,42 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield from ((alias.name, "") for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """No two modules define a public class of one name."""
+    homes: dict[str, list[str]] = {}
+    for name, tree in MODULES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    assert {found: places for found, places in homes.items() if len(places) > 1} == {}
+
+
+def test_small_modules_belong_to_their_importer() -> None:
+    """A module of a few lines that one other imports is part of that one; plug-ins, which none imports, stay files."""
+    importers: dict[str, set[str]] = {}
+    for name, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for target in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers.setdefault(f"{target.removeprefix('ragstone.').replace('.', '/')}.py", set()).add(name)
+    small = {name for name in MODULES if len((ROOT / name).read_text("utf-8").splitlines()) < SMALL}
+    assert {name for name in small if len(importers.get(name, ())) == 1} == set()
+
+
+def test_no_code_stands_twice() -> None:
+    """Six lines of code are in one place; imports and lists of names do not count."""
+    seen: dict[tuple[str, ...], str] = {}
+    twice = []
+    for name in sorted(MODULES):
+        lines = [line.strip() for line in (ROOT / name).read_text("utf-8").splitlines()]
+        for at in range(len(lines) - REPEATED + 1):
+            block = tuple(lines[at : at + REPEATED])
+            code = [line for line in block if re.search(r"[(=]", line) and not line.startswith(("from ", "import "))]
+            if len(code) >= REPEATED - 1:
+                place = f"{name}:{at + 1}"
+                if block in seen and not seen[block].startswith(f"{name}:{at - 4}"):
+                    twice.append((seen[block], place))
+                seen.setdefault(block, place)
+    assert twice == []

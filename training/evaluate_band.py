@@ -18,7 +18,7 @@ from typing import Any
 from evaluate_support import weigh
 from fit_band import Row
 from fit_support import read
-from ragstone.judges.cascade import Band
+from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import digest
 from ragstone.questions import Task
@@ -35,7 +35,7 @@ def share(count: int, whole: int) -> str:
     return f"{count / whole:.3f}" if whole else "-"
 
 
-def line(name: str, rows: Sequence[Row], band: Band, error: float) -> None:
+def line(name: str, rows: Sequence[Row], band: SureBand, error: float) -> None:
     """What of these rows the judge is sure of, and how much of that is wrong."""
     high = [row for row in rows if band.above is not None and row.chance >= band.above]
     low = [row for row in rows if band.below is not None and row.chance <= band.below]
@@ -50,7 +50,7 @@ def line(name: str, rows: Sequence[Row], band: Band, error: float) -> None:
 
 
 def table(task: Task, rows: Sequence[Row], error: float) -> None:
-    band = band_of(task, error) or Band()
+    band = band_of(task, error) or SureBand()
     print(f"\n{task}, wanted error {error:g}, band {band}")
     print(f"{'data set':24}{'rows':>7}{'answered':>10}{'error':>8}{'yes':>11}{'error':>8}{'no':>9}{'error':>8}")
     names = sorted({row.dataset for row in rows})

@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from fit_trace import Labelled, fit_numbers, labelled, read
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
-from ragstone.judges.embedded.support import Outcome
+from ragstone.judges.embedded.support import SupportOutcome
 from ragstone.judges.embedded.tracing import content_of, marked
 from ragstone.judges.embedded.words import tokens_of
 
@@ -88,7 +88,7 @@ def measure(row: Record) -> Measured:
     return Measured(labels, found, floors, [chance(one.outcome) for one in found.response])
 
 
-def chance(found: Outcome) -> float:
+def chance(found: SupportOutcome) -> float:
     """The probability of support of a response sentence; 1 where it states nothing, 0 where it has no words."""
     return float(found.trivial) if found.chance is None else found.chance
 

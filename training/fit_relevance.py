@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ragstone.judges.embedded.model import Level
-from ragstone.judges.embedded.relevance import Features, relevance
+from ragstone.judges.embedded.relevance import RelevanceFeatures, relevance
 from ragstone.segment import sentences
 
 FILE = Path(__file__).parent.parent / "src/ragstone/judges/embedded/relevance.json"
@@ -130,7 +130,7 @@ def table(calls: Sequence[Call], level: Level) -> tuple[Numbers, Numbers, Number
 
 def fit(features: Numbers, labels: Numbers, weights: Numbers, seen: Sequence[str]) -> dict[str, Any]:
     """A logistic model with bound weights; being fitted to log-odds it is its own calibration."""
-    x = features[:, [Features._fields.index(name) for name in seen]]
+    x = features[:, [RelevanceFeatures._fields.index(name) for name in seen]]
     scale = np.maximum(x.std(axis=0), 1e-3)
     bounds = [SENSE.get(name, (0.0, None)) for name in seen]
 

@@ -25,7 +25,7 @@ from ragstone.judges.embedded.model import Weights, weighted
 from ragstone.judges.embedded.tracing import (
     Contexts,
     Relevance,
-    Said,
+    SentenceTrace,
     Use,
     both,
     chances,
@@ -52,7 +52,7 @@ class Labelled:
     domain: str
     relevant: list[Relevance]
     utilized: list[Use | None]
-    response: list[Said]
+    response: list[SentenceTrace]
     gold_relevant: list[bool]
     gold_utilized: list[bool]
 

@@ -14,7 +14,7 @@ import ragstone
 from ragstone.engine import Route, Routes, signature_of
 from ragstone.errors import BackendError, ConfigError, RagstoneError
 from ragstone.judges.base import Failed
-from ragstone.judges.cascade import Band
+from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.metrics import find
 from ragstone.output.export import export_to
@@ -34,11 +34,11 @@ CHANCES = {"Surely": 0.97, "Never": 0.02, "Perhaps": 0.5}
 class Knowing(ScriptedJudge):
     """A scripted judge that is sure of what begins with Surely or Never, and of nothing that begins otherwise."""
 
-    def __init__(self, name: str = "knowing", band: Band = Band(0.1, 0.9), **more: Any) -> None:  # noqa: B008 - frozen
+    def __init__(self, name: str = "knowing", band: SureBand = SureBand(0.1, 0.9), **more: Any) -> None:  # noqa: B008 - frozen
         super().__init__(self.said, name=name, **more)
         self.sure = band
 
-    def band(self, task: Task, error: float) -> Band | None:
+    def band(self, task: Task, error: float) -> SureBand | None:
         return self.sure if task == "support" else None
 
     def said(self, question: Question[Any]) -> Rated:
@@ -334,7 +334,7 @@ def test_a_question_that_two_metrics_share_is_counted_once(house: dict[str, Any]
 
 
 def test_three_judges_stand_behind_each_other(house: dict[str, Any]) -> None:
-    second = Knowing("second", Band(0.6, 0.4))
+    second = Knowing("second", SureBand(0.6, 0.4))
     with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, results = weigh(house, [Knowing(), second, "knowing>second>house"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.judges.cascade import Band, Calibrated, cascade, is_sure
+from ragstone.judges.cascade import Calibrated, SureBand, cascade, is_sure
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import digest
@@ -17,7 +17,7 @@ from ragstone.judges.embedded.words import packaged
 from ragstone.questions import GRADE_0_3, LIKERT, SUPPORT_3, TASKS, YES_NO, Rate, Rated, Task
 from ragstone.types import TRIVIAL, Scale, Unit, Verdict
 
-BAND = Band(0.1, 0.9)
+BAND = SureBand(0.1, 0.9)
 RATES = st.floats(0.001, 0.499)
 
 
@@ -31,7 +31,7 @@ def verdict(unit: Unit, chance: float | None, label: str | None, judge: str, sca
 
 
 def run(
-    question: Rate, bands: Sequence[Band], judges: Sequence[Callable[[Rate], Rated]]
+    question: Rate, bands: Sequence[SureBand], judges: Sequence[Callable[[Rate], Rated]]
 ) -> tuple[Rated, list[tuple[str, ...]]]:
     """The answer, and the texts that each judge was asked about."""
     asked: list[tuple[str, ...]] = []
@@ -72,7 +72,7 @@ def test_nobody_is_asked_where_nothing_is_left_and_the_same_question_where_all_i
     answer, asked = run(question, [BAND], [sure])
     assert len(asked) == 1
     assert answer.reason == "in short, a"
-    going = cascade(question, [Band()])
+    going = cascade(question, [SureBand()])
     assert next(going) is question
     assert going.send(sure(question)) is question
 
@@ -99,7 +99,7 @@ def test_three_judges_each_ask_for_less() -> None:
     first = scripted("a", {"claim 1": (0.95, "yes"), "claim 2": (0.8, "yes"), "claim 3": (0.5, "no")})
     second = scripted("b", {"claim 2": (0.8, "yes"), "claim 3": (0.5, "no")})
     last = scripted("c", {"claim 3": (None, "no")})
-    answer, asked = run(question, [BAND, Band(0.2, 0.8)], [first, second, last])
+    answer, asked = run(question, [BAND, SureBand(0.2, 0.8)], [first, second, last])
     assert [len(texts) for texts in asked] == [3, 2, 1]
     assert [found.judge for found in answer.verdicts] == ["a", "b", "c"]
 
@@ -127,7 +127,7 @@ def test_each_unit_has_one_verdict_in_its_place(
     said: list[tuple[float | None, str | None]], below: float | None, above: float | None
 ) -> None:
     question = Rate("support", units(len(said)), YES_NO)
-    band = Band(below, above)
+    band = SureBand(below, above)
     first = scripted("a", {f"claim {n}": one for n, one in enumerate(said, 1)})
     last = scripted("b", {f"claim {n}": (None, "yes") for n in range(1, len(said) + 1)})
     answer, asked = run(question, [band], [first, last])
@@ -165,10 +165,10 @@ def test_a_stricter_rate_is_never_sure_of_more(task: Task, rates: tuple[float, f
 def test_between_the_rates_that_were_fitted_the_stricter_one_holds() -> None:
     rows = packaged("band.json")["bands"]["support"]
     for (rate, below, above), (following, _, _) in pairwise(rows):
-        assert band_of("support", rate) == band_of("support", (rate + following) / 2) == Band(below, above)
-    assert band_of("support", rows[0][0] / 2) == Band()
-    assert str(Band()) == "-,-"
-    assert str(Band(0.05, 0.9)) == "0.05,0.9"
+        assert band_of("support", rate) == band_of("support", (rate + following) / 2) == SureBand(below, above)
+    assert band_of("support", rows[0][0] / 2) == SureBand()
+    assert str(SureBand()) == "-,-"
+    assert str(SureBand(0.05, 0.9)) == "0.05,0.9"
     found = band_of("support", 0.2)
     assert found is not None
     assert found.above is not None

@@ -29,7 +29,7 @@ from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, Fields, Row, block_of, row_of, text_of
+from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, GroupFields, PageRow, block_of, row_of, text_of
 from ragstone.render.html.sentence import FEWEST, sentence, worst_group
 from ragstone.render.wording import about_embedded
 from ragstone.store.database import ResultRow, Store
@@ -40,8 +40,8 @@ FOLDER = Path(document.__file__).parent
 MEAN = {"mean": 0.5, "interval": None, "scored": 2, "signature": "", "units": {"asked": 2, "unjudged": 0}}
 
 
-def line(position: int, value: float | None = 1.0, **fields: str) -> Row:
-    return Row(position, f"r{position}", "q", "a", {"m": (value, 0)}, fields)
+def line(position: int, value: float | None = 1.0, **fields: str) -> PageRow:
+    return PageRow(position, f"r{position}", "q", "a", {"m": (value, 0)}, fields)
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
@@ -112,18 +112,18 @@ def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> 
 
 def test_fields_are_offered_where_they_make_groups() -> None:
     """Not one that has a value of its own for every record, or one value for all; the fullest goes first."""
-    fields = Fields()
+    fields = GroupFields()
     for number in range(60):
         values = {"topic": str(number % 4), "unique": str(number), "same": "x"}
         if number % 2:
             values["half"] = str(number % 3)
-        fields.add(Row(number, "r", "", "", {}, values))
+        fields.add(PageRow(number, "r", "", "", {}, values))
     assert fields.names == ["topic", "half"]
 
 
 def test_a_field_with_too_many_values_is_dropped() -> None:
     """Also where each value comes often."""
-    fields = Fields()
+    fields = GroupFields()
     for number in range(10 * (MOST_GROUPS + 1)):
         fields.add(line(number, user=str(number % (MOST_GROUPS + 1)), kind=str(number % MOST_GROUPS)))
     assert fields.names == ["kind"]

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare, records_said
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RecordScores, Scored, scores_of
+from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
@@ -212,7 +212,7 @@ class _Checked(NamedTuple):
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
-    def _mean(self, threshold: Threshold, scores: Mapping[str, Scored], scored: Mapping[str, float]) -> Decision:
+    def _mean(self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]) -> Decision:
         interval = mean_interval(list(scored.values()))
         met = reaches(interval.mean, threshold.limit)
         low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
@@ -240,7 +240,9 @@ class _Checked(NamedTuple):
             () if met else tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST]),
         )
 
-    def _coverage(self, threshold: Threshold, scores: Mapping[str, Scored], scored: Mapping[str, float]) -> Decision:
+    def _coverage(
+        self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]
+    ) -> Decision:
         total, share = len(self.records), len(scored) / len(self.records)
         met = reaches(share, threshold.limit)
         without = [record for record in self.records if record not in scored][:WORST]
@@ -364,7 +366,7 @@ def _called(run: AnyRun) -> str:
     return f"run {run.id} ({run.name})" if run.id else run.name
 
 
-def _why(scores: Mapping[str, Scored], total: int) -> str:
+def _why(scores: Mapping[str, ScoreNumbers], total: int) -> str:
     """Why records have no value, by status; those without the metric were set aside as they were read."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
     counts["set aside"] += total - len(scores)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.analysis.run import part_said
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RecordScores, Scored, scores_of, signatures_differ
+from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of, signatures_differ
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
 from ragstone.stats.means import mean
@@ -312,7 +312,7 @@ def _untested(
     return Compared(metric, unit, "nothing", result, None, 0, None, first, second, **more)
 
 
-def _side(every: Sequence[Scored | None], kept: Sequence[Scored]) -> MetricSide:
+def _side(every: Sequence[ScoreNumbers | None], kept: Sequence[ScoreNumbers]) -> MetricSide:
     return MetricSide(
         records=len(every),
         scored=sum(one is not None and one.value is not None for one in every),
@@ -325,7 +325,7 @@ def _side(every: Sequence[Scored | None], kept: Sequence[Scored]) -> MetricSide:
     )
 
 
-def _mean(kept: Sequence[Scored], end: Callable[[Scored], float | None]) -> float | None:
+def _mean(kept: Sequence[ScoreNumbers], end: Callable[[ScoreNumbers], float | None]) -> float | None:
     values = [value for one in kept if (value := end(one)) is not None]
     return mean(values) if values else None
 

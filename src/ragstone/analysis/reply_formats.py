@@ -39,7 +39,7 @@ WRITES_NOTHING: Final = ("embedded", "human")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ReplySample:
     """A call whose reply could not be read in full, a record that uses it, and the problem."""
 
     key: str
@@ -86,7 +86,7 @@ class FormatGroup:
     repairs: Spent = field(default_factory=Spent)
     mended: int = 0
     regained: int = 0
-    seen: dict[tuple[str, bool], list[Sample]] = field(default_factory=dict)
+    seen: dict[tuple[str, bool], list[ReplySample]] = field(default_factory=dict)
 
     @property
     def unjudged(self) -> int:
@@ -112,9 +112,9 @@ class FormatGroup:
             if not fine:
                 self.problems[reading["status"]] += 1
         if not fine and len(kept := self.seen.setdefault((reading["status"], repair), [])) < most:
-            kept.append(Sample(call["key"], record, reading["status"], reading.get("problem", ""), repair))
+            kept.append(ReplySample(call["key"], record, reading["status"], reading.get("problem", ""), repair))
 
-    def samples(self, most: int) -> list[Sample]:
+    def samples(self, most: int) -> list[ReplySample]:
         """One of each kind of problem, the most frequent first, then a second of each, and so on; repairs last."""
         kinds = sorted({status for status, _ in self.seen}, key=lambda status: (-self.problems[status], status))
         rounds = zip_longest(*([*self.seen.get((kind, False), ()), *self.seen.get((kind, True), ())] for kind in kinds))

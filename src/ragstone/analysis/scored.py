@@ -20,7 +20,7 @@ ROOTS: Final = ("topic", "question", "meta")
 """Fields of a result that ``--by`` may name."""
 
 
-class Scored(NamedTuple):
+class ScoreNumbers(NamedTuple):
     """The numbers of one score; see ``types.Score``."""
 
     value: float | None
@@ -40,7 +40,7 @@ class RecordScores:
     vital.
     """
 
-    by_metric: Mapping[str, Scored]
+    by_metric: Mapping[str, ScoreNumbers]
     group: str | None = None
     question: bytes = b""
     response: bytes = b""
@@ -94,12 +94,12 @@ def _name(metric: str) -> str:
     return metric
 
 
-def _scored(score: ScoreDict) -> Scored:
+def _scored(score: ScoreDict) -> ScoreNumbers:
     value, low, high = score["value"], score["low"], score["high"]
     for number in (value, low, high):
         if number is not None and (isinstance(number, bool) or not 0 <= number <= 1):
             raise ValueError(f"has {score['metric']} {number!r}, which is not from 0 to 1")
-    return Scored(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
+    return ScoreNumbers(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
 
 
 def _grouping(by: str) -> Callable[[ResultDict], str | None]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Backend, Judge
-from ragstone.judges.cascade import Band, Calibrated
+from ragstone.judges.cascade import Calibrated, SureBand
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
 from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Trace, Write
@@ -33,7 +33,7 @@ class Route:
     weights: Mapping[str, float] | None = None
     error: float | None = None
 
-    def bands(self, task: Task) -> list[Band]:
+    def bands(self, task: Task) -> list[SureBand]:
         """Return the confident bands of all judges of a cascade but the last."""
         return [band for judge in self.judges[:-1] if (band := self._band(judge, task)) is not None]
 
@@ -44,7 +44,7 @@ class Route:
         sure = tuple(judge for judge in self.judges[:-1] if self._band(judge, task) is not None)
         return replace(self, judges=(*sure, self.judges[-1]), error=self.error if sure else None)
 
-    def _band(self, judge: Judge, task: Task) -> Band | None:
+    def _band(self, judge: Judge, task: Task) -> SureBand | None:
         if self.error is None or task in ALONE or not isinstance(judge, Calibrated):
             return None
         return judge.band(task, self.error)

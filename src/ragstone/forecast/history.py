@@ -41,7 +41,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FittedLine:
     """Output tokens of a reply: ``base`` and ``slope`` for each unit, or for each token that is read.
 
     ``margin`` is how far, as a share, the sum over many replies may be off; ``scatter`` the standard deviation of one.
@@ -68,7 +68,7 @@ class Habits:
 
     ratio: Ratio | None = None
     kin: str = ""
-    reply: Line | None = None
+    reply: FittedLine | None = None
     asked: int = 0
     repaired: int = 0
     cached: float = 0.0
@@ -241,7 +241,7 @@ def _habits(calls: Sequence[_Earlier], task: Task) -> Habits:
     )
 
 
-def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> Line:
+def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> FittedLine:
     """Fit a straight line by least squares.
 
     Too few or too similar points give replies of one length (``flat``), or a length in proportion to the units.
@@ -255,7 +255,7 @@ def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> Line:
         base, slope = (y_mean, 0.0) if flat else (0.0, y_mean / x_mean)
     scatter = math.sqrt(sum((y - base - slope * x) ** 2 for x, y in points) / max(1, count - 2))
     margin = SURE * scatter / math.sqrt(count) / y_mean + DRIFT if y_mean else DRIFT
-    return Line(base, slope, margin, scatter, count)
+    return FittedLine(base, slope, margin, scatter, count)
 
 
 def _share(pairs: Sequence[tuple[float, float]]) -> Spread:

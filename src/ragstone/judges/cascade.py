@@ -17,7 +17,7 @@ from ragstone.types import Scale, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class SureBand:
     """The probabilities below and above which a judge is confident; None: never on that side."""
 
     below: float | None = None
@@ -32,12 +32,12 @@ class Band:
 class Calibrated(Protocol):
     """A judge with calibrated probabilities, which can come first in a cascade."""
 
-    def band(self, task: Task, error: float) -> Band | None:
+    def band(self, task: Task, error: float) -> SureBand | None:
         """Return the band with at most this error rate (0-1) on either side; None for a task without calibration."""
         ...
 
 
-def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rated]:
+def cascade(question: Rate, bands: Sequence[SureBand]) -> Generator[Rate, Rated, Rated]:
     """Yield the question for each next judge, receive its answer, and return the combined answer.
 
     ``bands`` are those of all judges but the last. A judge that nothing is left for is not asked.
@@ -62,7 +62,7 @@ def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rat
     return Rated(tuple(found[n] for n in range(len(question.units))), " ".join(reasons))
 
 
-def is_sure(verdict: Verdict, scale: Scale, band: Band) -> bool:
+def is_sure(verdict: Verdict, scale: Scale, band: SureBand) -> bool:
     """Whether the verdict stands without asking the next judge."""
     chance = verdict.probability
     if chance is None:

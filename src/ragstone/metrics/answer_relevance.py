@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import RELEVANT, Words
+from ragstone.metrics.words import RELEVANT, MetricWords
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score, Span, Unit
 
@@ -29,7 +29,7 @@ class AnswerRelevance(Metric):
         ("answer_relevancy", "response_relevancy", "response_relevance", "relevance", "relevancy"), ""
     )
     rank: ClassVar[int] = 30
-    words: ClassVar[Words] = Words(labels=RELEVANT)
+    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 
     reasons: bool = False
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
-from ragstone.metrics.words import SUPPORTED, Band, ScoreTable, Words
+from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
 from ragstone.questions import A_co, Answer, Question, Task
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
@@ -78,9 +78,9 @@ class Metric:
     """The unit of a verdict, in the singular."""
     rank: ClassVar[int] = 1000
     """Its place on screens, lowest first."""
-    words: ClassVar[Words] = Words(labels=SUPPORTED)
+    words: ClassVar[MetricWords] = MetricWords(labels=SUPPORTED)
     """The words for verdicts of language models and people."""
-    found_words: ClassVar[Words | None] = None
+    found_words: ClassVar[MetricWords | None] = None
     """The words where the embedded judge gave all verdicts; None for the same."""
     ranked_by: ClassVar[Mapping[str, str]] = NOTHING
     """For a column that is all or none the finer one by which the lowest records are found."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import RELEVANT, Words
+from ragstone.metrics.words import RELEVANT, MetricWords
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -22,7 +22,7 @@ class ClaimRelevance(ClaimMetric):
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     blocks: ClassVar[tuple[str, ...]] = ("relevance",)
     rank: ClassVar[int] = 100
-    words: ClassVar[Words] = Words(labels=RELEVANT)
+    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against the question."""

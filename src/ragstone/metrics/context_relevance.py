@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import RELEVANT, Words
+from ragstone.metrics.words import RELEVANT, MetricWords
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score, Span, Unit
 
@@ -31,7 +31,7 @@ class ContextRelevance(Metric):
     }
     unit: ClassVar[str] = "passage"
     rank: ClassVar[int] = 40
-    words: ClassVar[Words] = Words(labels=RELEVANT)
+    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 
     reasons: bool = False
 

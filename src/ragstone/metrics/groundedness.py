@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Words, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score
 
@@ -31,11 +31,11 @@ class Groundedness(Metric):
     source: ClassVar[str] = "the RAG triad (TruLens)"
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
-    words: ClassVar[Words] = one_score(
+    words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "is how far the contexts support a response, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence",
     )  # fmt: skip
-    found_words: ClassVar[Words] = one_score(
+    found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response was found in its contexts, sentence by sentence",
         "{have} a sentence to check", "sentence",
         title="how much of the response was found in the contexts, sentence by sentence",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Words, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -31,11 +31,11 @@ class Grounding(ClaimMetric):
     }
 
     rank: ClassVar[int] = 10
-    words: ClassVar[Words] = one_score(
+    words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "of a response's claims are supported by its contexts",
         "{have} a claim that is not {fully}supported", "claim",
     )  # fmt: skip
-    found_words: ClassVar[Words] = one_score(
+    found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
         title="share of the response's claims found in the contexts",
     )  # fmt: skip

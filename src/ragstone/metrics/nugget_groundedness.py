@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Words, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -25,11 +25,11 @@ class NuggetGroundedness(NuggetMetric):
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
     rank: ClassVar[int] = 80
-    words: ClassVar[Words] = one_score(
+    words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "of a response's nuggets are supported by its contexts",
         "{have} a nugget that is not fully supported", "nugget",
     )  # fmt: skip
-    found_words: ClassVar[Words] = one_score(
+    found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response's nuggets were found in its contexts", "{have} a nugget to check", "nugget",
         title="how much of the response was found in the contexts, nugget by nugget",
     )  # fmt: skip

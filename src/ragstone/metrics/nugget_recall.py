@@ -21,7 +21,7 @@ from ragstone.metrics.nuggetset import (
     unnamed,
     weighed,
 )
-from ragstone.metrics.words import ScoreTable, Sentence, Words, labels
+from ragstone.metrics.words import MetricWords, ScoreTable, Sentence, labels
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
@@ -141,7 +141,7 @@ class NuggetRecall(BankMetric):
     unit: ClassVar[str] = "nugget"
     limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
     rank: ClassVar[int] = 60
-    words: ClassVar[Words] = Words(
+    words: ClassVar[MetricWords] = MetricWords(
         labels=labels("in the response", "partly in the response", "not in the response", "not fully in the response"),
         titles=TITLES,
         sentences={
@@ -151,7 +151,7 @@ class NuggetRecall(BankMetric):
             "strict_all": Sentence("of the nuggets of its topic are in a response", "{lack} one of them", "nugget"),
         },
     )
-    found_words: ClassVar[Words] = Words(
+    found_words: ClassVar[MetricWords] = MetricWords(
         labels=labels(
             "found in the response",
             "partly found in the response",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
-from ragstone.metrics.words import RELEVANT, Words
+from ragstone.metrics.words import RELEVANT, MetricWords
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -25,7 +25,7 @@ class NuggetRelevance(NuggetMetric):
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
     rank: ClassVar[int] = 90
-    words: ClassVar[Words] = Words(labels=RELEVANT)
+    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 
     def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
         """Each nugget against the question."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, Words, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, MetricWords, one_score
 from ragstone.questions import GRADE_0_2, Rate, Task
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
@@ -58,10 +58,10 @@ class ResponseGroundedness(Metric):
     fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
     source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
     rank: ClassVar[int] = 70
-    words: ClassVar[Words] = one_score(
+    words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "is how far the contexts support a response as a whole", "{are} not fully supported"
     )
-    found_words: ClassVar[Words] = one_score(
+    found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
         title="how much of the response was found in the contexts, read as a whole", banded=False,
     )  # fmt: skip

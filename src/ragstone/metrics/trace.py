@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, ScoreTable, Sentence, Words
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, ScoreTable, Sentence
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
@@ -45,7 +45,7 @@ SENTENCES: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TraceColumn:
     """A value with its bounds, or why there is none."""
 
     value: float | None
@@ -79,7 +79,7 @@ class TraceMetric(Metric):
     heading: ClassVar[str] = "TRACe"
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 50
-    words: ClassVar[Words] = Words(
+    words: ClassVar[MetricWords] = MetricWords(
         labels={**SUPPORTED, "no": "not fully supported"},
         titles={
             **TITLES,
@@ -94,7 +94,7 @@ class TraceMetric(Metric):
             )
         },
     )
-    found_words: ClassVar[Words] = Words(
+    found_words: ClassVar[MetricWords] = MetricWords(
         labels=TO_CHECK,
         titles={
             **TITLES,
@@ -174,16 +174,16 @@ class TraceMetric(Metric):
             )  # fmt: skip
         return tuple(scores)
 
-    def _columns(self, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Column]:
+    def _columns(self, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, TraceColumn]:
         weigh = LENGTHS[self.length]
         lengths = {key_of(unit): weigh(unit.text) for unit in contexts}
         total = sum(lengths.values())
         found = {**_support(traced, weigh)}
-        lost = Column(None, 0.0, 1.0, "judge_failed", traced.failure or "the judge did not say")
+        lost = TraceColumn(None, 0.0, 1.0, "judge_failed", traced.failure or "the judge did not say")
         relevant = None if traced.relevant is None else set(traced.relevant)
         utilized = None if traced.utilized is None else set(traced.utilized)
         value = EMPTY_VALUE[self.on_empty]
-        nothing = Column(value, value, value, "empty", "no sentence is relevant")
+        nothing = TraceColumn(value, value, value, "empty", "no sentence is relevant")
         if relevant is None:
             found |= dict.fromkeys(("relevance", "relevance_share", "utilization", "completeness"), lost)
         else:
@@ -218,15 +218,15 @@ def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
     )
 
 
-def _exact(value: float) -> Column:
-    return Column(value, value, value)
+def _exact(value: float) -> TraceColumn:
+    return TraceColumn(value, value, value)
 
 
 def _share(keys: set[str], lengths: Mapping[str, int], total: int) -> float:
     return sum(lengths[key] for key in keys) / total if total else 0.0
 
 
-def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, Column]:
+def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, TraceColumn]:
     """Adherence, and its share; what is unjudged is in neither and widens the bounds."""
     weights = [(weigh(v.unit.text), v.value) for v in traced.verdicts]
     judged = [(weight, value) for weight, value in weights if value is not None]
@@ -235,30 +235,30 @@ def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, Column]:
     reason = f"{unjudged} of {len(weights)} unjudged: {why}" if unjudged else ""
     if not judged and traced.overall is not None:  # people may say it of the whole alone
         whole = _exact(float(traced.overall))
-        return {"adherence": whole, "adherence_share": Column(None, 0.0, 1.0, "judge_failed", reason)}
+        return {"adherence": whole, "adherence_share": TraceColumn(None, 0.0, 1.0, "judge_failed", reason)}
     if not judged:
-        lost = Column(None, 0.0, 1.0, "judge_failed", reason)
+        lost = TraceColumn(None, 0.0, 1.0, "judge_failed", reason)
         return {"adherence": lost, "adherence_share": lost}
     status: Status = "partial" if unjudged else "scored"
     every = all(value >= 1 for _, value in judged)
     total, known = sum(weight for weight, _ in weights), sum(weight for weight, _ in judged)
     gained = math.fsum(weight * value for weight, value in judged)
     return {
-        "adherence": Column(float(every), float(every and not unjudged), float(every), status, reason),
-        "adherence_share": Column(gained / known, gained / total, best(gained, known, total), status, reason),
+        "adherence": TraceColumn(float(every), float(every and not unjudged), float(every), status, reason),
+        "adherence_share": TraceColumn(gained / known, gained / total, best(gained, known, total), status, reason),
     }
 
 
-def _average(parts: list[Column]) -> Column:
+def _average(parts: list[TraceColumn]) -> TraceColumn:
     absent = next((part for part in parts if part.value is None), None)
     if absent is not None:
-        return Column(None, absent.low, absent.high, absent.status, absent.reason)
+        return TraceColumn(None, absent.low, absent.high, absent.status, absent.reason)
 
     def mean(of: str) -> float:
         return math.fsum(getattr(part, of) for part in parts) / len(parts)
 
     partial = next((part for part in parts if part.status == "partial"), None)
-    return Column(
+    return TraceColumn(
         mean("value"),
         mean("low"),
         mean("high"),

@@ -48,7 +48,7 @@ class Sentence:
         return self.short.format(**_VERBS[count < 2], fully=fully)
 
 
-class Words(NamedTuple):
+class MetricWords(NamedTuple):
     """The words for the results of one kind of judge.
 
     ``titles`` (what a value means) and ``sentences`` are by column, the empty name is the only score. A metric with a
@@ -61,9 +61,11 @@ class Words(NamedTuple):
     banded: bool = True
 
 
-def one_score(labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True) -> Words:
+def one_score(
+    labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True
+) -> MetricWords:
     """The words of a metric with one score."""
-    return Words(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
+    return MetricWords(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
 
 
 class Band(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
-from ragstone.metrics.words import Labels, Sentence, Words
+from ragstone.metrics.words import Labels, MetricWords, Sentence
 from ragstone.render.text import clean
 from ragstone.types import TRIVIAL
 
@@ -44,7 +44,7 @@ def by_embedded(signature: str) -> bool:
     return bool(_ALONE.search(signature))
 
 
-def words_of(score: str, signature: str) -> Words:
+def words_of(score: str, signature: str) -> MetricWords:
     """The words for the mean and the value of a score, by the judge that its signature names."""
     metric = of_score(score)
     return metric.found_words if metric.found_words and by_embedded(signature) else metric.words

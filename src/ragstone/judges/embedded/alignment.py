@@ -62,7 +62,7 @@ class Clash(NamedTuple):
     same: bool = True
 
 
-class Parsed:
+class ParsedStatement:
     """A sentence read once: its words, and by word its clause and whether it is denied; its quantities and names."""
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
@@ -175,7 +175,7 @@ def shortened(text: str) -> str:
     return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
 
 
-class Line(Parsed):
+class Line(ParsedStatement):
     """A sentence of the evidence, with its words by stem.
 
     ``above``: the stems that a row has from its table; ``before``: these and those of the sentences shortly before.
@@ -250,7 +250,7 @@ class _Lines(dict[tuple[int, int], Line]):
 _read: Final = WeakKeyDictionary[Library, _Lines]()
 
 
-class Alignment(Parsed):
+class Alignment(ParsedStatement):
     """A statement beside the sentences that could carry it."""
 
     def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 
-from ragstone.judges.embedded.alignment import FITS, NEARLY, SCOPE, Alignment, Clash, Line, Parsed, Place
+from ragstone.judges.embedded.alignment import FITS, NEARLY, SCOPE, Alignment, Clash, Line, ParsedStatement, Place
 from ragstone.judges.embedded.quantities import rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, stem_of
@@ -59,7 +59,7 @@ def polarity(aligned: Alignment) -> Clash | None:
     return None
 
 
-def _denials(side: Parsed, i: int) -> int | None:
+def _denials(side: ParsedStatement, i: int) -> int | None:
     """How many words of a word's clause deny something; None where "not until" and the like leave it open."""
     until, leaving = word_set("until"), word_set("open")
     count = 0
@@ -226,7 +226,7 @@ def compared(aligned: Alignment) -> Clash | bool | None:
     return None
 
 
-def _sides(side: Parsed) -> tuple[frozenset[str], frozenset[str], str] | None:
+def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
     at = side.words.index("than") if "than" in side.words[:-1] else 0
     by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(side.tokens[i].stem, LANGUAGE)), None)
     if by is None or side.tokens[at + 1].kind == NUMBER:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
-from ragstone.judges.cascade import Band
+from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
 from ragstone.questions import (
@@ -94,7 +94,7 @@ class EmbeddedJudge:
         """Every task there is."""
         return task in TASKS
 
-    def band(self, task: Task, error: float) -> Band | None:
+    def band(self, task: Task, error: float) -> SureBand | None:
         """The probabilities at which it is sure of support and assignment; other tasks have none."""
         return band_of(task, error)
 

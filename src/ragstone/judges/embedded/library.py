@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
-from ragstone.judges.embedded.tables import Cell, Table, lines_of, tables_of
+from ragstone.judges.embedded.tables import Cell, TextTable, lines_of, tables_of
 from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
@@ -47,7 +47,7 @@ class Analysed:
     spans: tuple[Span, ...]
     index: dict[str, Sequence[int]]
     words: int
-    rows: dict[int, Table] = field(default_factory=dict)
+    rows: dict[int, TextTable] = field(default_factory=dict)
 
     def sentence(self, number: int) -> str:
         """The text of a sentence."""
@@ -138,7 +138,7 @@ def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]
         yield Span(at, stop)
 
 
-def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[Table] | None = None) -> Analysed:
+def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[TextTable] | None = None) -> Analysed:
     """A text whose sentences are given; its tables are looked for among these unless they are given, too."""
     if tables is None:
         tables = tables_of(text, spans)
@@ -171,14 +171,14 @@ def _divided(given: Sequence[str], language: str) -> Analysed:
     return analysed(" ".join(given), spans, language)
 
 
-def _row(text: str, language: str, span: Span, table: Table | None) -> list[Token]:
+def _row(text: str, language: str, span: Span, table: TextTable | None) -> list[Token]:
     if table is None:
         return tokens_of(text[span.start : span.end], language)
     cells = (Span(cell.start, cell.end) for cell in table.cells(text, span))
     return _words_of(text, language, cells, span.start)
 
 
-def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: Span) -> Iterator[Token]:
+def _scaled(text: str, language: str, table: TextTable, lent: Sequence[Token], row: Span) -> Iterator[Token]:
     """The numbers of a row times the power of ten that its table's caption or headings name: "million crowns"."""
     power = next(filter(None, (power_of(text[token.start : token.end]) for token in lent)), 0)
     for cell in table.cells(text, row) if power else ():
@@ -188,7 +188,7 @@ def _scaled(text: str, language: str, table: Table, lent: Sequence[Token], row: 
                 yield Token(stem, cell.start + token.start, cell.start + token.end, NUMBER)
 
 
-def _lent(text: str, language: str, table: Table) -> list[Token]:
+def _lent(text: str, language: str, table: TextTable) -> list[Token]:
     return _words_of(text, language, filter(None, (table.caption, *table.headings)))
 
 

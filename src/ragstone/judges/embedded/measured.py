@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragstone.judges.cascade import Band
+from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.words import packaged
 from ragstone.questions import Task
 
@@ -36,13 +36,13 @@ def measured() -> Measured:
     return Measured(**packaged("measured.json"))
 
 
-def band_of(task: Task, error: float) -> Band | None:
+def band_of(task: Task, error: float) -> SureBand | None:
     """The band of the next stricter error rate that was fitted; None of a task without bands."""
     bands = packaged("band.json")["bands"].get(task)
     if bands is None:
         return None
-    found = Band()
+    found = SureBand()
     for rate, below, above in bands:
         if rate <= error + 1e-9:
-            found = Band(below, above)
+            found = SureBand(below, above)
     return found

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, Line, Parsed, Place
+from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, Line, ParsedStatement, Place
 from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.words import NAME, WORD, stem_of
 
@@ -99,7 +99,7 @@ def _rival(aligned: Alignment, first: int, last: int) -> tuple[Line, tuple[int, 
     return None if best is None else (best[1], runs[best[1:]])
 
 
-def _is_date(side: Parsed, i: int) -> bool:
+def _is_date(side: ParsedStatement, i: int) -> bool:
     months = (pair.partition("=")[0] for pair in slot_lists()["months"].split())
     return side.words[i] in word_set("weekdays") or side.words[i] in months
 
@@ -157,6 +157,6 @@ def _turned(aligned: Alignment, line: Line, one: tuple[int, int], other: tuple[i
     return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))
 
 
-def _is_passive(side: Parsed, verb: int, end: int) -> bool:
+def _is_passive(side: ParsedStatement, verb: int, end: int) -> bool:
     """Whether a verb is in the passive with its agent before ``end``: "was beaten by"."""
     return not _PASSIVE.isdisjoint(side.words[verb + 1 : end])

@@ -90,7 +90,7 @@ _DECLINES: Final = {
 }
 
 
-class Features(NamedTuple):
+class RelevanceFeatures(NamedTuple):
     """The features of one text. Shares are of the weight of the question's words, in [0, 1]."""
 
     cover: float  # share in the text
@@ -146,10 +146,10 @@ class _Question(QuestionWords):
         return math.fsum(self.weights[stem] * part for stem, part in held.items()) / self.total
 
 
-class Compared:
+class PassageWords:
     """One text beside the question: which of its words it has, in all and by sentence, and which others."""
 
-    features: Features
+    features: RelevanceFeatures
     """Set when all texts of the call are compared."""
 
     def __init__(self, text: Analysed, question: _Question, level: Level) -> None:
@@ -253,16 +253,16 @@ def _join(held: dict[str, float], more: Mapping[str, float]) -> None:
         held[stem] = max(held.get(stem, 0.0), part)
 
 
-def relevance(question: str, texts: Sequence[str], level: Level) -> list[Compared]:
+def relevance(question: str, texts: Sequence[str], level: Level) -> list[PassageWords]:
     """Compare each text with the question and with the others of the same call."""
     library = Library(texts, (question,))
     asked = _Question(question, library.language)
-    every = [Compared(text, asked, level) for text in library.texts]
+    every = [PassageWords(text, asked, level) for text in library.texts]
     union: dict[str, float] = {}
     for one in every:
         _join(union, one.held)
     for one, kin in zip(every, _likeness(every, library), strict=True):
-        one.features = Features(
+        one.features = RelevanceFeatures(
             cover=one.cover,
             sentence=one.most,
             first=one.shares[0] if one.shares else 0.0,
@@ -277,7 +277,7 @@ def relevance(question: str, texts: Sequence[str], level: Level) -> list[Compare
     return every
 
 
-def _likeness(texts: Sequence[Compared], library: Library) -> list[float]:
+def _likeness(texts: Sequence[PassageWords], library: Library) -> list[float]:
     """For each text the mean cosine to the others, weighted by how much of the question they hold."""
     made: list[dict[str, float]] = []
     centre: dict[str, float] = {}

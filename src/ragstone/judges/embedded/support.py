@@ -43,7 +43,7 @@ Name = Callable[[Window], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SupportOutcome:
     """The calibrated probability of support, the windows to quote, and the reason.
 
     ``chance`` is None where there is nothing to judge: a ``trivial`` sentence, or a text without words. ``found``: the
@@ -63,7 +63,7 @@ class Outcome:
         return {"chance": round(self.chance, 6), "windows": [*map(list, self.windows)], "reason": self.reason}
 
 
-def judged(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> Outcome:
+def judged(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
     """Judge a claim or sentence. ``trivial``: whether one that states nothing may be left out."""
     parts = abstention(text, library.language)
     if parts is None or parts.personal or _denied(text, library):
@@ -72,10 +72,10 @@ def judged(text: str, library: Library, name: Name, *, trivial: bool = False, qu
         return found
     if names(parts.besides, library.language):
         return supported(parts.besides, library, name, question=question)
-    return Outcome(None, (), NO_ANSWER, trivial=True) if trivial else _wordless(text)
+    return SupportOutcome(None, (), NO_ANSWER, trivial=True) if trivial else _wordless(text)
 
 
-def response(text: str, library: Library, name: Name, question: str) -> Outcome:
+def response(text: str, library: Library, name: Name, question: str) -> SupportOutcome:
     """Judge a response: the mean over its sentences, the worst one in the reason, the quotes of the best ones."""
     spans = sentences(text, library.language)
     every = [
@@ -83,7 +83,7 @@ def response(text: str, library: Library, name: Name, question: str) -> Outcome:
     ]
     rated = [(found.chance, found, span) for found, span in every if found.chance is not None]
     if not rated and any(found.trivial for found, _ in every):
-        return Outcome(None, (), "no sentence states anything", trivial=True)
+        return SupportOutcome(None, (), "no sentence states anything", trivial=True)
     if not rated:
         return _wordless(text)
     yes = model().support.yes
@@ -96,10 +96,12 @@ def response(text: str, library: Library, name: Name, question: str) -> Outcome:
     short = flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in found.windows[:1])
-    return Outcome(chance, list(windows)[:QUOTES], f"{count}, mean {chance:.2f}; lowest: {short} ({worst.reason})")
+    return SupportOutcome(
+        chance, list(windows)[:QUOTES], f"{count}, mean {chance:.2f}; lowest: {short} ({worst.reason})"
+    )
 
 
-def assigned(text: str, library: Library, question: str) -> Outcome:
+def assigned(text: str, library: Library, question: str) -> SupportOutcome:
     """Judge whether a response, the one passage, has a nugget: as support, with cuts of its own."""
     finding = _look_up(text, library, question)
     if not finding.words:
@@ -109,14 +111,14 @@ def assigned(text: str, library: Library, question: str) -> Outcome:
     missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
     said = "found" if chance >= full else "partly found" if chance >= partial else "not found"
     windows = _windows(finding, library) if chance >= partial else []
-    return Outcome(chance, windows, f"{said} in the response ({chance:.2f}){missing}")
+    return SupportOutcome(chance, windows, f"{said} in the response ({chance:.2f}){missing}")
 
 
-def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> Outcome:
+def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
     """Judge a statement as it stands."""
     kind = triviality(unmarked(text), language_of(text)) if trivial else ""
     if kind:
-        return Outcome(None, (), kind, trivial=True)
+        return SupportOutcome(None, (), kind, trivial=True)
     finding = _look_up(text, library, question)
     return _found(finding, library, name) if finding.words else _wordless(text)
 
@@ -126,8 +128,8 @@ def named(words: Sequence[str]) -> list[str]:
     return [word[:40] for word in words[:WORDS_NAMED]]
 
 
-def _wordless(text: str) -> Outcome:
-    return Outcome(None, (), "no words to look for" if text.strip() else "the text is blank")
+def _wordless(text: str) -> SupportOutcome:
+    return SupportOutcome(None, (), "no words to look for" if text.strip() else "the text is blank")
 
 
 def _look_up(text: str, library: Library, question: str) -> Finding:
@@ -153,7 +155,7 @@ def _windows(finding: Finding, library: Library) -> list[Window]:
     return [library.window(place) for place in finding.windows]
 
 
-def _found(finding: Finding, library: Library, name: Name) -> Outcome:
+def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     chance, clash, found = _chance(finding), finding.clash, _windows(finding, library)
     windows, missing = found if chance > 0 else [], ", ".join(named(finding.missing))
     if clash and clash.has:
@@ -174,10 +176,10 @@ def _found(finding: Finding, library: Library, name: Name) -> Outcome:
         reason = f"not found: {missing} ({chance:.2f}; nearest: {name(windows[0])})"
     else:
         reason = f"same words, different statement, in {name(windows[0])} ({chance:.2f})"
-    return Outcome(chance, windows, reason, found=found)
+    return SupportOutcome(chance, windows, reason, found=found)
 
 
-def _missing(parts: Abstention, library: Library, name: Name) -> Outcome | None:
+def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
     """Judge what a statement says is missing, and what it says besides: the weaker part counts.
 
     None of a statement that names nothing that is missing.
@@ -204,10 +206,10 @@ def _missing(parts: Abstention, library: Library, name: Name) -> Outcome | None:
     held = None if rest is None else rest.found
     if chance >= yes:
         reason = f"says it is missing, and the contexts do not have it ({chance:.2f})"
-        return Outcome(chance, held or (), reason, found=held)
+        return SupportOutcome(chance, held or (), reason, found=held)
     place = f"{name(windows[0])} has" if windows else "the contexts have"
     reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} ({chance:.2f})"
-    return Outcome(chance, windows, reason, found=held)
+    return SupportOutcome(chance, windows, reason, found=held)
 
 
 def _denied(text: str, library: Library) -> bool:

@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table: where it stands, its caption and headings, and its data rows.
 
     ``kind``: the delimiter, or "<" of HTML.
@@ -84,7 +84,7 @@ def lines_of(text: str) -> list[Span]:
     return found
 
 
-def tables_of(text: str, lines: Sequence[Span]) -> tuple[Table, ...]:
+def tables_of(text: str, lines: Sequence[Span]) -> tuple[TextTable, ...]:
     """The tables of a text in order; ``lines``: its lines or, where it has been divided already, its sentences."""
     found = list(_html(text)) if "<" in text and "<table" in text.lower() else []
     starts = [table.start for table in found]
@@ -97,7 +97,7 @@ def tables_of(text: str, lines: Sequence[Span]) -> tuple[Table, ...]:
     return tuple(sorted([*found, *plain], key=lambda table: table.start))
 
 
-def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
+def _plain(text: str, lines: Sequence[Span]) -> Iterator[TextTable]:
     at = 0
     while at < len(lines):
         kind, stop = _rows(text, lines, at)
@@ -107,7 +107,7 @@ def _plain(text: str, lines: Sequence[Span]) -> Iterator[Table]:
             if all(_NUMERIC.fullmatch(text, one.start, one.end) for one in heads):
                 heads = ()
             caption = _caption(lines, at)
-            yield Table(kind, rows[0].start, rows[-1].end, caption, heads, tuple(rows[bool(heads) :]))
+            yield TextTable(kind, rows[0].start, rows[-1].end, caption, heads, tuple(rows[bool(heads) :]))
         at = max(stop, at + 1)
 
 
@@ -176,11 +176,11 @@ def _caption(lines: Sequence[Span], at: int) -> Span | None:
 # ---- HTML
 
 
-def _html(text: str) -> Iterator[Table]:
+def _html(text: str) -> Iterator[TextTable]:
     for whole in _HTML_TABLE.finditer(text):
         rows = [Span(*row.span()) for row in _HTML_ROW.finditer(text, *whole.span())]
         caption = _HTML_CAPTION.search(text, *whole.span())
         heads = _cells(text, rows[0].start, rows[0].end, "<")[:COLUMNS] if len(rows) > 1 else []
         if rows:
             named = Span(*caption.span(1)) if caption else None
-            yield Table("<", *whole.span(), named, tuple(heads), tuple(rows[bool(heads) :]))
+            yield TextTable("<", *whole.span(), named, tuple(heads), tuple(rows[bool(heads) :]))

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, probability, weighted
 from ragstone.judges.embedded.statement import Statement
-from ragstone.judges.embedded.support import Outcome, Window, judged, named
+from ragstone.judges.embedded.support import SupportOutcome, Window, judged, named
 from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
 UNUSED: Final = -6.0  # the log-odds of use below which a sentence counts as not used
@@ -133,15 +133,15 @@ def relevant(contexts: Contexts, used: Sequence[float | None] = ()) -> list[Rele
     return list(map(Relevance, around, use_of(used or [None] * len(around))))
 
 
-class Said(NamedTuple):
+class SentenceTrace(NamedTuple):
     """One sentence of a response: its text, its outcome, and its content words if it states anything."""
 
     text: str
-    outcome: Outcome
+    outcome: SupportOutcome
     stems: frozenset[str]
 
 
-def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> Said:
+def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> SentenceTrace:
     """Judge one sentence of a response; ``keys`` are those of all sentences of the contexts."""
     library = contexts.library
 
@@ -149,10 +149,12 @@ def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> S
         return ", ".join(keys[i] for i in contexts.inside(window))
 
     found = judged(text, library, name, trivial=True, question=question)
-    return Said(text, found, frozenset() if found.trivial else content_of(tokens_of(text, library.language), library))
+    return SentenceTrace(
+        text, found, frozenset() if found.trivial else content_of(tokens_of(text, library.language), library)
+    )
 
 
-def utilized(contexts: Contexts, response: Sequence[Said]) -> list[Use | None]:
+def utilized(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[Use | None]:
     """The features of each sentence's use; None where it shares no word with the response."""
     sizes = [contexts.total(stems) for stems in contexts.content]
     part, weights = [0.0] * len(sizes), [0.0] * len(sizes)
@@ -182,7 +184,7 @@ def _shared(contexts: Contexts, stems: Iterable[str]) -> dict[int, float]:
     return found
 
 
-def _evidence(contexts: Contexts, response: Sequence[Said]) -> list[float]:
+def _evidence(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float]:
     """The share of the response's sentences whose evidence a sentence is in; copies of it are evidence alike."""
     every = [one.outcome.found for one in response if one.outcome.found is not None and one.stems]
     counts: Counter[str] = Counter()
@@ -191,7 +193,7 @@ def _evidence(contexts: Contexts, response: Sequence[Said]) -> list[float]:
     return [counts[text] / len(every) if every else 0.0 for text in contexts.texts]
 
 
-def _pieces(contexts: Contexts, response: Sequence[Said]) -> list[float]:
+def _pieces(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float]:
     """What is said between commas often comes from a sentence of its own."""
     library = contexts.library
     pieces: dict[frozenset[str], None] = {}

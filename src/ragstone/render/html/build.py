@@ -16,7 +16,7 @@ from ragstone.analysis.run import Run
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.html.overview import Readings, overview_of
-from ragstone.render.html.rows import Fields, Row, block_of, row_of, text_of
+from ragstone.render.html.rows import GroupFields, PageRow, block_of, row_of, text_of
 
 LARGEST: Final = 50_000_000
 """Bytes of a report."""
@@ -31,23 +31,23 @@ _MARGIN: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class PageCounts:
     """The result of one pass over a run's results: rows, fields to group by, how replies were read."""
 
-    rows: Sequence[Row]
+    rows: Sequence[PageRow]
     fields: Sequence[str]
     readings: Readings
 
 
-def surveyed(results: Iterable[Mapping[str, Any]]) -> Survey:
+def surveyed(results: Iterable[Mapping[str, Any]]) -> PageCounts:
     """Read the results once."""
-    fields, readings, rows = Fields(), Readings(), []
+    fields, readings, rows = GroupFields(), Readings(), []
     for result in results:
         row = row_of(result)
         fields.add(row)
         readings.add(result)
         rows.append(row)
-    return Survey(rows, fields.names, readings)
+    return PageCounts(rows, fields.names, readings)
 
 
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
@@ -83,17 +83,17 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     return page("run", run.name, first, [*blocks, *cases.blocks, *texts.blocks, *raw.blocks])
 
 
-def ranked(rows: Iterable[Row], metric: str) -> list[Row]:
+def ranked(rows: Iterable[PageRow], metric: str) -> list[PageRow]:
     """The lowest first; those without a value behind them, in the order of the input."""
 
-    def place(row: Row) -> tuple[bool, float, int]:
+    def place(row: PageRow) -> tuple[bool, float, int]:
         value = row.scores.get(metric, (None, 0))[0]
         return value is None, value or 0.0, row.position
 
     return sorted(rows, key=place)
 
 
-def _each(run: Run, rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _each(run: Run, rows: Iterable[PageRow]) -> Iterator[tuple[int, dict[str, Any]]]:
     for row in rows:
         found = run.store.result(run.id, position=row.position)
         if found is not None:
@@ -142,6 +142,6 @@ class _Packed:
         return not self._full
 
 
-def _parts(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+def _parts(rows: Sequence[PageRow], size: int) -> Iterator[Sequence[PageRow]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

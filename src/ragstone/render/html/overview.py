@@ -12,7 +12,7 @@ from typing import Any, Final
 from ragstone import __version__
 from ragstone.analysis.run import Run
 from ragstone.render.facts import Low, RunFacts, answered_now, cost_said
-from ragstone.render.html.rows import STATUSES, Row
+from ragstone.render.html.rows import STATUSES, PageRow
 from ragstone.render.html.sentence import sentence, worst_group
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
@@ -42,7 +42,7 @@ class Readings:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class CardFact:
     """A line of the column at the right: a label, what is to be said, and a quieter word on it."""
 
     label: str
@@ -54,7 +54,7 @@ class Fact:
         return {"label": self.label, "text": self.text, "note": self.note}
 
 
-def overview_of(run: Run, rows: Sequence[Row], fields: Sequence[str], readings: Readings | None) -> dict[str, Any]:
+def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readings: Readings | None) -> dict[str, Any]:
     """All of the first screen; ``rows`` may be fewer than the run has, and then no group is named.
 
     ``readings`` is None where not all replies were looked at.
@@ -116,37 +116,39 @@ def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> 
     }
 
 
-def _facts(told: RunFacts, readings: Readings | None) -> list[Fact]:
+def _facts(told: RunFacts, readings: Readings | None) -> list[CardFact]:
     """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
-    facts = [Fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]
+    facts = [
+        CardFact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)
+    ]
     if told.part:
-        facts.append(Fact("Input", told.part))
+        facts.append(CardFact("Input", told.part))
     if bill:
         cost, _, counted = cost_said(bill).partition("; ")
-        facts.append(Fact("Cost", cost, counted))
+        facts.append(CardFact("Cost", cost, counted))
         if told.estimated:
-            facts.append(Fact("Estimated", told.estimated))
+            facts.append(CardFact("Estimated", told.estimated))
         replies = answered_now(bill) + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
             facts.append(
-                Fact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were in the store already")
+                CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were in the store already")
             )
         if bill["failed"]:
-            facts.append(Fact("Failed", plural(bill["failed"], "call")))
+            facts.append(CardFact("Failed", plural(bill["failed"], "call")))
     for answered, sureness, saved in told.cascades:
-        facts += [Fact("Cascade", answered, sureness), Fact("Saved", saved)]
+        facts += [CardFact("Cascade", answered, sureness), CardFact("Saved", saved)]
     if told.time:
-        facts.append(Fact("Time", told.time))
+        facts.append(CardFact("Time", told.time))
     if readings is not None and readings.replies:
         unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
         facts.append(
-            Fact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
+            CardFact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
         )
     if told.quotes:
-        facts.append(Fact("Quotes", told.quotes))
+        facts.append(CardFact("Quotes", told.quotes))
     return facts
 
 

@@ -25,7 +25,7 @@ LONGEST_GROUP: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``."""
 
     position: int
@@ -37,10 +37,10 @@ class Row:
     set_aside: bool = False
 
 
-def row_of(result: Mapping[str, Any]) -> Row:
+def row_of(result: Mapping[str, Any]) -> PageRow:
     """The row of a result; a record that could not be read has the reason for a response."""
     told = result.get("set_aside") or result.get("response")
-    return Row(
+    return PageRow(
         position=result["position"],
         id=_beginning(result["id"], LONGEST_ID),
         question=_beginning(result.get("question")),
@@ -75,14 +75,14 @@ def _group(value: Any) -> str | None:
 
 
 @dataclass(slots=True)
-class Fields:
+class GroupFields:
     """Finds out while rows come by which fields they fall into groups."""
 
     records: int = 0
     _values: dict[str, dict[str, int]] = field(default_factory=dict)
     _dropped: set[str] = field(default_factory=set)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: PageRow) -> None:
         """Note one record's fields."""
         self.records += 1
         for name, text in row.fields.items():
@@ -108,7 +108,7 @@ class Fields:
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
 
 
-def block_of(rows: Sequence[Row], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
+def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
     """Rows as columns, which take the least room; a score that a record does not have at all is None and -1."""
     none = (None, -1)
     return {

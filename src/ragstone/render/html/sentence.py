@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone.render.facts import Headline
-from ragstone.render.html.rows import Row
+from ragstone.render.html.rows import PageRow
 from ragstone.render.text import number, percent, plural
 from ragstone.stats.means import mean, mean_interval, spread
 
@@ -40,7 +40,7 @@ class Group:
     count: int
 
 
-def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: float) -> Group | None:
+def worst_group(rows: Sequence[PageRow], fields: Iterable[str], metric: str, whole: float) -> Group | None:
     """The lowest group of any field whose 95 % interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
@@ -58,7 +58,7 @@ def worst_group(rows: Sequence[Row], fields: Iterable[str], metric: str, whole: 
     return None
 
 
-def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[float]] | None:
+def _lowest(rows: Iterable[PageRow], field: str, metric: str) -> tuple[Group, list[float]] | None:
     """The lowest of a field's large enough groups, with its values; None if there are fewer than two."""
     found: dict[str, list[float]] = {}
     for row in rows:
@@ -73,7 +73,7 @@ def _lowest(rows: Iterable[Row], field: str, metric: str) -> tuple[Group, list[f
     return min(groups, key=lambda group: group[0].mean) if len(groups) > 1 else None
 
 
-def _value(row: Row, metric: str) -> float | None:
+def _value(row: PageRow, metric: str) -> float | None:
     return row.scores[metric][0] if metric in row.scores else None
 
 

@@ -15,7 +15,7 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.render.facts import RunFacts, comparable, handle
 from ragstone.render.terminal.evidence import Grounds
 from ragstone.render.terminal.methods import methods_block
-from ragstone.render.terminal.nuggets import Fact, facts_of, importance, nugget_table
+from ragstone.render.terminal.nuggets import NuggetFact, facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, indented, page, prose, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
@@ -117,6 +117,6 @@ def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) ->
     return unit_lines(sign, worst.unit["text"], verdict.get("failure") or verdict["reason"], look, room)
 
 
-def _weight(fact: Fact) -> float:
+def _weight(fact: NuggetFact) -> float:
     """The weight of a nugget by default: enough to rank by."""
     return 2.0 if fact.unit.get("importance") == "vital" else 1.0

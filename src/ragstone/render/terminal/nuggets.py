@@ -31,7 +31,7 @@ SIDE_BY_SIDE: Final = 72
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class NuggetFact:
     """A nugget with its verdicts by metric."""
 
     unit: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Fact:
         return min((v["value"] for v in self.verdicts.values() if v["value"] is not None), default=None)
 
 
-def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) -> list[Fact]:
+def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) -> list[NuggetFact]:
     """The nuggets that these metrics judged, in their order."""
     units = {unit["id"]: unit for unit in result["units"]}
     scores = {score["metric"]: score for score in result["scores"]}
@@ -56,7 +56,7 @@ def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) 
     for name in metrics:
         for verdict in scores[name]["verdicts"] if name in scores else ():
             found.setdefault(verdict["unit"], {})[name] = verdict
-    return [Fact(units[unit], verdicts) for unit, verdicts in found.items()]
+    return [NuggetFact(units[unit], verdicts) for unit, verdicts in found.items()]
 
 
 def importance(unit: Mapping[str, Any]) -> Text:
@@ -87,7 +87,7 @@ def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableT
     return section("Nuggets of the response", nugget_table(facts, grounds), *unknown, note=_counted(facts))
 
 
-def nugget_table(facts: Sequence[Fact], grounds: Grounds) -> RenderableType:
+def nugget_table(facts: Sequence[NuggetFact], grounds: Grounds) -> RenderableType:
     """Nuggets with their grades, beside them where there is room."""
     names = [name for name in GRADED if any(name in fact.verdicts for fact in facts)]
     rows: list[tuple[RenderableType, ...]] = [("", *(Text(GRADED[name], style="quiet") for name in names), "", "")]
@@ -105,7 +105,7 @@ def nugget_table(facts: Sequence[Fact], grounds: Grounds) -> RenderableType:
     return grid(rows, f"{'>' * (1 + len(names))}<~", first=3)
 
 
-def _why(fact: Fact, names: Sequence[str], grounds: Grounds) -> Iterator[RenderableType]:
+def _why(fact: NuggetFact, names: Sequence[str], grounds: Grounds) -> Iterator[RenderableType]:
     for name in names:
         verdict = fact.verdicts.get(name)
         if verdict is not None and (grounds.full or kind_of(verdict) != "yes"):
@@ -130,7 +130,7 @@ def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType 
     return section(title, grid(rows, "><~", first=3), legend, *unknown, note=_counted(facts))
 
 
-def _counted(facts: Sequence[Fact]) -> str:
+def _counted(facts: Sequence[NuggetFact]) -> str:
     kinds = Counter(fact.unit.get("importance") or "of unknown importance" for fact in facts)
     return f"{len(facts)}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), reverse=True))
 
