@@ -19,7 +19,7 @@ from terminal import WIDTHS, ragstone, row, write
 from ragstone import api
 from ragstone.cli import cache_commands
 from ragstone.errors import ConfigError
-from ragstone.judges import openai
+from ragstone.judges import http
 from ragstone.testing import FakeServer, Scripted
 
 pytest_plugins = ["terminal_fixtures"]
@@ -366,7 +366,7 @@ def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:
 
 def test_replies_that_are_too_long_are_on_the_bill(monkeypatch: pytest.MonkeyPatch) -> None:
     """They came, and may be charged for: nothing says that no call was needed."""
-    monkeypatch.setattr(openai, "LONGEST", 1000)
+    monkeypatch.setattr(http, "LONGEST", 1000)
     write("a.jsonl", *(row(n) for n in range(3)))
     with FakeServer(answer=lambda _: "x" * 2000) as server:
         came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "-q")

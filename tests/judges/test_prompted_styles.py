@@ -263,7 +263,7 @@ def test_a_file_of_the_users_own_is_asked_with_as_ours_are(tmp_path: Path) -> No
         ("{{ passage }}", "{{ passag }}", "'passag' is undefined"),
         ('"not_support"', '"no"', "the label not_support of the scale support3 is not explained"),
         ("{{ unit }}", "{{ unit }} {{ unit }}", "a unit (units) is there twice"),
-        ("Is each fact in the text?", "{{ question }}?", "stands in the system part, where it may be taken"),
+        ("Is each fact in the text?", "{{ question }}?", "is in the system part, where it could act"),
         ("{{ unit }}", "{{ unit.__class__ }}", "unsafe"),
     ],
 )
