@@ -1,0 +1,186 @@
+"""Agreement of two or more raters on labels: accuracy, kappa, alpha, AUROC, calibration. Pure Python.
+
+Labels are numbers from 0, in the order of their scale. Where a measure is undefined (one class only, nothing to
+compare) the answer is None, never 0 or 1.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from ragstone.stats.means import RESAMPLES, mean
+
+Weights = Literal["none", "linear", "quadratic"]
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """Precision, recall and F1 of one label; None where nothing was predicted or nothing is gold."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A confusion matrix: ``counts[gold][judged]``, square, in the order of the scale."""
+
+    counts: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[int, int]], labels: int) -> Matrix:
+        """Count (gold, judged) pairs over this many labels."""
+        counted = Counter(pairs)
+        return cls(tuple(tuple(counted[gold, judged] for judged in range(labels)) for gold in range(labels)))
+
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return sum(map(sum, self.counts))
+
+    @property
+    def gold(self) -> tuple[int, ...]:
+        """Items by gold label."""
+        return tuple(map(sum, self.counts))
+
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """Items by judged label."""
+        return tuple(map(sum, zip(*self.counts, strict=True)))
+
+    @property
+    def base_rate(self) -> float | None:
+        """The accuracy of always answering the most frequent gold label."""
+        return max(self.gold) / self.n if self.n else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of equal labels, which is also the micro-averaged precision, recall and F1."""
+        return sum(row[place] for place, row in enumerate(self.counts)) / self.n if self.n else None
+
+    def scores(self, label: int) -> ClassScores:
+        """Precision, recall and F1 of one label."""
+        right, gold, judged = self.counts[label][label], self.gold[label], self.judged[label]
+        return ClassScores(
+            right / judged if judged else None,
+            right / gold if gold else None,
+            2 * right / (gold + judged) if gold + judged else None,
+        )
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean recall of the labels that are gold at least once."""
+        found = [scores.recall for scores in map(self.scores, range(len(self.counts))) if scores.recall is not None]
+        return mean(found) if found else None
+
+    @property
+    def macro_f1(self) -> float | None:
+        """The mean F1 of the labels that occur on either side."""
+        found = [scores.f1 for scores in map(self.scores, range(len(self.counts))) if scores.f1 is not None]
+        return mean(found) if found else None
+
+    def kappa(self, weights: Weights = "none") -> float | None:
+        """Cohen's kappa (Cohen 1960, 1968); None where both sides use one and the same label throughout."""
+        last = len(self.counts) - 1
+
+        def apart(one: int, other: int) -> float:
+            if weights == "none":
+                return float(one != other)
+            return (abs(one - other) / last) ** (1 if weights == "linear" else 2)
+
+        cells = list(product(range(last + 1), repeat=2))
+        expected = math.fsum(apart(i, j) * self.gold[i] * self.judged[j] for i, j in cells)
+        if not expected:
+            return None
+        return 1 - self.n * math.fsum(apart(i, j) * self.counts[i][j] for i, j in cells) / expected
+
+
+def alpha(
+    items: Sequence[Sequence[int | None]], labels: int, level: Level, values: Sequence[float] | None = None
+) -> float | None:
+    """Krippendorff's alpha over items, each with one label (or None) per rater; any number of raters.
+
+    ``values`` are the numbers of the labels, for ``interval``; without them labels are equally far apart.
+    None where fewer than two raters meet on every item, or all labels are equal (Krippendorff 2004, ch. 11).
+    """
+    together = [[0.0] * labels for _ in range(labels)]
+    for item in items:
+        counted = Counter(label for label in item if label is not None)
+        raters = counted.total()
+        if raters > 1:
+            for one, other in product(counted, repeat=2):
+                together[one][other] += counted[one] * (counted[other] - (one == other)) / (raters - 1)
+    sums = [math.fsum(row) for row in together]
+    numbers = list(values) if values is not None else [float(label) for label in range(labels)]
+
+    def apart(one: int, other: int) -> float:
+        if level == "nominal":
+            return float(one != other)
+        if level == "interval":
+            return (numbers[one] - numbers[other]) ** 2
+        low, high = sorted((one, other))
+        return (math.fsum(sums[low : high + 1]) - (sums[low] + sums[high]) / 2) ** 2 if low != high else 0.0
+
+    cells = list(product(range(labels), repeat=2))
+    expected = math.fsum(sums[i] * sums[j] * apart(i, j) for i, j in cells)
+    if not expected:
+        return None
+    observed = math.fsum(together[i][j] * apart(i, j) for i, j in cells)
+    return 1 - (math.fsum(sums) - 1) * observed / expected
+
+
+def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """The chance that a positive item scores above a negative one, ties counting half; None with one class only."""
+    first = sum(positive)
+    second = len(positive) - first
+    if not first or not second:
+        return None
+    ordered = sorted(zip(scores, positive, strict=True))
+    ranks, start = 0.0, 0
+    while start < len(ordered):
+        end = start
+        while end < len(ordered) and ordered[end][0] == ordered[start][0]:
+            end += 1
+        ranks += (start + end + 1) / 2 * sum(is_positive for _, is_positive in ordered[start:end])
+        start = end
+    return (ranks - first * (first + 1) / 2) / (first * second)
+
+
+def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool], bins: int = 10) -> float | None:
+    """The expected calibration error over equally wide bins (Naeini et al. 2015); None without items."""
+    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    for probability, outcome in zip(probabilities, outcomes, strict=True):
+        held[min(int(probability * bins), bins - 1)].append((probability, outcome))
+    gaps = [abs(math.fsum(p - outcome for p, outcome in one)) for one in held]
+    return math.fsum(gaps) / len(probabilities) if probabilities else None
+
+
+def cluster_interval(
+    parts: Sequence[Sequence[int]], measure: Callable[[Sequence[int]], float | None], *, seed: int = 0
+) -> tuple[float, float] | None:
+    """The 95 % percentile bootstrap interval of a measure of summed counts, drawing whole clusters.
+
+    ``parts`` are the counts of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
+    clusters, or where the measure is undefined in most draws.
+    """
+    if len(parts) < 2:
+        return None
+    chooser = random.Random(seed)  # noqa: S311 - resampling, no secret
+    found = []
+    for _ in range(RESAMPLES):
+        drawn = chooser.choices(parts, k=len(parts))
+        value = measure([sum(column) for column in zip(*drawn, strict=True)])
+        if value is not None:
+            found.append(value)
+    if len(found) * 2 < RESAMPLES:
+        return None
+    found.sort()
+    return found[int(0.025 * len(found))], found[min(int(0.975 * len(found)), len(found) - 1)]

@@ -1,0 +1,110 @@
+"""Means corrected for a judge's errors by a labelled random sample, with 95 % intervals. Pure Python."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.stats.means import mean
+
+Z: Final = 1.959963984540054
+"""The standard normal quantile of a two-sided 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A corrected mean with its 95 % interval, and the judge's uncorrected one.
+
+    ``power`` is the weight that prediction-powered inference gave to the judge, from 0 (the labels alone) to 1; None
+    for the Rogan-Gladen correction.
+    """
+
+    value: float
+    low: float
+    high: float
+    raw: float
+    power: float | None = None
+
+
+def prediction_powered(
+    human: Sequence[float],
+    judged: Sequence[float],
+    unlabelled: Sequence[float],
+    *,
+    power: float | None = None,
+    clusters: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+) -> Corrected:
+    """Correct a judge's mean by prediction-powered inference (PPI++, Angelopoulos et al., arXiv 2311.01453).
+
+    Args:
+        human: people's values of the labelled items, a random sample of all.
+        judged: the judge's values of the same items, in the same order.
+        unlabelled: the judge's values of all other items.
+        power: the weight of the judge's values, 0 to 1; tuned for the narrowest interval if None.
+        clusters: what each labelled and each unlabelled item belongs to (its record); items of one cluster are not
+            independent. Each item is its own cluster if None.
+
+    Raises:
+        ValueError: no labelled or no unlabelled items, or lists of different lengths.
+    """
+    if len(human) != len(judged) or not human or not unlabelled:
+        raise ValueError("expected as many human as judged values, and at least one of each kind")
+    ours, theirs = clusters or (range(len(human)), range(len(human), len(human) + len(unlabelled)))
+    share = len(human) / len(unlabelled)
+    if power is None:
+        both = [*judged, *unlabelled]
+        spread = math.fsum((value - mean(both)) ** 2 for value in both) / max(len(both) - 1, 1)
+        together = mean([y * f for y, f in zip(human, judged, strict=True)]) - mean(human) * mean(judged)
+        power = min(max(together / ((1 + share) * spread), 0.0), 1.0) if spread else 0.0
+    errors = [y - power * f for y, f in zip(human, judged, strict=True)]
+    value = power * mean(unlabelled) + mean(errors)
+    width = Z * math.sqrt(power**2 * _variance(unlabelled, theirs) + _variance(errors, ours))
+    return Corrected(value, value - width, value + width, mean([*judged, *unlabelled]), power)
+
+
+def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """The variance of the mean, of whole clusters."""
+    centre = mean(values)
+    sums: dict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] += value - centre
+    return math.fsum(one**2 for one in sums.values()) / len(values) ** 2
+
+
+def rogan_gladen(
+    passed: int, judged: int, *, pass_right: int, pass_total: int, fail_right: int, fail_total: int
+) -> Corrected:
+    """Correct a judge's pass rate by its error rates (Rogan and Gladen 1978; interval of arXiv 2511.21140).
+
+    Args:
+        passed: items without labels that the judge passes.
+        judged: all items without labels.
+        pass_right: items that people pass and the judge passes too.
+        pass_total: all items that people pass.
+        fail_right: items that people fail and the judge fails too.
+        fail_total: all items that people fail.
+
+    Raises:
+        ValueError: no items in one of the three groups, or a judge no better than chance (TPR + TNR at most 1).
+    """
+    if not (judged and pass_total and fail_total):
+        raise ValueError("the correction needs unlabelled items, items people pass and items people fail")
+    rate, sensitivity, specificity = passed / judged, pass_right / pass_total, fail_right / fail_total
+    if sensitivity + specificity <= 1:
+        raise ValueError(
+            f"the judge is no better than chance (TPR {sensitivity:.2f} + TNR {specificity:.2f} is at most 1)"
+        )
+    value = (rate + specificity - 1) / (sensitivity + specificity - 1)
+    items, passes, fails = judged + Z**2, pass_total + 2, fail_total + 2
+    rate_, sens, spec = (passed + Z**2 / 2) / items, (pass_right + 1) / passes, (fail_right + 1) / fails
+    gain = sens + spec - 1
+    centre = (rate_ + spec - 1) / gain
+    of_pass, of_fail = sens * (1 - sens) / passes, spec * (1 - spec) / fails
+    shift = 2 * Z**2 * (centre * of_pass - (1 - centre) * of_fail)
+    variance = rate_ * (1 - rate_) / items + (1 - centre) ** 2 * of_fail + centre**2 * of_pass
+    width = Z * math.sqrt(variance) / gain
+    low, high = (min(max(end, 0.0), 1.0) for end in (centre + shift - width, centre + shift + width))
+    return Corrected(min(max(value, 0.0), 1.0), low, high, rate)

@@ -1,0 +1,61 @@
+"""Agreement of two rankings of systems: Kendall's tau-b, AP correlation, Spearman, and top choices. Pure Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import comb
+
+from ragstone.stats.means import mean
+
+
+def tau_ap(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """tau_ap-b, the AP correlation with ties (Yilmaz et al. 2008; Urbano and Marrero 2017), symmetric, -1 to 1.
+
+    Higher values rank first, and disagreements near the top count more. None where either side ties all.
+    """
+    halves = [_ap_half(first, second), _ap_half(second, first)]
+    known = [half for half in halves if half is not None]
+    return mean(known) if len(known) == 2 else None
+
+
+def _ap_half(first: Sequence[float], second: Sequence[float]) -> float | None:
+    found = []
+    for at, value in enumerate(first):
+        above = [other for other, better in enumerate(first) if better > value]
+        if above:
+            found.append(2 * sum(second[other] > second[at] for other in above) / len(above) - 1)
+    return mean(found) if found else None
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Spearman's rank correlation with mid-ranks for ties; None where either side ties all."""
+    one, other = _ranks(first), _ranks(second)
+    left, right = mean(one), mean(other)
+    shared = math.fsum((a - left) * (b - right) for a, b in zip(one, other, strict=True))
+    size = math.sqrt(math.fsum((a - left) ** 2 for a in one) * math.fsum((b - right) ** 2 for b in other))
+    return shared / size if size else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    places: dict[float, list[int]] = {}
+    for place, value in enumerate(sorted(values)):
+        places.setdefault(value, []).append(place)
+    return [mean(places[value]) + 1 for value in values]
+
+
+def pass_at(attempts: int, right: int, k: int) -> float:
+    """pass@k without bias (Chen et al., arXiv 2107.03374): the chance that k of the attempts hold a right one.
+
+    ValueError where there are fewer than ``k`` attempts.
+    """
+    if not 1 <= k <= attempts:
+        raise ValueError(f"k is {k}; expected 1 to {attempts}, the number of attempts")
+    return 1 - comb(attempts - right, k) / comb(attempts, k)
+
+
+def majority(labels: Sequence[Hashable]) -> Hashable | None:
+    """The most frequent label; None for a tie."""
+    ranked = Counter(labels).most_common(2)
+    return None if len(ranked) == 2 and ranked[0][1] == ranked[1][1] else ranked[0][0]

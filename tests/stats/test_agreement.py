@@ -1,0 +1,151 @@
+"""Agreement of labels and rankings, and corrected means: the worked numbers, and other people's programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from scipy import stats as scipy
+
+from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval
+from ragstone.stats.correction import prediction_powered, rogan_gladen
+from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
+
+COUNTS = ((20, 5, 1), (4, 15, 6), (2, 3, 44))
+PAIRS = [(gold, judged) for gold, row in enumerate(COUNTS) for judged, count in enumerate(row) for _ in range(count)]
+
+
+def test_a_matrix_has_the_worked_measures() -> None:
+    matrix = Matrix.of(PAIRS, 3)
+    assert (matrix.counts, matrix.n, matrix.base_rate) == (COUNTS, 100, 0.49)
+    kappas = [matrix.kappa("none"), matrix.kappa("linear"), matrix.kappa("quadratic")]
+    assert kappas == [pytest.approx(value, abs=5e-5) for value in (0.6640, 0.7288, 0.7865)]
+    measures = [matrix.accuracy, matrix.balanced_accuracy, matrix.macro_f1]
+    assert measures == [pytest.approx(value, abs=5e-5) for value in (0.79, 0.7557, 0.7581)]
+    alphas = [alpha(PAIRS, 3, "nominal"), alpha(PAIRS, 3, "ordinal"), alpha(PAIRS, 3, "interval")]
+    assert alphas == [pytest.approx(value, abs=5e-5) for value in (0.6656, 0.7914, 0.7875)]
+
+
+def test_alpha_of_several_raters_is_krippendorffs_own_example() -> None:
+    """Four raters, twelve units, missing labels: .743, .815 and .849 (Krippendorff 2011, computing alpha)."""
+    rows: list[list[int | None]] = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+        [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+    ]
+    items = [[None if label is None else label - 1 for label in item] for item in zip(*rows, strict=True)]
+    found = [alpha(items, 5, "nominal"), alpha(items, 5, "ordinal"), alpha(items, 5, "interval")]
+    assert found == [pytest.approx(value, abs=5e-4) for value in (0.743, 0.815, 0.849)]
+
+
+@pytest.mark.parametrize("pairs", [[], [(1, 1)] * 4])
+def test_what_is_undefined_is_none(pairs: list[tuple[int, int]]) -> None:
+    matrix = Matrix.of(pairs, 2)
+    assert (matrix.kappa(), alpha(pairs, 2, "nominal"), auroc([0.1, 0.2], [True, True])) == (None, None, None)
+    assert matrix.scores(0).precision is None
+    assert (tau_ap([1, 1], [1, 2]), spearman([1, 1], [1, 2]), calibration_error([], [])) == (None, None, None)
+
+
+def test_probabilities_are_measured_as_scipy_does() -> None:
+    chooser = random.Random(7)
+    scores = [round(chooser.random(), 1) for _ in range(200)]
+    right = [chooser.random() < score for score in scores]
+    ones, zeros = ([s for s, r in zip(scores, right, strict=True) if r is side] for side in (True, False))
+    found = scipy.mannwhitneyu(ones, zeros).statistic / (len(ones) * len(zeros))
+    assert auroc(scores, right) == pytest.approx(found)
+    assert calibration_error([0.9, 0.9, 0.1, 0.1], [True, False, False, False]) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("swapped", [(0, 0.7778), (8, 0.97531)])
+def test_a_swap_at_the_top_counts_more(swapped: tuple[int, float]) -> None:
+    at, expected = swapped
+    ranks = list(range(10, 0, -1))
+    other = [*ranks[:at], ranks[at + 1], ranks[at], *ranks[at + 2 :]]
+    assert tau_ap(ranks, other) == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([9, 4, 9, 9, 7, 1, 2, 4, 5, 10], [8, 4, 8, 10, 7, 1, 4, 5, 6, 10], 0.7321),
+        ([3, 6, 2, 9, 6, 2, 7, 8, 7, 4], [3, 8, 7, 9, 1, 1, 5, 6, 10, 6], 0.2970),
+        ([2, 6, 9, 1, 5, 6, 8, 4, 10, 4], [8, 3, 3, 9, 6, 3, 2, 9, 0, 2], -0.7047),
+    ],
+)
+def test_rankings_with_ties(first: list[float], second: list[float], expected: float) -> None:
+    """The figures of the R package ircor, by the measure's authors."""
+    assert tau_ap(first, second) == tau_ap(second, first) == pytest.approx(expected, abs=5e-5)
+    assert spearman(first, second) == pytest.approx(scipy.spearmanr(first, second).statistic)
+
+
+def test_repeated_attempts() -> None:
+    assert [pass_at(5, 2, k) for k in (1, 3, 5)] == [pytest.approx(0.4), pytest.approx(0.9), 1.0]
+    drawn = [any(one < 2 for one in some) for some in combinations(range(5), 3)]
+    assert pass_at(5, 2, 3) == pytest.approx(sum(drawn) / len(drawn))
+    assert (majority(["a", "b", "a"]), majority(["a", "b"])) == ("a", None)
+    with pytest.raises(ValueError, match="expected 1 to 2"):
+        pass_at(2, 1, 3)
+
+
+HUMAN, JUDGED = [1, 0, 1, 1, 0, 1, 1, 0, 1, 1], [1, 0, 1, 1, 1, 1, 1, 0, 1, 0]
+OTHERS = [1] * 24 + [0] * 6
+
+
+@pytest.mark.parametrize(
+    ("power", "value", "low", "high"),
+    [(None, 0.746129, 0.4947, 0.9975), (1.0, 0.8, 0.4880, 1.1120), (0.0, 0.7, 0.4160, 0.9840)],
+)
+def test_prediction_powered_means(power: float | None, value: float, low: float, high: float) -> None:
+    found = prediction_powered(HUMAN, JUDGED, OTHERS, power=power)
+    assert found.value == pytest.approx(value, abs=5e-7)
+    assert found.low == pytest.approx(low, abs=5e-5)
+    assert found.high == pytest.approx(high, abs=5e-5)
+    assert found.power == pytest.approx(0.4613 if power is None else power, abs=5e-5)
+    assert found.raw == pytest.approx(31 / 40)
+
+
+def test_items_of_one_record_are_not_independent() -> None:
+    """Each item asked three times over has the interval of the item asked once."""
+    once = prediction_powered(HUMAN, JUDGED, OTHERS)
+    ids = [list(range(10)) * 3, list(range(10, 40)) * 3]
+    thrice = prediction_powered(HUMAN * 3, JUDGED * 3, OTHERS * 3, power=once.power, clusters=(ids[0], ids[1]))
+    assert thrice.low == pytest.approx(once.low)
+    assert thrice.high == pytest.approx(once.high)
+    with pytest.raises(ValueError, match="as many human"):
+        prediction_powered([1], [], [1])
+
+
+def rates(**changed: int) -> Any:
+    given = {"passed": 320, "judged": 400, "pass_right": 78, "pass_total": 80, "fail_right": 30, "fail_total": 40}
+    return rogan_gladen(**{**given, **changed})
+
+
+def test_a_rate_corrected_for_errors() -> None:
+    found = rates()
+    assert (found.value, found.low, found.high) == tuple(pytest.approx(v, abs=6e-4) for v in (0.7586, 0.673, 0.841))
+    assert Matrix(((30, 10), (2, 78))).kappa() == pytest.approx(0.763, abs=5e-4)
+    assert rates(passed=250, pass_right=60, fail_right=30).value == pytest.approx(0.75)
+    with pytest.raises(ValueError, match=r"TPR 0\.25 \+ TNR 0\.75"):
+        rates(pass_right=20)
+    with pytest.raises(ValueError, match="items people fail"):
+        rates(fail_total=0)
+
+
+def test_intervals_draw_whole_records() -> None:
+    """Copies of a record say nothing new; two records that say the same leave no width."""
+    parts = [(8, 1, 2, 9), (3, 3, 1, 5), (6, 0, 0, 4), (1, 2, 2, 1)] * 5
+
+    def kappa(cells: Sequence[int]) -> float | None:
+        return Matrix((tuple(cells[:2]), tuple(cells[2:]))).kappa()
+
+    found = cluster_interval(parts, kappa)
+    assert found is not None
+    low, high = found
+    assert low < (kappa([sum(column) for column in zip(*parts, strict=True)]) or 0) < high
+    assert cluster_interval([(1, 0, 0, 1)] * 3, kappa) == (1.0, 1.0)
+    assert cluster_interval(parts[:1], kappa) is None
+    assert cluster_interval([(1, 0, 0, 0)] * 2, kappa) is None
