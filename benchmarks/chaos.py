@@ -1,14 +1,14 @@
-"""How much longer a run takes at an endpoint that refuses, fails and cuts replies off, and whether a label is lost.
+"""Measure a run at an endpoint that rejects, fails and truncates replies, and check that no label is lost.
 
     python benchmarks/chaos.py                       # 300 and 1,500 records, three rounds
     python benchmarks/chaos.py --records 300 --rounds 1
 
-Each round evaluates generated records by ``grounding``, about two calls a record, twice at the same endpoint: clean,
+Each round evaluates generated records by ``grounding``, about two calls per record, twice at the same endpoint: clean,
 then with faults. *mild*: 5 % of first attempts get HTTP 429 with a Retry-After of one second, 5 % HTTP 500, 3 % a
-reply that is cut off, 2 % one in a code fence. *severe*: 20, 20, 10 and 2 %. Replies take 20 to 100 ms. The ratio of
-the two times of one round is what to read: the machine is the same for both. A record is *scored*, *named* (it says
-why it has no score) or *silent*, of which there must be none. *other labels* counts records whose labels are not those
-of the clean run, though each reply was read at the first asking; there must be none of these either.
+truncated reply, 2 % one in a code fence. *severe*: 20, 20, 10 and 2 %. Replies take 20 to 100 ms. Compare the ratio of
+the two times of one round, because both run on the same machine. A record is *scored*, *named* (it has a reason for the
+missing score) or *silent*, which must not happen. *other labels* counts records whose labels differ from the clean
+run's, though each reply was readable at the first request; there must be none either.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the embedded judge costs: claims a second, memory, and the time to its first answer.
+"""Measure the embedded judge: claims per second, memory, and the time to its first answer.
 
     python benchmarks/embedded.py [--contexts 200]
 
-Made contexts of 600 words, each read once and asked for five claims, in one thread; rare words are rare
-in them. Times are of the processor, so that other work on the machine counts little; the first
-answer is also given by the clock. A digest of all answers follows: it is the same on every machine and version of
+Generated contexts of 600 words are each read once for five claims, in one thread; rare words are rare
+in them. Times are CPU times, so that other programs hardly matter; the first
+answer also has wall-clock time. The digest of all answers is the same on every machine and version of
 Python.
 """
 

@@ -1,15 +1,15 @@
-"""What the engine adds to a call: CPU, throughput and memory beside a bare HTTP client doing the same calls.
+"""Measure the engine's overhead per call: CPU, throughput and memory against a bare HTTP client.
 
     python benchmarks/engine.py                  # 300 and 1,500 records, concurrency 64 and 256
     python benchmarks/engine.py --records 300 --concurrency 64
 
-The fake endpoint runs in a process of its own and answers after 100 ms. Each line is one process: first
-Ragstone weighs generated records (five contexts of 120 words) by the metric ``grounding``, two calls a
-record, with its store and files on disk, but for the page (see ``report.py``); then a bare aiohttp client posts
-exactly the calls that the store holds. Both pass a warm-up of 20 calls that is not counted (imports, templates,
-first connections); a cold figure with all of that is printed too. CPU is the process's own user and system time,
-all threads. Machines are noisy: the ratio of two lines of one round is what to read, and the median of the
-rounds is what to quote.
+The fake endpoint runs in its own process and answers after 100 ms. Each line is one process. First
+Ragstone evaluates generated records (five contexts of 120 words) by the metric ``grounding``, two calls per
+record, with its store and files on disk but without the page (see ``report.py``). Then a bare aiohttp client posts
+exactly the calls in the store. Both have a warm-up of 20 calls that is not counted (imports, templates,
+first connections); a cold figure includes it. CPU is the process's own user and system time,
+all threads. Machines are noisy: compare the ratio of two lines of one round, and quote the median of the
+rounds.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Estimates held against their bills: how far off, and whether the interval held the bill.
+"""Compare estimates with their bills: the error, and whether the range contains the bill.
 
     python benchmarks/estimate.py FILE...                  # 5 rounds a file: metrics, records and answers change
     python benchmarks/estimate.py FILE... --records 40 --rounds 7
 
 The fake endpoint answers with as many claims, quotes and words as a language model would. Each round takes other
-records of the file and other metrics, and has its estimate twice: cold, with an empty store, where everything that
-depends on answers is assumed; and learned, after other records of the same file were judged. The bill is what
-the endpoint counted. Nothing here knows how the endpoint counts.
+records of the file and other metrics, and estimates them twice: cold, with an empty store, where everything that
+depends on answers is assumed; and learned, after other records of the same file were judged. The bill is
+the endpoint's count. The estimate does not know how the endpoint counts.
 """
 
 from __future__ import annotations

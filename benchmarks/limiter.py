@@ -1,12 +1,12 @@
-"""Whether limits by the minute are held and used: what the endpoint saw, in any 60 seconds.
+"""Check that rate limits are kept and used: requests and tokens at the endpoint in any 60 seconds.
 
     python benchmarks/limiter.py                     # 600 requests and 100,000 tokens a minute, two minutes each
     python benchmarks/limiter.py --minutes 5 --latency 2
 
-The fake endpoint runs in a process of its own and notes when each request came and what it took, reply included.
-Two runs: one with the limit of requests alone, one with both, of which a prompt of ordinary length meets that of
-tokens first. Of each the fullest window of 60 seconds is told, and how much was used a minute over whole minutes
-from the first request on. Nothing here depends on how fast the machine is.
+The fake endpoint runs in its own process and records the time and tokens of each request, reply included.
+There are two runs: one with the request limit alone, one with both, where prompts of ordinary length reach the
+token limit first. For each, it prints the fullest window of 60 seconds and the use per minute over whole minutes
+from the first request on. The figures do not depend on the machine's speed.
 """
 
 from __future__ import annotations

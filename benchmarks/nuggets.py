@@ -1,13 +1,13 @@
-"""What the nuggetized triad costs: calls and prompt tokens of one record, counted at the endpoint.
+"""Count the calls and prompt tokens of the nuggetized triad for one record, at the endpoint.
 
     python benchmarks/nuggets.py                  # a record whose response holds 9 nuggets
     python benchmarks/nuggets.py --nuggets 25
 
 A fake endpoint in this process plays a judge that lists all nuggets in its first round and grades them. Ragstone
-weighs one record by ``context_relevance``, ``nugget_groundedness`` and ``nugget_relevance``; then the same is
-asked as it is without sharing and batches: each metric writes and weighs a list of its own, and every nugget is a
-call. The questions and prompts of both are Ragstone's, so what differs is how often they are asked. Counts do
-not drift: run it once.
+evaluates one record by ``context_relevance``, ``nugget_groundedness`` and ``nugget_relevance``. Then the same is
+asked without sharing and batches: each metric writes and rates its own list, with one call per nugget.
+Questions and prompts are the same in both; only the number of calls differs. Counts are deterministic:
+run it once.
 """
 
 from __future__ import annotations

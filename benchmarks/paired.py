@@ -1,8 +1,8 @@
-"""How often the 95 % interval of a paired difference holds the truth, by how many samples say so.
+"""Measure the coverage of the 95 % interval of a paired difference on simulated samples.
 
-``python benchmarks/paired.py [SAMPLES]`` draws samples whose true difference is known, and prints by kind and size in
-how many of 100 the interval holds it: the one that ``ragstone compare`` gives, a percentile bootstrap, and Student's t;
-and in how many too few pairs differ for any. A thousand samples take about five minutes.
+``python benchmarks/paired.py [SAMPLES]`` draws samples with a known true difference. By kind and size, it prints the
+percentage of samples whose interval contains it: for ``ragstone compare``, a percentile bootstrap, and Student's t;
+and the percentage where too few pairs differ for an interval. A thousand samples take about five minutes.
 """
 
 from __future__ import annotations

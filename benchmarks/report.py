@@ -1,7 +1,7 @@
-"""How large the report of 10,000 records is, how long it takes to write, and how soon a browser shows it.
+"""Measure the report of 10,000 records: file size, time to write, and time to display in a browser.
 
-``python benchmarks/report.py [RECORDS]`` weighs the example traces with every metric, copies their results with texts
-of their own until there are enough, writes the report, and opens it three times in Chromium.
+``python benchmarks/report.py [RECORDS]`` evaluates the example traces with every metric, copies their results with
+other texts until there are enough, writes the report, and opens it three times in Chromium.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""RAGBench's own labels through Ragstone's arithmetic: do its stored scores come out?
+"""Compute TRACe scores from RAGBench's own labels and compare them with its stored scores.
 
     python benchmarks/trace_gold.py RAGBENCH.jsonl
 
 Takes rows of RAGBench (arXiv 2407.11005): ``documents_sentences``, ``response_sentences``, the relevant and utilized
-keys, and the scores that were published with them. Each row becomes a record with RAGBench's documents, its division of
-them in sentences, and a line of labels; ``human:FILE`` answers from those, and the ``_share`` columns, completeness (1
-where nothing is relevant, as there) and adherence are compared with the stored scores, to 1e-6. Every row that differs
-is explained by kind; one with known keys that is not explained ends the program with 1.
+keys, and the published scores. Each row becomes a record with RAGBench's documents and sentences,
+and a line of labels for ``human:FILE``. The ``_share`` columns, completeness (1
+if nothing is relevant, as there) and adherence are compared with the stored scores, to 1e-6. Every row that differs
+is explained by kind; an unexplained one with known keys exits with 1.
 """
 
 from __future__ import annotations
