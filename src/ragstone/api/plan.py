@@ -19,7 +19,7 @@ from ragstone.judges.openai import OpenAIBackend
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, open_runs, read_bank, survey
+from ragstone.records import Bank, SetAside, Source, Survey, offered, open_records, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
 
@@ -223,11 +223,10 @@ def judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[s
 
 def opened(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
     """The source; what ``inspect`` refuses is refused in every reading of it alike. A tuple of paths is read as one."""
-    more: dict[str, Any] = {
-        "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut,
-    }  # fmt: skip
-    return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
+    return open_records(
+        source, fields=spec.fields, blocks=metrics.blocks(), on_error=spec.on_error, inspect=inspect, bank=bank,
+        cut=spec.cut,
+    )  # fmt: skip
 
 
 def bank_of(spec: RunSpec, source: Any) -> Bank | None:

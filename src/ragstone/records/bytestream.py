@@ -178,6 +178,14 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names, without hidden ones; RecordError if it cannot be listed."""
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
+    except OSError as error:
+        raise RecordError(str(folder), reason(error)) from None
+
+
 def is_pipe(path: Path) -> bool:
     """Return whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -19,8 +20,8 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         ".jsonl": jsonlines.read,
         ".ndjson": jsonlines.read,
         ".json": jsonarray.read,
-        ".csv": delimited.read_commas,
-        ".tsv": delimited.read_tabs,
+        ".csv": partial(delimited.read, usual=","),
+        ".tsv": partial(delimited.read, usual="\t"),
         ".parquet": parquet.read,
     }
 )
@@ -51,10 +52,10 @@ def _table(head: bytes, columns: frozenset[str]) -> Reader | None:
     """A table without an extension (standard input), if its header names a field that we know."""
     known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
     line = head.partition(b"\n")[0].decode(errors="replace")
-    for delimiter, reader in ((",", delimited.read_commas), (";", delimited.read_commas), ("\t", delimited.read_tabs)):
+    for delimiter in delimited.DELIMITERS:
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
-            return reader
+            return partial(delimited.read, usual=delimiter)
     return None
 
 

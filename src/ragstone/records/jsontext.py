@@ -129,14 +129,22 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
-    """Explain why the text could not be parsed, in better words than the fast parser's."""
+def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
+    """Why bytes are not text, and what to do; None where they are. ``of`` names the line that the bytes are."""
     if b"\0" in raw:
         return f"a NUL byte at byte {raw.index(0) + 1}", "expected UTF-8 text; is this a binary or UTF-16 file?"
     try:
-        text = raw.decode()
+        raw.decode()
     except UnicodeDecodeError as wrong:
-        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1} is not UTF-8", "save the file as UTF-8"
+        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1}{of} is not UTF-8", "save the file as UTF-8"
+    return None
+
+
+def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
+    """Explain why the text could not be parsed, in better words than the fast parser's."""
+    if wrong := not_text(raw):
+        return wrong
+    text = raw.decode()
     try:
         json.loads(text, parse_int=_integer, parse_constant=_constant)
     except RefusedError as refused:

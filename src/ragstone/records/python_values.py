@@ -7,7 +7,7 @@ nothing with what came in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -31,6 +31,18 @@ def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
     if len(raw) > MAX_RECORD_BYTES:
         return RecordError(where, f"a record of {len(raw):,} bytes", f"expected at most {MAX_RECORD_BYTES:,}")
     return value
+
+
+def plain_rows(name: str, rows: Iterable[object]) -> Generator[tuple[str, dict[str, Any] | RecordError], None, None]:
+    """Each row of a table with its place: ``name row 12``."""
+    for number, row in enumerate(rows, 1):
+        where = f"{name} row {number}"
+        yield where, plain_row(row, where)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of another library says, in one line."""
+    return (str(error).strip() or type(error).__name__).partition("\n")[0]
 
 
 def dumps(value: Any) -> bytes:
