@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
-from ragstone.parsing.label_lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
+from ragstone.parsing.label_lists import lists_of, unread
+from ragstone.parsing.label_rows import LABEL_FORMATS, MOST, Format, Found
 from ragstone.parsing.label_words import BACK, Words, words_of
 from ragstone.parsing.normalize import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
@@ -318,8 +319,6 @@ def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
 
 def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
     """Without the last label where the reply ends in the middle of it: the others are whole words of the scale."""
-    if not best.raw or answer[best.found.end :].strip():
-        return best
     *others, last = best.raw
     whole = [raw for number, raw in best.raw.items() if number != last]
     text = best.raw[last] or ""
@@ -330,9 +329,8 @@ def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
 
 def _alike(fmt: Format) -> tuple[Format, ...]:
     """The readers that read a format: some look the same to a model, and half the same to a reader."""
-    if fmt in ("json", "python_list"):
-        return ("json", "python_list")
-    return ("markdown", "numbered", "yaml") if fmt in ("markdown", "numbered", "yaml") else (fmt,)
+    groups: tuple[tuple[Format, ...], ...] = (("json", "python_list"), ("markdown", "numbered", "yaml"))
+    return next((group for group in groups if fmt in group), (fmt,))
 
 
 def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Placed]:
