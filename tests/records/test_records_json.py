@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import RecordError
-from ragstone.records import SetAside, jsonarray, jsontext, limits, open_records, survey
+from ragstone.records import SetAside, json_files, jsontext, limits, open_records, survey
 from ragstone.records.bytestream import Stream
 from ragstone.types import Record
 
@@ -177,7 +177,7 @@ def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_long_line_is_accepted_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of exactly the limit is read; one byte more is refused by its size, and the next line is read."""
-    monkeypatch.setattr("ragstone.records.jsonlines.MAX_RECORD_BYTES", 1000)
+    monkeypatch.setattr("ragstone.records.json_files.MAX_RECORD_BYTES", 1000)
     fits = b'{"id":"' + b"a" * 991 + b'"}'
     assert len(fits) == 1000
     path = written(tmp_path, fits + b"\n" + fits + b" \n" + b'{"id":"' + b"a" * 500_000 + b'"}\n{"id":"z"}')
@@ -252,7 +252,7 @@ def test_what_was_read_before_a_break_is_kept(tmp_path: Path) -> None:
 
 def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next items are read; nothing of the large one is held."""
-    monkeypatch.setattr("ragstone.records.jsonarray.MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr("ragstone.records.json_files.MAX_RECORD_BYTES", 100)
     data = b'[{"id":"a"}, {"id":"' + b"x" * 2_000_000 + b'"} , {"id":"b"}]'
     first, aside, last = records(written(tmp_path, data, "x.json"), on_error="skip")
     assert (first.id, last.id) == ("a", "b")
@@ -272,7 +272,7 @@ class Pieces:
 
 def cut_up(data: bytes, cuts: list[int]) -> list[Any]:
     stream = Stream("x", Pieces(data, cuts), ())  # type: ignore[arg-type]
-    items = jsonarray._Cutter("x", array=data.lstrip().startswith(b"[")).items(stream)
+    items = json_files._Cutter("x", array=data.lstrip().startswith(b"[")).items(stream)
     return [(where, value if isinstance(value, dict) else str(value)) for where, value in items]
 
 

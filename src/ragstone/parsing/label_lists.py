@@ -40,7 +40,9 @@ def lists_of(text: str, words: Words) -> list[Found]:
     found = list(_literal_lists(text, words))
     # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
     taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
-    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in taken)]
+    readers = (_tags, label_entries.listed, label_tables.piped, label_tables.tabbed, label_tables.comma_separated)
+    written = [one for reader in readers for one in reader(text, words)]
+    return found + [one for one in written if not any(one.overlaps(other) for other in taken)]
 
 
 def unread(text: str, words: Words) -> bool:
@@ -54,22 +56,13 @@ def unread(text: str, words: Words) -> bool:
     )
 
 
-def _written_lists(text: str, words: Words) -> list[Found]:
-    """Lists without brackets."""
-    found = _tags(text, words) + label_entries.listed(text, words)
-    for reader in (label_tables.piped, label_tables.tabbed, label_tables.comma_separated):
-        found += reader(text, words)
-    return found
-
-
 def _literal_lists(text: str, words: Words) -> Iterator[Found]:
     loose: list[Written] = []
 
     def gathered() -> Iterator[Found]:
         if loose:
-            yield from _of_entries(
-                [one.value for one in loose], words, loose[0].start, loose[-1].end, closed=loose[-1].closed
-            )
+            at = Written(loose[0].start, loose[-1].end, None, loose[-1].closed)
+            yield from _of_entries([one.value for one in loose], words, at)
             loose.clear()
 
     for literal in literals(text):
@@ -101,7 +94,7 @@ def _literal_lists(text: str, words: Words) -> Iterator[Found]:
 def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -> Iterator[Found]:
     if isinstance(value, list):
         if value and all(isinstance(item, Pairs) for item in value):
-            yield from _of_entries(value, words, at.start, at.end, closed=at.closed)
+            yield from _of_entries(value, words, at)
         elif value and all(_pair(item) for item in value):  # [[1, "support"], [2, "support"]]
             yield from _plain("json", [item[1] for item in value], [item[0] for item in value], words, at)
         elif value and not any(isinstance(item, list | Pairs) for item in value):
@@ -131,10 +124,10 @@ def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -
             yield from _plain("keyed", [item], [], words, at)
 
 
-def _of_entries(values: Sequence[Any], words: Words, start: int, end: int, *, closed: bool) -> Iterator[Found]:
+def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Found]:
     """Objects that each hold a label, with the number of their unit or in the order of the units."""
     entries = [_entry(value, words) for value in values]
-    at = Written(start, end, None, closed)
+    at = Written(at.start, at.end, None, at.closed)  # however its words are quoted
     if any(entry is None for entry in entries):
         merged = [pair for value in values for pair in value.items]
         if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]

@@ -98,8 +98,8 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
             cells = [lead, *cells[1:]] if lead else cells[1:]
         pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
         if len(cells) == len(pairs) > 1:  # 1: support | 2: not_support
-            told = [label for _, label in pairs]
-            return [Found(kind, start, end, [*told], [*told], [number for number, _ in pairs])]
+            numbers = [number for number, _ in pairs]
+            return [Found(kind, start, end, [label for _, label in pairs], [label for _, label in pairs], numbers)]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:

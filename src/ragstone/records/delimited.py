@@ -138,13 +138,7 @@ def _row(cells: list[str], header: list[str], structured: frozenset[str], where:
             found[name] = cell
         elif cell.strip():
             try:
-                found[name] = _structure(cell, where, name)
+                found[name] = decode(cell.encode(), where, field=name) if LOOKS_LIKE_JSON.match(cell) else cell
             except RecordError as error:
                 return error.with_traceback(None)
     return found
-
-
-def _structure(cell: str, where: str, field: str) -> Any:
-    if LOOKS_LIKE_JSON.match(cell) is None:
-        return cell
-    return decode(cell.encode(), where, field=field)

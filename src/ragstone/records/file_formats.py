@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records import delimited, jsonarray, jsonlines, parquet
+from ragstone.records import delimited, json_files, parquet
 from ragstone.records.bytestream import Origin
 from ragstone.records.fields import ALIASES
 from ragstone.records.mapping import Mapper, Rows
@@ -17,9 +17,9 @@ Reader = Callable[[Origin, Mapper], Rows]
 
 READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
-        ".jsonl": jsonlines.read,
-        ".ndjson": jsonlines.read,
-        ".json": jsonarray.read,
+        ".jsonl": json_files.read_lines,
+        ".ndjson": json_files.read_lines,
+        ".json": json_files.read,
         ".csv": partial(delimited.read, usual=","),
         ".tsv": partial(delimited.read, usual="\t"),
         ".parquet": parquet.read,
@@ -42,23 +42,15 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     if head.startswith(parquet.MAGIC):
         return parquet.read
     if head[:1] in (b"[", b"{"):
-        return jsonarray.read
+        return json_files.read
     if not head:
-        return jsonlines.read  # which will say that there is nothing in it
-    return _table(head, columns) or _unknown(origin)
-
-
-def _table(head: bytes, columns: frozenset[str]) -> Reader | None:
-    """A table without an extension (standard input), if its header names a field that we know."""
+        return json_files.read_lines  # which will say that there is nothing in it
+    # A table without an extension (standard input), if its header names a field that we know.
     known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
     line = head.partition(b"\n")[0].decode(errors="replace")
     for delimiter in delimited.DELIMITERS:
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
             return partial(delimited.read, usual=delimiter)
-    return None
-
-
-def _unknown(origin: Origin) -> Reader:
     found = f"the format of '{origin.suffix}' is not known" if origin.suffix else "the format cannot be told"
     raise RecordError(origin.name, found, f"supported are {SUPPORTED}")

@@ -70,7 +70,6 @@ class Mapper:
     def record(self, where: str, row: Row) -> Record:
         """The record, its id not yet made unique; RecordError names the field that cannot be read."""
         reading = self._reading(where, row)
-        blocks = self._block_overrides(reading)
         contexts, details = reading.take("contexts", values.passages) or (None, {})
         response, citations = self._response(reading, contexts or ())
         nuggets = reading.take("nuggets", _nuggets)
@@ -81,7 +80,7 @@ class Mapper:
             )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
-        overrides = _merged(self._named(reading), blocks, where)
+        overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
         if details:
@@ -157,19 +156,20 @@ class Mapper:
                 self._keys.update(dict.fromkeys(row))
         return found
 
-    def _block_overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+    def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+        """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
+        names = [name for name in self._blocks if isinstance(reading.row.get(name), dict)]
+        for name in names:
+            reading.consume(name)
+        given = [*(reading.take("overrides", values.overrides) or {}).items()]
+        given += [(name, reading.row[name]) for name in names]
         found: dict[str, dict[str, Any]] = {}
-        for name in self._blocks.keys() & reading.row.keys():
-            block = reading.row[name]
-            if isinstance(block, dict):
-                reading.consume(name)
-                found = _merged(found, {self._blocks[name]: block}, reading.where)
-        return found
-
-    def _named(self, reading: _Reading) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for name, parameters in (reading.take("overrides", values.overrides) or {}).items():
-            found = _merged(found, {self._blocks.get(name, name): parameters}, reading.where)
+        for name, parameters in given:
+            metric = self._blocks.get(name, name)
+            known = found.setdefault(metric, {})
+            for parameter, value in parameters.items():
+                if known.setdefault(parameter, value) != value:
+                    raise RecordError(reading.where, f"'{parameter}' is given twice", "keep one of them", field=metric)
         return found
 
     def _response(
@@ -309,19 +309,6 @@ def _is_blank(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     return isinstance(value, list | dict) and not value
-
-
-def _merged(
-    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]], where: str
-) -> dict[str, dict[str, Any]]:
-    """Both; RecordError where one parameter is given two values."""
-    found = {metric: dict(parameters) for metric, parameters in first.items()}
-    for metric, parameters in second.items():
-        known = found.setdefault(metric, {})
-        for parameter, value in parameters.items():
-            if known.setdefault(parameter, value) != value:
-                raise RecordError(where, f"'{parameter}' is given twice", "keep one of them", field=metric)
-    return found
 
 
 def content_hash(row: Row) -> str:

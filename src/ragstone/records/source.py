@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 
 import orjson
@@ -158,9 +157,7 @@ class Source:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _guarded(self, part: InputPart) -> Rows:

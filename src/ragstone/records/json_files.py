@@ -1,8 +1,9 @@
-"""JSON files (``.json``): an array of objects, one object, or objects after one another.
+"""JSON Lines (``.jsonl``), and JSON files: an array of objects, one object, or objects after one another.
 
-No parser at hand reads an array piece by piece, so the file is cut into its items here and each item is
-parsed as a line would be. The cutting knows strings, brackets and commas and nothing else; whatever stands
-between two commas goes to the parser, which says what is wrong with it. So one bad item costs one record.
+A blank line is passed over. No parser at hand reads an array piece by piece, so a JSON file is cut into its items
+here and each item is parsed as a line would be. The cutting knows strings, brackets and commas and nothing else;
+whatever stands between two commas goes to the parser, which says what is wrong with it. So one bad item costs one
+record.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records import jsonlines
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.jsontext import WHITESPACE, row
 from ragstone.records.limits import MAX_RECORD_BYTES
@@ -31,17 +31,30 @@ QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
 
 
+def read_lines(origin: Origin, mapper: Mapper) -> Rows:
+    """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
+    del mapper  # a line says itself what is a list
+    with origin.open() as stream:
+        while line := stream.readline(MAX_RECORD_BYTES + 1):
+            where = f"{origin.name}:{stream.lines}"
+            if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
+                stream.skip_line()
+                yield where, RecordError(where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
+            elif text := line.strip(WHITESPACE):
+                yield where, row(text, where)
+
+
 def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
-    start = first_byte(origin)
+    start = _first_byte(origin)
     if start != b"[" and _lines(origin):
-        yield from jsonlines.read(origin, mapper)
+        yield from read_lines(origin, mapper)
         return
     with origin.open() as stream:
         yield from _Cutter(origin.name, array=start == b"[").items(stream)
 
 
-def first_byte(origin: Origin) -> bytes:
+def _first_byte(origin: Origin) -> bytes:
     """The first byte that is not white space; empty for a blank file."""
     with origin.open() as stream:
         for chunk in stream.chunks():
