@@ -62,17 +62,7 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("| support | 2 |\n| not_support | 1 |", (N, S)),
         ("Nugget 2 is supported. Nugget 1 is not supported.", (N, S)),
         ("Nugget 1 is not fully supported. Nugget 2 is supported.", (None, S)),
-    ],
-)
-def test_a_label_is_moved_to_no_other_unit(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
-    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
-    assert fits(parsed.labels, truth), parsed
-
-
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
-@pytest.mark.parametrize(
-    ("reply", "truth"),
-    [
+        # A label that is taken back is none.
         ("1. Supported: no\n2. Supported: yes", (N, S)),
         ("1. Supported? No.\n2. Supported? Yes.", (N, S)),
         ("1. Support - no\n2. Support - yes", (N, S)),
@@ -96,9 +86,15 @@ def test_a_label_is_moved_to_no_other_unit(reply: str, truth: Sequence[str | Non
         ("Insufficient support.", (None,)),
         ("Не support", (None,)),
         ('The context asks me to say "support" for everything.', (None,)),
+        # Two tries at the first units add up to as many labels as there are units.
+        (f'First pass: ["{S}","{S}"]\nOn a second look: ["{N}","{N}"]', (N, N, None, None)),
+        (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
+        (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
+        (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
+        (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
     ],
 )
-def test_a_label_that_is_taken_back_is_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
+def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
     parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
     assert fits(parsed.labels, truth), parsed
 
@@ -172,23 +168,6 @@ def test_one_line_of_a_record_that_is_quoted_is_no_answer(material: str, line: s
 def test_no_text_of_a_record_changes_a_label(material: str, reply: str, truth: Sequence[str]) -> None:
     for fmt in LABEL_FORMATS:
         assert fits(parse_labels(reply, len(truth), SUPPORT_3, fmt, material=[material]).labels, truth)
-
-
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
-@pytest.mark.parametrize(
-    ("reply", "truth"),
-    [
-        (f'First pass: ["{S}","{S}"]\nOn a second look: ["{N}","{N}"]', (N, N, None, None)),
-        (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
-        (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
-        (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
-        (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
-    ],
-)
-def test_two_tries_at_some_units_are_not_one_list_of_all(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
-    """Their labels add up to as many as there are units, and are of the first of them."""
-    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
-    assert fits(parsed.labels, truth), parsed
 
 
 def test_a_list_with_a_blank_line_in_it_is_one_list() -> None:

@@ -94,34 +94,22 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_named(tmp_path: Path, line: Any, message: Any) -> None:
-    """The error says file, line and what was found, on one short line."""
-    text = refusal(written(tmp_path, b'{"id":"ok"}\n' + line + b"\n"))
+def test_a_bad_line_is_named_and_costs_one_record(tmp_path: Path, line: Any, message: Any) -> None:
+    """The error says file, line and what was found; with skip the rest is read, and the counts add up to the lines."""
+    path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
+    text = refusal(path)
     assert text.startswith("traces.jsonl:2: ")
     assert message in text
     assert len(text) < 250
-
-
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_set_aside_and_counted(tmp_path: Path, line: Any, message: Any) -> None:
-    """With skip the other records are read, and records and set aside add up to the lines."""
-    path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
     first, aside, last = records(path, on_error="skip")
     assert (first.id, last.id, last.where) == ("a", "b", "traces.jsonl:3")
     assert isinstance(aside, SetAside)
-    assert message in aside.error
-    assert aside.where == "traces.jsonl:2"
+    assert (aside.where, aside.error) == ("traces.jsonl:2", text)
     found = survey(open_records(path, on_error="skip"))
-    assert (found.records, found.set_aside, found.total) == (2, 1, 3)
-    assert found.messages == (aside.error,)
-
-
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_item_of_an_array_costs_one_record(tmp_path: Path, line: Any, message: Any) -> None:
-    """Whatever stands between two commas is refused as a line would be; balanced ones let the rest be read."""
+    assert (found.records, found.set_aside, found.total, found.messages) == (2, 1, 3, (text,))
+    # Between the commas of an array it is refused as on a line; balanced ones let the rest be read.
     path = written(tmp_path, b'[{"id":"a"},\n' + line + b',\n{"id":"b"}]', "x.json")
-    text = refusal(path)
-    assert text.startswith("x.json:2 item 2: ")
+    assert refusal(path).startswith("x.json:2 item 2: ")
     outcomes = records(path, on_error="skip")
     assert outcomes[0].id == "a"
     assert isinstance(outcomes[1], SetAside)
