@@ -265,16 +265,13 @@ def _found(run: Sequence[_Entry]) -> Found | None:
     """The entries as a list; by place only where each has a label or is as short as one."""
     if all(entry.label is None or entry.contested for entry in run):
         return None
-    if run[0].number is None and not all(entry.label is not None or _short(entry.first) for entry in run):
+    alike = all(entry.label or (len(entry.first) <= 30 and len(entry.first.split()) <= 2) for entry in run)
+    if run[0].number is None and not alike:
         return None
     found = Found(run[0].reader, run[0].start, run[-1].end)
     for entry in run:
         found.add(entry.number, entry.first, None if entry.contested else entry.label, run[-1].end)
     return found
-
-
-def _short(text: str) -> bool:
-    return len(text) <= 30 and len(text.split()) <= 2
 
 
 def _whole(text: str) -> int | None:

@@ -37,7 +37,9 @@ def reader(source: Any) -> tuple[str, Items]:
     if callable(getattr(source, "collect_schema", None)):
         raise InputError(f"a {name} holds no rows yet: call its collect() first")
     if isinstance(source, Mapping):
-        raise InputError(_mapping_message(name, source))
+        if source and all(hasattr(value, "features") for value in source.values()):
+            raise InputError(f"a {name} has several splits: choose one of {', '.join(map(str, source))}")
+        raise InputError(f"a {name} is one record, not a source of records: put it into a list")
     if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
         raise InputError(
             f"{kind(source)} is no source of records: expected a path, '-', hf://..., an iterable of dicts or "
@@ -45,12 +47,6 @@ def reader(source: Any) -> tuple[str, Items]:
         )
     label = "records" if name in ("list", "tuple") else name
     return label, lambda: (_item(f"{label} item {number}", row) for number, row in enumerate(source, 1))
-
-
-def _mapping_message(name: str, source: Mapping[Any, Any]) -> str:
-    if all(hasattr(value, "features") for value in source.values()) and source:
-        return f"a {name} has several splits: choose one of {', '.join(map(str, source))}"
-    return f"a {name} is one record, not a source of records: put it into a list"
 
 
 def _item(where: str, row: object) -> Item:

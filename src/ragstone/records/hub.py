@@ -42,10 +42,8 @@ def _data_set(address: str) -> Any:
         found = datasets.load_dataset(match["name"], match["config"], split=match["split"], streaming=True)
     except (OSError, ValueError) as error:
         raise InputError(f"{address}: cannot be opened: {first_line(error)}") from error
-    return found if match["split"] else _only_split(address, found)
-
-
-def _only_split(address: str, splits: Any) -> Any:
-    if len(splits) == 1:
-        return next(iter(splits.values()))
-    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in splits))
+    if match["split"]:
+        return found
+    if len(found) == 1:
+        return next(iter(found.values()))
+    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in found))

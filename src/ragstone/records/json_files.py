@@ -31,9 +31,8 @@ QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
 
 
-def read_lines(origin: Origin, mapper: Mapper) -> Rows:
+def read_lines(origin: Origin, _: Mapper) -> Rows:
     """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
-    del mapper  # a line says itself what is a list
     with origin.open() as stream:
         while line := stream.readline(MAX_RECORD_BYTES + 1):
             where = f"{origin.name}:{stream.lines}"

@@ -27,8 +27,8 @@ WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
 WALKED: Final = frozenset((dict, list, float))
 INTEGERS: Final = 2.0**63
-LONGEST_INTEGER: Final = 18
-"""Digits that always fit into 64 bits with their sign."""
+LONGEST_INTEGER: Final = 20
+"""Digits and sign of the longest whole number that fits into 64 bits."""
 
 
 class RefusedError(Exception):
@@ -113,11 +113,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int | str:
-    if len(digits) <= LONGEST_INTEGER:
-        return int(digits)
-    if len(digits) <= LONGEST_INTEGER + 2 and -(2**63) <= int(digits) < 2**63:
-        return int(digits)
-    return digits
+    return int(digits) if len(digits) <= LONGEST_INTEGER and -(2**63) <= int(digits) < 2**63 else digits
 
 
 def _constant(name: str) -> NoReturn:

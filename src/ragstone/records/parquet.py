@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.bytestream import Origin, spool
@@ -18,9 +18,8 @@ BATCH: Final = 128
 MAGIC: Final = b"PAR1"
 
 
-def read(origin: Origin, mapper: Mapper) -> Rows:
+def read(origin: Origin, _: Mapper) -> Rows:
     """Each row's place (``traces.parquet row 12``) with its values; a damaged file is a RecordError."""
-    del mapper  # columns have types of their own
     if not origin.compression:
         yield from _rows(origin.name, origin.path)
         return
@@ -33,20 +32,15 @@ def read(origin: Origin, mapper: Mapper) -> Rows:
 
 
 def _rows(name: str, path: Path) -> Rows:
-    arrow, parquet = _libraries()
-    try:
-        with parquet.ParquetFile(path, buffer_size=CHUNK, pre_buffer=False) as file:
-            check_columns(name, file.schema_arrow.names)
-            batches = file.iter_batches(batch_size=BATCH, use_threads=False)
-            yield from plain_rows(name, (row for batch in batches for row in batch.to_pylist()))
-    except (arrow.ArrowException, OSError) as error:
-        raise RecordError(name, f"not readable as Parquet: {first_line(error)}", "fetch or copy it again") from None
-
-
-def _libraries() -> tuple[Any, Any]:
     try:
         import pyarrow as pa  # noqa: PLC0415 - heavy and optional
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise ConfigError("reading Parquet needs pyarrow: pip install 'ragstone[parquet]'") from None
-    return pa, parquet
+    try:
+        with parquet.ParquetFile(path, buffer_size=CHUNK, pre_buffer=False) as file:
+            check_columns(name, file.schema_arrow.names)
+            batches = file.iter_batches(batch_size=BATCH, use_threads=False)
+            yield from plain_rows(name, (row for batch in batches for row in batch.to_pylist()))
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(name, f"not readable as Parquet: {first_line(error)}", "fetch or copy it again") from None

@@ -54,15 +54,11 @@ def dumps(value: Any) -> bytes:
             raise
         raw = orjson.dumps(_digits(value), default=_plain, option=OPTIONS)
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # only then can it be that deep
-        _check_depth(orjson.loads(raw))
+        try:
+            survey_of(orjson.loads(raw))
+        except RefusedError as error:
+            raise TypeError("Recursion limit reached") from error
     return raw
-
-
-def _check_depth(value: Any) -> None:
-    try:
-        survey_of(value)
-    except RefusedError as error:
-        raise TypeError("Recursion limit reached") from error
 
 
 def _reason(error: Exception) -> tuple[str, str]:
