@@ -40,8 +40,9 @@ def lists_of(text: str, words: Words) -> list[Found]:
     found = list(_literal_lists(text, words))
     # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
     taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
-    readers = (_tags, label_entries.listed, label_tables.piped, label_tables.tabbed, label_tables.comma_separated)
-    written = [one for reader in readers for one in reader(text, words)]
+    written = _tags(text, words) + label_entries.listed(text, words)
+    for kind in label_tables.TABLES:
+        written += label_tables.tables(text, words, kind)
     return found + [one for one in written if not any(one.overlaps(other) for other in taken)]
 
 
@@ -260,7 +261,7 @@ def _tags(text: str, words: Words) -> list[Found]:
             continue
         item = given if given is not None else content
         if name in _WRAPPERS and "," in content and told is None:  # <answer>support, not_support</answer>
-            for row in label_tables.comma_separated(content, words):
+            for row in label_tables.tables(content, words, "csv"):
                 row.reader, row.start, row.end = "xml", match.start(), match.end()
                 done.append(row)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ragstone.parsing.label_entries import numbered
@@ -14,21 +14,6 @@ from ragstone.parsing.label_words import Words
 _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
 """What stands in the column of the label that is meant."""
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
-
-
-def piped(text: str, words: Words) -> list[Found]:
-    """Markdown tables."""
-    return _tables(text, words, "pipe", _cells)
-
-
-def tabbed(text: str, words: Words) -> list[Found]:
-    """Found with tabs."""
-    return _tables(text, words, "tsv", _tab_cells)
-
-
-def comma_separated(text: str, words: Words) -> list[Found]:
-    """Found with commas or semicolons, and a header with labels below it."""
-    return _tables(text, words, "csv", _csv)
 
 
 def _tab_cells(line: str) -> list[str]:
@@ -56,14 +41,19 @@ def _csv(line: str) -> list[str]:
     return [cell.strip() for cell in row]
 
 
-def _tables(text: str, words: Words, kind: Format, split: Callable[[str], list[str]]) -> list[Found]:
-    """Runs of lines that split into cells, each run one table."""
+_SPLIT: Final[Mapping[Format, Callable[[str], list[str]]]] = {"pipe": _cells, "tsv": _tab_cells, "csv": _csv}
+TABLES: Final = tuple(_SPLIT)
+"""The formats of tables."""
+
+
+def tables(text: str, words: Words, kind: Format) -> list[Found]:
+    """The tables of one format: runs of lines that split into cells, with a header or without."""
     found: list[Found] = []
     table: list[tuple[int, int, list[str]]] = []
     for start, line in [*lines(text), (len(text), "")]:
         if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
             continue
-        cells = split(line)
+        cells = _SPLIT[kind](line)
         if kind == "csv" and cells and not _row(cells, words):
             cells = []
         if cells:

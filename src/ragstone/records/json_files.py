@@ -107,12 +107,15 @@ class _Cutter:
         begin = at = self._entered(chunk)
         while at < len(chunk):
             if self._closed:
-                self._refuse_rest(chunk[at:])
+                if chunk[at:].strip(WHITESPACE):
+                    where = f"{self._name}:{self._line}"
+                    raise RecordError(where, "text after the end of the array", "expected one array per file")
                 return
             if self._in_string:
                 at = self._string(chunk, at)
                 continue
-            at = _end(self._passable(), chunk, at)
+            between = BETWEEN if self._array else OUTSIDE
+            at = _end(WITHIN if self._depth else between, chunk, at)
             if at == len(chunk):
                 break
             at += 1
@@ -132,11 +135,6 @@ class _Cutter:
         self._opened = at > 0
         self._line += chunk.count(b"\n", 0, at or len(chunk))
         return at or len(chunk)
-
-    def _passable(self) -> re.Pattern[bytes]:
-        if self._depth:
-            return WITHIN
-        return BETWEEN if self._array else OUTSIDE
 
     def _string(self, chunk: bytes, at: int) -> int:
         if self._escaped:
@@ -186,9 +184,3 @@ class _Cutter:
         if not text:
             return where, RecordError(where, "nothing stands before this comma or ]", "each item must be {...}")
         return where, row(text.strip(WHITESPACE), where)
-
-    def _refuse_rest(self, rest: bytes) -> None:
-        if rest.strip(WHITESPACE):
-            raise RecordError(
-                f"{self._name}:{self._line}", "text after the end of the array", "expected one array per file"
-            )

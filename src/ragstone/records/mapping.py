@@ -53,16 +53,19 @@ class Mapper:
     """Turns rows into records by one run's mapping; remembers which mapped paths were there, and the first keys."""
 
     def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
-        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name."""
+        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name.
+
+        ``claimed`` are the paths that are read.
+        """
         self._paths = fields.paths
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
-        claimed = set(fields.paths.values())
+        self.claimed = frozenset(fields.paths.values())
         self._names = {
-            field: tuple(name for name in (field, *aliases) if name not in claimed)
+            field: tuple(name for name in (field, *aliases) if name not in self.claimed)
             for field, aliases in ALIASES.items()
             if field not in fields.paths
         }

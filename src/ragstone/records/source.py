@@ -277,14 +277,13 @@ def open_records(
         return source
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
-    mapping = fields if isinstance(fields, Fields) else Fields(fields)
-    mapper = Mapper(mapping, blocks)
+    mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
     several = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], str | os.PathLike)
-    parts = _several([*map(os.fspath, source)], mapper, mapping) if several else [_part(source, mapper, mapping)]
+    parts = _several([*map(os.fspath, source)], mapper) if several else [_part(source, mapper)]
     return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
 
 
-def _several(names: Sequence[str], mapper: Mapper, fields: Fields) -> list[InputPart]:
+def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
     twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
     if twice is not None:
         raise ConfigError(f"{twice}: this input is given twice; name it once")
@@ -292,7 +291,7 @@ def _several(names: Sequence[str], mapper: Mapper, fields: Fields) -> list[Input
     parts: list[InputPart] = []
     with ExitStack() as undo:
         for name, run in zip(names, _runs(names), strict=True):
-            part = _part(name, mapper, fields, _printable(name) if alike else "")
+            part = _part(name, mapper, _printable(name) if alike else "")
             if part.temporary:
                 undo.callback(part.temporary.unlink)
             parts.append(part._replace(run=run))
@@ -329,18 +328,18 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> InputPart:
+def _part(source: Any, mapper: Mapper, called: str = "") -> InputPart:
     """One input, opened; ``called`` is what messages call a file, else its name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
     if isinstance(source, str) and source == "-":
-        return _spooled("stdin", standard_input(), "", mapper, fields)
+        return _spooled("stdin", standard_input(), "", mapper)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if is_pipe(path):
-            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, fields)
-        return _from(origin_of(path, name=called), mapper, fields)
+            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper)
+        return _from(origin_of(path, name=called), mapper)
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not isinstance(source, Iterator):
@@ -349,15 +348,14 @@ def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> Inpu
     return InputPart(name, partial(frames.kept, path), path, loose=loose)
 
 
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fields: Fields) -> InputPart:
+def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper) -> InputPart:
     path = spool(name, chunks, suffix=suffix)
     with ExitStack() as undo:
         undo.callback(path.unlink)
-        part = _from(origin_of(path, name=name), mapper, fields, temporary=path)
+        part = _from(origin_of(path, name=name), mapper, path)
         undo.pop_all()
     return part
 
 
-def _from(origin: Origin, mapper: Mapper, fields: Fields, temporary: Path | None = None) -> InputPart:
-    read = reader_of(origin, frozenset(fields.paths.values()))
-    return InputPart(origin.name, partial(read, origin, mapper), temporary)
+def _from(origin: Origin, mapper: Mapper, temporary: Path | None = None) -> InputPart:
+    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), temporary)

@@ -240,13 +240,9 @@ def _citation(item: Any) -> Citation:
     start, end = item["span"]["start"], item["span"]["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start <= end:
         raise TypeError
-    return Citation(Span(start, end), tuple(_name(name) for name in item["passages"]))
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise TypeError
+    if not all(isinstance(name, str) for name in item["passages"]):
+        raise TypeError
+    return Citation(Span(start, end), tuple(item["passages"]))
 
 
 def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:
