@@ -256,10 +256,10 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
     if right:
         if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
             right = own
-        best = _last(right)
+        last = _last(right)
         # A later list by number of some of the units may say something else.
-        later = [entry for entry in partial if entry.found.numbers and entry.found.start >= best.found.end]
-        return _unless_said_otherwise(best, later)
+        later = [entry for entry in partial if entry.found.numbers and entry.found.start >= last.found.end]
+        return _unless_said_otherwise(last, later)
     partial = _apart(partial, rank)
     by_place = [entry for entry in partial if not entry.found.numbers]
     whole = sum(len(one.found.labels) for one in by_place) == len(asked)

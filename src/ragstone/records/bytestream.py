@@ -119,6 +119,11 @@ class Origin:
         except OSError as error:
             raise RecordError(str(self.path), reason(error)) from None
 
+    def head(self) -> bytes:
+        """Some bytes from the first on that is no white space; empty for a blank file."""
+        with self.open() as stream:
+            return next((text for chunk in stream.chunks() if (text := chunk.lstrip(b" \t\r\n"))), b"")
+
 
 def _zstd() -> Any:
     if sys.version_info >= (3, 14):

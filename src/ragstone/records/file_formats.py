@@ -37,8 +37,7 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     """
     if origin.suffix in READERS:
         return READERS[origin.suffix]
-    with origin.open() as stream:
-        head = next((text for chunk in stream.chunks() if (text := chunk.lstrip())), b"")
+    head = origin.head()
     if head.startswith(parquet.MAGIC):
         return parquet.read
     if head[:1] in (b"[", b"{"):

@@ -45,21 +45,12 @@ def read_lines(origin: Origin, _: Mapper) -> Rows:
 
 def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
-    start = _first_byte(origin)
-    if start != b"[" and _lines(origin):
+    array = origin.head().startswith(b"[")
+    if not array and _lines(origin):
         yield from read_lines(origin, mapper)
         return
     with origin.open() as stream:
-        yield from _Cutter(origin.name, array=start == b"[").items(stream)
-
-
-def _first_byte(origin: Origin) -> bytes:
-    """The first byte that is not white space; empty for a blank file."""
-    with origin.open() as stream:
-        for chunk in stream.chunks():
-            if text := chunk.lstrip(WHITESPACE):
-                return text[:1]
-    return b""
+        yield from _Cutter(origin.name, array=array).items(stream)
 
 
 def _lines(origin: Origin) -> bool:
