@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ragstone.parsing.label_entries import numbered
 from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Format, Found, lines
 from ragstone.parsing.label_words import Words
 
@@ -86,10 +85,6 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
         if len(cells) > 1 and words.alone(cells[0]) is None and ":" in cells[0]:
             lead = cells[0].rpartition(":")[2].strip()  # "Labels: support, …"
             cells = [lead, *cells[1:]] if lead else cells[1:]
-        pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
-        if len(cells) == len(pairs) > 1:  # 1: support | 2: not_support
-            numbers = [number for number, _ in pairs]
-            return [Found(kind, start, end, [label for _, label in pairs], [label for _, label in pairs], numbers)]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:
