@@ -60,6 +60,7 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("support: 2\nnot_support: 1", (N, S)),
         ("support,2\nnot_support,1", (N, S)),
         ("| support | 2 |\n| not_support | 1 |", (N, S)),
+        ("| 1 | 2 | 3 |\n| support | not_support |", (S, N, None)),
         ("Nugget 2 is supported. Nugget 1 is not supported.", (N, S)),
         ("Nugget 1 is not fully supported. Nugget 2 is supported.", (None, S)),
         # A label that is taken back is none.
@@ -105,6 +106,7 @@ def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence
     [
         "1. support\n2. not_support\n1. not_support\n2. support",
         "1. support\n2. support\nOn reflection:\n1. not_support\n2. support",
+        "```\n2. support\n1. support\n```\nOr:\n```\n1. not_support\n2. support\n```",
         "| 1 | support |\n| 2 | not_support |\n| 1 | not_support |\n| 2 | support |",
         '<u id="1">yes</u><u id="2">yes</u><u id="1">no</u><u id="2">yes</u>',
     ],
@@ -170,5 +172,6 @@ def test_no_text_of_a_record_changes_a_label(material: str, reply: str, truth: S
         assert fits(parse_labels(reply, len(truth), SUPPORT_3, fmt, material=[material]).labels, truth)
 
 
-def test_a_list_with_a_blank_line_in_it_is_one_list() -> None:
+def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> None:
     assert parse_labels(f"{S}, {N},\n\n{S}", 3, SUPPORT_3).labels == (S, N, S)
+    assert parse_labels("1 -> support|2 -> not_support", 2, SUPPORT_3).labels == (S, N)

@@ -54,6 +54,7 @@ _GROUPED: Final = re.compile(
     + NOUN
     + r"[0-9]{1,4})*)[\s.]*"
 )
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 
 
@@ -99,7 +100,9 @@ class _Listing:
 
     def add(self, start: int, line: str) -> None:
         line = _tidy(line)
-        if not line.strip():
+        if _FENCE.match(line):  # a list in a block of its own is another one
+            self._broken, self._current, self._heading = True, None, None
+        elif not line.strip():
             self._apart = True
         else:
             end = start + len(line)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from ragstone.parsing.label_entries import numbered
 from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Format, Found, lines
 from ragstone.parsing.label_words import Words
 
@@ -85,6 +86,10 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
         if len(cells) > 1 and words.alone(cells[0]) is None and ":" in cells[0]:
             lead = cells[0].rpartition(":")[2].strip()  # "Labels: support, …"
             cells = [lead, *cells[1:]] if lead else cells[1:]
+        pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
+        if len(cells) == len(pairs) > 1:  # 1 -> support | 2 -> not_support
+            numbers = [number for number, _ in pairs]
+            return [Found(kind, start, end, [label for _, label in pairs], [label for _, label in pairs], numbers)]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:
@@ -135,7 +140,7 @@ def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: For
         places = [place for place, number in enumerate(numbers) if number is not None and place < len(cells)]
         labels = [words.alone(cells[place]) for place in places]
         if len(places) > 1 and len(places) >= len(head) - 1 and all(labels):
-            told = [number for number in numbers if number is not None]
+            told = [number for number in numbers[: len(cells)] if number is not None]
             return Found(kind, start, end, [cells[place] for place in places], labels, told)
     columns = {place: label for place, cell in enumerate(head) if (label := words.strong(cell)) is not None}
     if len(columns) < 2 or len(columns) < len(head) - 2 or len(set(columns.values())) < len(columns):
