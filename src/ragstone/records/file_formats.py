@@ -50,6 +50,6 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     for delimiter in delimited.DELIMITERS:
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
-            return partial(delimited.read, usual=delimiter)
+            return READERS[".tsv" if delimiter == "\t" else ".csv"]
     found = f"the format of '{origin.suffix}' is not known" if origin.suffix else "the format cannot be told"
     raise RecordError(origin.name, found, f"supported are {SUPPORTED}")

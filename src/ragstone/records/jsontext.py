@@ -128,7 +128,7 @@ def excerpt(text: str) -> str:
 def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
     """Why bytes are not text, and what to do; None where they are. ``of`` names the line that the bytes are."""
     if b"\0" in raw:
-        return f"a NUL byte at byte {raw.index(0) + 1}", "expected UTF-8 text; is this a binary or UTF-16 file?"
+        return f"a NUL byte at byte {raw.index(0) + 1}{of}", "expected UTF-8 text; is this a binary or UTF-16 file?"
     try:
         raw.decode()
     except UnicodeDecodeError as wrong:
