@@ -379,6 +379,8 @@ def test_runs_that_cannot_be_meant_are_refused(tmp_path: Path, monkeypatch: pyte
         open_records(["a.jsonl", "./a.jsonl"])
     with pytest.raises(RecordError, match=r"nowhere\.jsonl: no such file"):
         open_records(["a.jsonl", "nowhere.jsonl"])
+    with pytest.raises(RecordError, match="records item 1: expected an object, found a string"):
+        list(open_records(["a.jsonl", {"qid": "1"}]))
     for paths in (["a.jsonl", "blank.jsonl"], ["blank.jsonl", "a.jsonl"]):
         with pytest.raises(RecordError, match=r"blank\.jsonl: there is no record in it"):
             survey(open_records(paths, on_error="skip"))

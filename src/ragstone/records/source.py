@@ -278,8 +278,9 @@ def open_records(
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
     mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
-    several = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], str | os.PathLike)
-    parts = _several([*map(os.fspath, source)], mapper) if several else [_part(source, mapper)]
+    listed = source if isinstance(source, list | tuple) else ()
+    paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
+    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
     return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
 
 
