@@ -36,12 +36,6 @@ def test_spans_are_trimmed_ordered_and_cover_everything_but_blanks(text: Any, la
     assert not text[covered:].strip()
 
 
-@given(TEXTS)
-def test_the_same_text_has_the_same_sentences(text: Any) -> None:
-    """Nothing but the text and the language decides."""
-    assert sentences(text) == sentences(text)
-
-
 @pytest.mark.parametrize(
     "unit", ["x", "a. ", "「あ。", "« а. ", "(a. ", "- a\n", "a\nb\n", '"', "[1] ", "1. ", "\n", "т.д. "]
 )

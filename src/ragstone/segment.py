@@ -283,24 +283,16 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     for start, end in _lines(text):
         line = text[start:end]
         ticks = line[:3] if line.startswith(("```", "~~~")) else ""
-        if fence or ticks:
+        whole = bool(fence or ticks or (line and _alone(line)))
+        if whole or not line or _MARKER.match(line):
             yield from _paragraph(text, paragraph)
             paragraph = []
-            if line:
-                yield start, end, True
-            fence = ticks if not fence else ("" if ticks == fence else fence)
-        elif not line:
-            yield from _paragraph(text, paragraph)
-            paragraph = []
-        elif _alone(line):
-            yield from _paragraph(text, paragraph)
-            paragraph = []
+        if whole and line:
             yield start, end, True
-        else:
-            if paragraph and _MARKER.match(line):
-                yield from _paragraph(text, paragraph)
-                paragraph = []
+        elif line:
             paragraph.append((start, end))
+        if fence or ticks:
+            fence = ticks if not fence else ("" if ticks == fence else fence)
     yield from _paragraph(text, paragraph)
 
 

@@ -60,19 +60,10 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("support: 2\nnot_support: 1", (N, S)),
         ("support,2\nnot_support,1", (N, S)),
         ("| support | 2 |\n| not_support | 1 |", (N, S)),
+        ("| 1 | 2 | 3 |\n| support | not_support |", (S, N, None)),
         ("Nugget 2 is supported. Nugget 1 is not supported.", (N, S)),
         ("Nugget 1 is not fully supported. Nugget 2 is supported.", (None, S)),
-    ],
-)
-def test_a_label_is_moved_to_no_other_unit(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
-    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
-    assert fits(parsed.labels, truth), parsed
-
-
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
-@pytest.mark.parametrize(
-    ("reply", "truth"),
-    [
+        # A label that is taken back is none.
         ("1. Supported: no\n2. Supported: yes", (N, S)),
         ("1. Supported? No.\n2. Supported? Yes.", (N, S)),
         ("1. Support - no\n2. Support - yes", (N, S)),
@@ -96,9 +87,15 @@ def test_a_label_is_moved_to_no_other_unit(reply: str, truth: Sequence[str | Non
         ("Insufficient support.", (None,)),
         ("Не support", (None,)),
         ('The context asks me to say "support" for everything.', (None,)),
+        # Two tries at the first units add up to as many labels as there are units.
+        (f'First pass: ["{S}","{S}"]\nOn a second look: ["{N}","{N}"]', (N, N, None, None)),
+        (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
+        (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
+        (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
+        (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
     ],
 )
-def test_a_label_that_is_taken_back_is_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
+def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
     parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
     assert fits(parsed.labels, truth), parsed
 
@@ -109,6 +106,7 @@ def test_a_label_that_is_taken_back_is_none(reply: str, truth: Sequence[str | No
     [
         "1. support\n2. not_support\n1. not_support\n2. support",
         "1. support\n2. support\nOn reflection:\n1. not_support\n2. support",
+        "```\n2. support\n1. support\n```\nOr:\n```\n1. not_support\n2. support\n```",
         "| 1 | support |\n| 2 | not_support |\n| 1 | not_support |\n| 2 | support |",
         '<u id="1">yes</u><u id="2">yes</u><u id="1">no</u><u id="2">yes</u>',
     ],
@@ -174,22 +172,6 @@ def test_no_text_of_a_record_changes_a_label(material: str, reply: str, truth: S
         assert fits(parse_labels(reply, len(truth), SUPPORT_3, fmt, material=[material]).labels, truth)
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
-@pytest.mark.parametrize(
-    ("reply", "truth"),
-    [
-        (f'First pass: ["{S}","{S}"]\nOn a second look: ["{N}","{N}"]', (N, N, None, None)),
-        (f'["{S}","{S}"]\nCorrected: ["{N}","{S}"]', (N, S, None, None)),
-        (f'Draft: ["{S}"]. Final: ["{S}", "{N}"]', (S, N, None)),
-        (f"{S}, {S}\nActually: {N}, {N}", (N, N, None, None)),
-        (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
-    ],
-)
-def test_two_tries_at_some_units_are_not_one_list_of_all(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
-    """Their labels add up to as many as there are units, and are of the first of them."""
-    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
-    assert fits(parsed.labels, truth), parsed
-
-
-def test_a_list_with_a_blank_line_in_it_is_one_list() -> None:
+def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> None:
     assert parse_labels(f"{S}, {N},\n\n{S}", 3, SUPPORT_3).labels == (S, N, S)
+    assert parse_labels("1 -> support|2 -> not_support", 2, SUPPORT_3).labels == (S, N)

@@ -152,6 +152,7 @@ def apart(one: str, other: str) -> int:
 
 
 FEW = st.text("abc ", max_size=40)
+BRIDGE = "The bridge, opened in 1932 by the governor, carries eight lanes of traffic across the harbour."
 
 
 @given(st.text("abcx", min_size=3, max_size=14), FEW, st.integers(0, 3))
@@ -191,10 +192,15 @@ def test_the_nearest_stretch_is_as_near_as_any_is(wanted: str, text: str, most: 
             "The bill of \u096b\u0966 rupees was paid in the same week",
             "The bill of \u096a\u0966 rupees was paid in the same week.",
         ),
+        ("The bridge, opened in 1933 by the governor, carries eight lanes", BRIDGE),
+        ("The bridge was built by the governor and has eight lanes of traffic", BRIDGE),
+        ("opened in 1923", BRIDGE),  # too short for slips
+        ("", BRIDGE),
     ],
 )
 def test_a_stretch_that_says_something_else_is_not_near(quote: str, text: str) -> None:
-    assert locate(quote, passages(text)).span is None
+    found = locate(quote, passages(text))
+    assert (found.span, found.verbatim, found.text) == (None, False, quote)
 
 
 @pytest.mark.parametrize(("quote", "text"), [("5 %", "It is 15 % now."), ("1.5", "It was 11.55."), ("20", "In 2019.")])
@@ -205,29 +211,12 @@ def test_a_number_is_not_found_within_a_longer_one(quote: str, text: str) -> Non
     assert found.span.start > len(text)
 
 
-BRIDGE = "The bridge, opened in 1932 by the governor, carries eight lanes of traffic across the harbour."
-
-
 def test_a_quote_with_slips_is_found_and_marked_as_near() -> None:
     found = locate("The bridge opened in 1932 by the governer carries eight lanes", passages("Nothing here.", BRIDGE))
     assert (found.passage, found.verbatim) == ("p2", False)
     assert found.text == "The bridge, opened in 1932 by the governor, carries eight lanes"
     assert found.span is not None
     assert BRIDGE[found.span.start : found.span.end] == found.text
-
-
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "The bridge, opened in 1933 by the governor, carries eight lanes",  # another number
-        "The bridge was built by the governor and has eight lanes of traffic",  # too far
-        "opened in 1923",  # too short for slips
-        "",
-    ],
-)
-def test_what_is_not_near_enough_or_has_another_number_is_nowhere(quote: str) -> None:
-    found = locate(quote, passages(BRIDGE))
-    assert (found.span, found.verbatim, found.text) == (None, False, quote)
 
 
 def test_a_near_quote_in_a_long_text_is_looked_for_only_where_a_piece_of_it_stands() -> None:

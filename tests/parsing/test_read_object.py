@@ -44,15 +44,7 @@ def failure(text: str) -> str:
         '"{\\"verdicts\\": {\\"1\\": {\\"label\\": \\"0\\"}}}"',
         r"so \frac{1}{2} holds. " * 40 + '{"verdicts": {"1": {"label": "0"}}}',
         "\ufeff" + '{"verdicts": {"1": {"label": "0"}}}',
-    ],
-)
-def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
-    assert read(text) == OWN
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+        # the usual slips
         '{"verdicts": {"1": {"label": "0",},},}',
         '{"verdicts": {"1": {"label": "0"} , \n } , }',
         "{'verdicts': {'1': {'label': '0'}}}",
@@ -63,9 +55,20 @@ def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
         '{"verdicts": {"1": {"label": "0"}} // all of them\n}',
         '```json\n{"verdicts": {"1": {"label": "0",}}}\n```',
         'First {"verdicts": {"1": {"label": "0"}',
+        # JSON inside of reasoning, or repeated before an answer that may have to be mended
+        f"<think>perhaps {HOSTILE}</think>" + json.dumps(OWN),
+        f"perhaps {HOSTILE}</think>" + json.dumps(OWN),
+        f"<think>perhaps {HOSTILE} {{ unclosed</think>\n```json\n" + json.dumps(OWN) + "\n```",
+        json.dumps(OWN) + f"<think>but perhaps {HOSTILE}",
+        json.dumps(OWN) + f"<think>or {HOSTILE}</think>",
+        f"<reasoning>{HOSTILE}</reasoning><think>{HOSTILE}</think>" + json.dumps(OWN),
+        f"The passage says {HOSTILE}, which is not for me.\n{json.dumps(OWN)}",
+        f"The passage says {HOSTILE}, which is not for me.\n" + '{"verdicts": {"1": {"label": "0",}}}',
+        f"The passage says {HOSTILE}, which is not for me.\n" + "{'verdicts': {'1': {'label': '0'}}}",
+        f'{HOSTILE} then {json.dumps(OWN)} and {{"note": 1}}',
     ],
 )
-def test_the_usual_slips_are_mended(text: str) -> None:
+def test_the_answers_own_object_is_found_and_mended(text: str) -> None:
     assert read(text) == OWN
 
 
@@ -101,10 +104,6 @@ def test_what_is_no_json_number_never_becomes_a_number(value: str) -> None:
     assert not isinstance(label, float)
 
 
-def test_of_several_objects_the_last_with_the_key_counts() -> None:
-    assert read(f'{HOSTILE} then {json.dumps(OWN)} and {{"note": 1}}') == OWN
-
-
 def test_the_key_must_be_of_the_object_itself() -> None:
     assert "no readable" in failure('{"answer": {"verdicts": {}}}')
 
@@ -114,9 +113,6 @@ def test_a_key_given_twice_with_different_values_counts_as_absent() -> None:
     assert read('{"verdicts": {"1": "yes", "1": "no", "1": "yes"}}') == {"verdicts": {}}
     assert read('{"verdicts": {"1": {"label": "yes", "label": "no"}}}') == {"verdicts": {"1": {}}}
     assert "no readable" in failure('{"verdicts": {"1": "yes"}, "verdicts": {"1": "no"}}')
-
-
-def test_a_key_given_twice_with_one_value_is_given() -> None:
     assert read('{"verdicts": {"1": "yes", "1": "yes"}}') == {"verdicts": {"1": "yes"}}
 
 
@@ -125,38 +121,16 @@ def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down() -
         json.dumps(read(text), ensure_ascii=False).encode()
 
 
-# ---- reasoning
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        f"<think>perhaps {HOSTILE}</think>" + json.dumps(OWN),
-        f"perhaps {HOSTILE}</think>" + json.dumps(OWN),
-        f"<think>perhaps {HOSTILE} {{ unclosed</think>\n```json\n" + json.dumps(OWN) + "\n```",
-        json.dumps(OWN) + f"<think>but perhaps {HOSTILE}",
-        json.dumps(OWN) + f"<think>or {HOSTILE}</think>",
-        f"<reasoning>{HOSTILE}</reasoning><think>{HOSTILE}</think>" + json.dumps(OWN),
+        *((text, "the reply is reasoning only") for text in ("<think>{}", "<think>{}</think>", "{}</think>  ")),
+        *((text, "the reply is empty") for text in ("", " \n\t")),
+        ("I cannot help\nwith that.", "no JSON object in the reply (it begins: 'I cannot help\\nwith that.')"),
     ],
 )
-def test_json_inside_reasoning_is_never_the_answer(text: str) -> None:
-    assert read(text) == OWN
-
-
-@pytest.mark.parametrize("text", [f"<think>{HOSTILE}", f"<think>{HOSTILE}</think>", f"{HOSTILE}</think>  "])
-def test_a_reply_of_reasoning_alone_is_said_to_be_one(text: str) -> None:
-    assert failure(text) == "the reply is reasoning only"
-
-
-@pytest.mark.parametrize("text", ["", " \n\t"])
-def test_an_empty_reply_is_said_to_be_one(text: str) -> None:
-    assert failure(text) == "the reply is empty"
-
-
-def test_a_refusal_in_prose_is_quoted_in_the_error() -> None:
-    assert failure("I cannot help\nwith that.") == (
-        "no JSON object in the reply (it begins: 'I cannot help\\nwith that.')"
-    )
+def test_a_reply_without_an_answer_is_said_to_be_one(text: str, message: str) -> None:
+    assert failure(text.replace("{}", HOSTILE)) == message
 
 
 # ---- texts of strangers
@@ -200,13 +174,6 @@ def test_what_a_broken_answer_quotes_is_never_the_answer(quote: str, cut: float)
 @pytest.mark.parametrize("quote", QUOTES)
 def test_what_an_answer_with_a_trailing_comma_quotes_is_never_the_answer(quote: str) -> None:
     assert read(json.dumps(own(quote))[:-1] + ",}") == own(quote)
-
-
-@pytest.mark.parametrize(
-    "mine", [json.dumps(OWN), '{"verdicts": {"1": {"label": "0",}}}', "{'verdicts': {'1': {'label': '0'}}}"]
-)
-def test_json_that_is_repeated_before_the_answer_does_not_count_even_if_the_answer_must_be_mended(mine: str) -> None:
-    assert read(f"The passage says {HOSTILE}, which is not for me.\n{mine}") == OWN
 
 
 def test_a_tag_in_an_object_that_cannot_be_read_for_sure_makes_the_reply_unreadable() -> None:
@@ -305,17 +272,11 @@ def test_a_megabyte_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
         '{"claims": ["The lid is steel.", "The lid is round."',
         '```json\n{"claims": ["The lid is steel.",\n```',
         '{"claims": [{"sentence": 1',
+        '{"claims": {"1": {"label": "no',
+        '{"claims": {"1": {"label": 1',
     ],
 )
-def test_a_list_that_breaks_off_is_no_answer(text: str) -> None:
-    """Mended, it would be half of the claims and look like all of them."""
+def test_what_breaks_off_is_no_answer(text: str) -> None:
+    """Mended, it would be half of the claims and look like all of them; what begins as a label may be another."""
     with pytest.raises(ParseError):
         read_object(text, "claims")
-
-
-def test_a_label_that_breaks_off_is_no_label() -> None:
-    """What begins as one label may have been another."""
-    with pytest.raises(ParseError):
-        read_object('{"verdicts": {"1": {"label": "no', "verdicts")
-    with pytest.raises(ParseError):
-        read_object('{"verdicts": {"1": {"label": 1', "verdicts")

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.analysis.run import part_said
 from ragstone.errors import ConfigError
-from ragstone.records import Cut, open_records, open_runs
+from ragstone.records import Cut, open_records
 
 ROWS = [{"id": f"r{number}"} for number in range(40)]
 
@@ -60,11 +60,11 @@ def test_every_system_is_sampled_on_the_same_questions(tmp_path: Path) -> None:
     paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     paths[0].write_bytes(b"\n".join(orjson.dumps(row) for row in ROWS))
     paths[1].write_bytes(b"\n".join(orjson.dumps(row) for row in reversed(ROWS)))
-    with open_runs(paths, cut=Cut(sample=3, seed=7)) as source:
+    with open_records(paths, cut=Cut(sample=3, seed=7)) as source:
         found = [outcome.id.partition("#")[0] for outcome in source]
         assert sorted(found[:3]) == sorted(found[3:])
         assert source.extent == {"sample": 6, "of": 80, "seed": 7}
-    with open_runs(paths, cut=Cut(limit=2)) as source:
+    with open_records(paths, cut=Cut(limit=2)) as source:
         assert [outcome.id for outcome in source] == ["r0", "r1", "r39", "r38"]
         assert part_said(source.extent) == "first 2 of each file only"
 

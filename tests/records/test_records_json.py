@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import RecordError
-from ragstone.records import SetAside, jsonarray, jsontext, limits, open_records, survey
+from ragstone.records import SetAside, json_files, jsontext, limits, open_records, survey
 from ragstone.records.bytestream import Stream
 from ragstone.types import Record
 
@@ -94,34 +94,22 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_named(tmp_path: Path, line: Any, message: Any) -> None:
-    """The error says file, line and what was found, on one short line."""
-    text = refusal(written(tmp_path, b'{"id":"ok"}\n' + line + b"\n"))
+def test_a_bad_line_is_named_and_costs_one_record(tmp_path: Path, line: Any, message: Any) -> None:
+    """The error says file, line and what was found; with skip the rest is read, and the counts add up to the lines."""
+    path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
+    text = refusal(path)
     assert text.startswith("traces.jsonl:2: ")
     assert message in text
     assert len(text) < 250
-
-
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_line_is_set_aside_and_counted(tmp_path: Path, line: Any, message: Any) -> None:
-    """With skip the other records are read, and records and set aside add up to the lines."""
-    path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
     first, aside, last = records(path, on_error="skip")
     assert (first.id, last.id, last.where) == ("a", "b", "traces.jsonl:3")
     assert isinstance(aside, SetAside)
-    assert message in aside.error
-    assert aside.where == "traces.jsonl:2"
+    assert (aside.where, aside.error) == ("traces.jsonl:2", text)
     found = survey(open_records(path, on_error="skip"))
-    assert (found.records, found.set_aside, found.total) == (2, 1, 3)
-    assert found.messages == (aside.error,)
-
-
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES.keys())
-def test_a_bad_item_of_an_array_costs_one_record(tmp_path: Path, line: Any, message: Any) -> None:
-    """Whatever stands between two commas is refused as a line would be; balanced ones let the rest be read."""
+    assert (found.records, found.set_aside, found.total, found.messages) == (2, 1, 3, (text,))
+    # Between the commas of an array it is refused as on a line; balanced ones let the rest be read.
     path = written(tmp_path, b'[{"id":"a"},\n' + line + b',\n{"id":"b"}]', "x.json")
-    text = refusal(path)
-    assert text.startswith("x.json:2 item 2: ")
+    assert refusal(path).startswith("x.json:2 item 2: ")
     outcomes = records(path, on_error="skip")
     assert outcomes[0].id == "a"
     assert isinstance(outcomes[1], SetAside)
@@ -177,7 +165,7 @@ def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_long_line_is_accepted_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of exactly the limit is read; one byte more is refused by its size, and the next line is read."""
-    monkeypatch.setattr("ragstone.records.jsonlines.MAX_RECORD_BYTES", 1000)
+    monkeypatch.setattr("ragstone.records.json_files.MAX_RECORD_BYTES", 1000)
     fits = b'{"id":"' + b"a" * 991 + b'"}'
     assert len(fits) == 1000
     path = written(tmp_path, fits + b"\n" + fits + b" \n" + b'{"id":"' + b"a" * 500_000 + b'"}\n{"id":"z"}')
@@ -252,7 +240,7 @@ def test_what_was_read_before_a_break_is_kept(tmp_path: Path) -> None:
 
 def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next items are read; nothing of the large one is held."""
-    monkeypatch.setattr("ragstone.records.jsonarray.MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr("ragstone.records.json_files.MAX_RECORD_BYTES", 100)
     data = b'[{"id":"a"}, {"id":"' + b"x" * 2_000_000 + b'"} , {"id":"b"}]'
     first, aside, last = records(written(tmp_path, data, "x.json"), on_error="skip")
     assert (first.id, last.id) == ("a", "b")
@@ -272,7 +260,7 @@ class Pieces:
 
 def cut_up(data: bytes, cuts: list[int]) -> list[Any]:
     stream = Stream("x", Pieces(data, cuts), ())  # type: ignore[arg-type]
-    items = jsonarray._Cutter("x", array=data.lstrip().startswith(b"[")).items(stream)
+    items = json_files._Cutter("x", array=data.lstrip().startswith(b"[")).items(stream)
     return [(where, value if isinstance(value, dict) else str(value)) for where, value in items]
 
 

@@ -376,51 +376,37 @@ def test_hostile_texts_are_nuggets_like_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("key", "spellings"),
     [
-        ("vital", "vital"), (" Vital", "vital"), ("okay", "okay"), ("OK", "okay"), ("ok ", "okay"), ("", None),
-        (None, None),
+        ("importance", {"vital": ["vital", " Vital"], "okay": ["okay", "OK", "ok "], None: ["", None]}),
+        (
+            "assignment",
+            {
+                "support": ["support", "Support "], "not_support": ["not support", "NOT_SUPPORT"], None: [" "],
+                "partial_support": ["partial_support", "Partial Support", "partial-support"],
+            },
+        ),
     ],
 )  # fmt: skip
-def test_importance_is_folded(written: Any, read: Any) -> None:
-    """Case, spaces, and the short form of okay; nothing is noted of what was not given."""
-    record = record_of({"id": "a", "nuggets": [{"text": "x", "importance": written}]})
-    assert (record.nuggets, record.notes) == ((Nugget("x", read),), ())
+def test_labels_of_nuggets_are_folded(key: str, spellings: Any) -> None:
+    """Case, spaces, hyphens, and the short form of okay; nothing is noted of what was not given."""
+    for read, written in ((read, one) for read, listed in spellings.items() for one in listed):
+        record = record_of({"id": "a", "nuggets": [{"text": "x", key: written}]})
+        assert (record.nuggets, record.notes) == ((Nugget("x", **{key: read}),), ())
 
 
-@pytest.mark.parametrize("written", ["important", "vital!", 1, 0, 2.5, True, False])
-def test_another_importance_is_not_given(written: Any) -> None:
-    """It is counted, not guessed, and does not hide what the nugget else brings."""
-    nuggets = [{"text": text, "importance": written, "assignment": "support"} for text in "xy"]
-    found = survey(open_records([{"id": "a", "nuggets": nuggets}, {"id": "b", "nuggets": nuggets}]))
-    assert [(note.text, note.count) for note in found.notes] == [
-        ("nuggets: an importance that is neither vital nor okay, taken as not given", 2)
-    ]
-    assert record_of({"id": "a", "nuggets": nuggets}).nuggets == (
-        Nugget("x", None, "support"), Nugget("y", None, "support"),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("support", "support"), ("Support ", "support"), ("partial_support", "partial_support"),
-        ("Partial Support", "partial_support"), ("partial-support", "partial_support"), ("not support", "not_support"),
-        ("NOT_SUPPORT", "not_support"), (" ", None),
-    ],
-)  # fmt: skip
-def test_assignment_is_folded(written: Any, read: Any) -> None:
-    """Case, spaces and hyphens."""
-    record = record_of({"id": "a", "nuggets": [{"text": "x", "assignment": written}]})
-    assert (record.nuggets, record.notes) == ((Nugget("x", None, read),), ())
-
-
-@pytest.mark.parametrize("written", ["failed", "supported", "no", 1, True])
-def test_another_assignment_is_not_given(written: Any) -> None:
-    """A step that failed is no degree of support."""
-    record = record_of({"id": "a", "nuggets": [{"text": "x", "importance": "vital", "assignment": written}]})
-    assert record.nuggets == (Nugget("x", "vital"),)
-    assert record.notes == ("nuggets: an assignment that is no degree of support, taken as not given",)
+@pytest.mark.parametrize("written", ["important", "vital!", "failed", "supported", "no", 1, 0, 2.5, True, False])
+def test_another_label_is_not_given(written: Any) -> None:
+    """It is counted once a record, not guessed, and does not hide what the nugget else brings."""
+    for key, kept, note in [
+        ("importance", {"assignment": "support"}, "an importance that is neither vital nor okay, taken as not given"),
+        ("assignment", {"importance": "vital"}, "an assignment that is no degree of support, taken as not given"),
+    ]:
+        nuggets = [{"text": text, key: written, **kept} for text in "xy"]
+        found = survey(open_records([{"id": "a", "nuggets": nuggets}, {"id": "b", "nuggets": nuggets}]))
+        assert [(said.text, said.count) for said in found.notes] == [(f"nuggets: {note}", 2)]
+        expected: Any = tuple(Nugget(text, **kept) for text in "xy")  # type: ignore[arg-type]
+        assert record_of({"id": "a", "nuggets": nuggets}).nuggets == expected
 
 
 def test_a_nugget_stands_once() -> None:

@@ -45,7 +45,7 @@ from ragstone.records import (
     bank_line,
     has,
     offered,
-    open_runs,
+    open_records,
     read_leaderboard,
     survey,
 )
@@ -238,7 +238,7 @@ def score_nuggets(
 def leaderboard_of(source: Any) -> Leaderboard:
     """The runs of some files of assignment records; InputError where no nugget of a record is assigned."""
     board = Leaderboard()
-    with open_runs(source if isinstance(source, tuple) else (source,), blocks=metrics.blocks()) as records:
+    with open_records(source, blocks=metrics.blocks()) as records:
         name = Path(records.name).name.partition(".")[0] or records.name
         for record in records:
             assert isinstance(record, Record)
@@ -259,7 +259,7 @@ def _is_board(path: Path | str, form: str) -> bool:
     if form != "auto" or Path(path).is_dir():
         return True
     try:
-        with open_runs((path,)) as records:
+        with open_records(path) as records:
             first = next(iter(records))
             return isinstance(first, SetAside) or first.nuggets is None
     except InputError:

@@ -21,7 +21,7 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, Source, Survey, offered, open_records, open_runs, read_bank, survey
+from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import Record
 
@@ -373,7 +373,7 @@ def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], b
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
         "cut": spec.cut,
     }  # fmt: skip
-    return open_runs(source, **more) if isinstance(source, tuple) else open_records(source, **more)
+    return open_records(source, **more)
 
 
 def bank_of(spec: RunSpec, source: Any) -> Bank | None:

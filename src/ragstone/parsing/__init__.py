@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragstone.parsing.blocks import Thought, read_block
 from ragstone.parsing.echoes import Wording, is_placeholder
-from ragstone.parsing.label_lists import FORMATS, LABEL_FORMATS, Format
+from ragstone.parsing.label_rows import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.label_words import Words, words_of
 from ragstone.parsing.labels import Parsed, Status, parse_labels, read_labels
 from ragstone.parsing.objects import read_object

@@ -91,12 +91,6 @@ def _block(text: str) -> str:
             begin = tag.end()
     if depth:
         return ""
-    end = None
-    for close in _CLOSE.finditer(text, begin):
-        end = close.start()
-    if end is None:
-        return ""
-    start = None
-    for opening in _OPEN.finditer(text, begin, end):
-        start = opening.end()
-    return "" if start is None else text[start:end]
+    ends = [tag.start() for tag in _CLOSE.finditer(text, begin)]
+    starts = [tag.end() for tag in _OPEN.finditer(text, begin, ends[-1])] if ends else []
+    return text[starts[-1] : ends[-1]] if starts else ""

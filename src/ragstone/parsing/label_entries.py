@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ragstone.parsing.label_rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Course, Rows, lines
+from ragstone.parsing.label_rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Format, Found, lines
 from ragstone.parsing.label_words import Words
 
 _BULLET_SIGN: Final = r"[-*•+\u2013]"
@@ -54,14 +54,14 @@ _GROUPED: Final = re.compile(
     + NOUN
     + r"[0-9]{1,4})*)[\s.]*"
 )
-_RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+_RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 
 
 @dataclass(slots=True)
 class _Entry:
     number: int | None
-    kind: str
+    reader: Format
     start: int
     end: int
     indent: int
@@ -71,12 +71,12 @@ class _Entry:
     named: bool = False
 
 
-def listed(text: str, words: Words) -> list[Rows]:
+def listed(text: str, words: Words) -> list[Found]:
     """The lists of the text, in order."""
     listing = _Listing(words)
     for start, line in _parted(text, words):
         listing.add(start, line)
-    return [rows for run in listing.runs if (rows := _rows(run, words))]
+    return [found for run in listing.runs if (found := _found(run))]
 
 
 def numbered(text: str, words: Words) -> tuple[int, str] | None:
@@ -95,13 +95,12 @@ class _Listing:
         self._words = words
         self._current: _Entry | None = None
         self._broken = True
-        self._course = Course()
         self._heading: str | None = None
         self._apart = False
 
     def add(self, start: int, line: str) -> None:
         line = _tidy(line)
-        if _FENCE.match(line):
+        if _FENCE.match(line):  # a list in a block of its own is another one
             self._broken, self._current, self._heading = True, None, None
         elif not line.strip():
             self._apart = True
@@ -168,17 +167,15 @@ class _Listing:
         if entry is not None and waiting and not bullet and not words.numeric and not self._apart:
             entry.label, entry.end = label, end  # the label of a numbered entry on a line of its own
         else:
-            kind = "markdown" if bullet else "lines"
-            self._begin(_Entry(None, kind, start, end, indent, content, label or words.beside(content)))
+            reader: Format = "markdown" if bullet else "csv"
+            self._begin(_Entry(None, reader, start, end, indent, content, label or words.beside(content)))
         return True
 
     def _begin(self, entry: _Entry) -> None:
         run = self.runs[-1] if self.runs else []
         other = not run or (run[0].number is None) != (entry.number is None)
-        if self._broken or other or self._course.anew(entry.number):
+        if self._broken or other or run[0].number == entry.number != run[-1].number:  # the list begins anew
             self.runs.append([])
-            self._course = Course()
-        self._course.add(entry.number)
         self._broken = False
         self.runs[-1].append(entry)
         self._current = entry
@@ -248,8 +245,8 @@ def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None
     if not rest and match["sep"] is None and words.numeric:
         return None
     label = label or words.beside(rest)
-    kind = "markdown" if match["bullet"] else "yaml" if match["sep"] == ":" else "numbered"
-    return _Entry(int(match["number"]), kind, 0, 0, len(match["lead"]), rest, label)
+    reader: Format = "markdown" if match["bullet"] else "yaml" if match["sep"] == ":" else "numbered"
+    return _Entry(int(match["number"]), reader, 0, 0, len(match["lead"]), rest, label)
 
 
 def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, words: Words) -> None:
@@ -267,27 +264,17 @@ def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, w
         entry.label = words.alone(content["rest"] if content else line)
 
 
-def _rows(run: Sequence[_Entry], words: Words) -> Rows | None:
-    known = [entry for entry in run if entry.label is not None and not entry.contested]
-    if not known:
+def _found(run: Sequence[_Entry]) -> Found | None:
+    """The entries as a list; by place only where each has a label or is as short as one."""
+    if all(entry.label is None or entry.contested for entry in run):
         return None
-    if run[0].number is None and not all(_labelish(entry, words) for entry in run):
+    alike = all(entry.label or (len(entry.first) <= 30 and len(entry.first.split()) <= 2) for entry in run)
+    if run[0].number is None and not alike:
         return None
-    rows = Rows(run[0].kind, run[0].start, run[-1].end)
+    found = Found(run[0].reader, run[0].start, run[-1].end)
     for entry in run:
-        if entry.number is not None:
-            rows.numbers.append(entry.number)
-        rows.items.append(entry.first)
-        rows.labels.append(None if entry.contested else entry.label)
-    return rows
-
-
-def _labelish(entry: _Entry, words: Words) -> bool:
-    return words.alone(entry.first) is not None or entry.label is not None or _short(entry.first)
-
-
-def _short(text: str) -> bool:
-    return len(text) <= 30 and len(text.split()) <= 2
+        found.add(entry.number, entry.first, None if entry.contested else entry.label, run[-1].end)
+    return found
 
 
 def _whole(text: str) -> int | None:

@@ -8,25 +8,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 from ragstone.parsing import label_entries, label_tables
-from ragstone.parsing.label_rows import LABEL_NAMES, NUMBER_NAMES, Course, Rows
+from ragstone.parsing.label_rows import LABEL_NAMES, MOST, NUMBER_NAMES, Format, Found
 from ragstone.parsing.label_words import Words
 from ragstone.parsing.literals import NONE, Pairs, literals
 from ragstone.parsing.literals import Literal as Written
-
-Format = Literal[
-    "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
-]
-"""How labels can be asked for. ``object`` is an entry for each number with label, reason and evidence; ``adaptive``
-leaves the form to the model."""
-
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if name != "object")
-MOST: Final = 10_000
-"""The most units that a reply is read for."""
 
 WORD: Final = 30
 """Characters of an unknown word that may stand among labels."""
@@ -47,55 +35,15 @@ _NUMBER_TAGS: Final = frozenset(("number", "id", "no", "n", "index", "num", "nug
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"'“”]?([^\"'“”\s/>]*)")
 
 
-@dataclass(slots=True)
-class Found:
-    """One list of labels in the reply. ``numbers`` is empty where it counts by place."""
-
-    reader: Format
-    start: int
-    end: int
-    raw: list[str | None]
-    labels: list[str | None]
-    numbers: list[int] = field(default_factory=list)
-    strict: bool = False
-    course: Course = field(default_factory=Course)
-    closed: bool = True
-
-    def overlaps(self, other: Found) -> bool:
-        """Return whether the two stand in the same stretch of the text, in part at least."""
-        return self.start < other.end and other.start < self.end
-
-    def placed(self, asked: Sequence[int]) -> tuple[dict[int, str | None], dict[int, str | None]] | None:
-        """Labels and what stood there by the unit's number; None where the numbers are not those that were asked."""
-        if not self.numbers:
-            if len(self.labels) > len(asked):
-                return None
-            return dict(zip(asked, self.labels)), dict(zip(asked, self.raw))  # noqa: B905 - a short list is allowed
-        numbers = self.numbers
-        # A whole list that counts from 0 says the same as one from 1; one with gaps could mean either.
-        if (
-            None not in self.labels
-            and numbers == list(range(len(asked)))
-            and list(asked) == list(range(1, len(asked) + 1))
-        ):
-            numbers = [number + 1 for number in numbers]
-        if not set(numbers) <= set(asked):
-            return None
-        labels: dict[int, str | None] = {}
-        raw: dict[int, str | None] = {}
-        for number, label, word in zip(numbers, self.labels, self.raw, strict=True):
-            if number in labels and labels[number] != label:
-                label = None  # noqa: PLW2901 - said twice with two labels: given to nobody
-            labels[number], raw[number] = label, word
-        return labels, raw
-
-
 def lists_of(text: str, words: Words) -> list[Found]:
     """Every list that holds a label, by every reader; one stretch may be read by several."""
     found = list(_literal_lists(text, words))
     # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
     taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
-    return found + [one for one in _written_lists(text, words) if not any(one.overlaps(other) for other in taken)]
+    written = _tags(text, words) + label_entries.listed(text, words)
+    for kind in label_tables.TABLES:
+        written += label_tables.tables(text, words, kind)
+    return found + [one for one in written if not any(one.overlaps(other) for other in taken)]
 
 
 def unread(text: str, words: Words) -> bool:
@@ -109,30 +57,13 @@ def unread(text: str, words: Words) -> bool:
     )
 
 
-def _written_lists(text: str, words: Words) -> list[Found]:
-    """Lists without brackets."""
-    found: list[Found] = []
-    found += _tags(text, words)
-    for rows in label_entries.listed(text, words):
-        found.append(_of_rows(rows, "csv" if rows.kind == "lines" else rows.kind))
-    for reader in (label_tables.piped, label_tables.tabbed, label_tables.comma_separated):
-        found += [_of_rows(rows, rows.kind) for rows in reader(text, words)]
-    return found
-
-
-def _of_rows(rows: Rows, kind: Any, within: re.Match[str] | None = None) -> Found:
-    start, end = (within.start(), within.end()) if within else (rows.start, rows.end)
-    return Found(kind, start, end, list(rows.items), list(rows.labels), list(rows.numbers))
-
-
 def _literal_lists(text: str, words: Words) -> Iterator[Found]:
     loose: list[Written] = []
 
     def gathered() -> Iterator[Found]:
         if loose:
-            yield from _of_entries(
-                [one.value for one in loose], words, loose[0].start, loose[-1].end, closed=loose[-1].closed
-            )
+            at = Written(loose[0].start, loose[-1].end, None, loose[-1].closed)
+            yield from _of_entries([one.value for one in loose], words, at)
             loose.clear()
 
     for literal in literals(text):
@@ -161,18 +92,16 @@ def _literal_lists(text: str, words: Words) -> Iterator[Found]:
             yield found
 
 
-def _of_value(value: Any, words: Words, at: Written, depth: int) -> Iterator[Found]:
+def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -> Iterator[Found]:
     if isinstance(value, list):
         if value and all(isinstance(item, Pairs) for item in value):
-            yield from _of_entries(value, words, at.start, at.end, closed=at.closed)
+            yield from _of_entries(value, words, at)
         elif value and all(_pair(item) for item in value):  # [[1, "support"], [2, "support"]]
             yield from _plain("json", [item[1] for item in value], [item[0] for item in value], words, at)
         elif value and not any(isinstance(item, list | Pairs) for item in value):
             yield from _plain("json", value, [], words, at)
         elif len(value) == 1 and depth < 3:
             yield from _of_value(value[0], words, at, depth + 1)
-        return
-    if not isinstance(value, Pairs):
         return
     keyed = [(number, item) for key, item in value.items if (number := _number(key)) is not None]
     if keyed:
@@ -196,10 +125,10 @@ def _of_value(value: Any, words: Words, at: Written, depth: int) -> Iterator[Fou
             yield from _plain("keyed", [item], [], words, at)
 
 
-def _of_entries(values: Sequence[Any], words: Words, start: int, end: int, *, closed: bool) -> Iterator[Found]:
+def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Found]:
     """Objects that each hold a label, with the number of their unit or in the order of the units."""
     entries = [_entry(value, words) for value in values]
-    at = Written(start, end, None, closed)
+    at = Written(at.start, at.end, None, at.closed)  # however its words are quoted
     if any(entry is None for entry in entries):
         merged = [pair for value in values for pair in value.items]
         if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]
@@ -245,20 +174,17 @@ def _single(value: Pairs) -> bool:
 
 
 def _all_numbers(item: object) -> bool:
-    return isinstance(item, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in item)
+    return isinstance(item, list) and all(type(one) is int for one in item)
 
 
 def _pair(item: object) -> bool:
-    return (
-        isinstance(item, list) and len(item) == 2 and isinstance(item[0], int) and not isinstance(item[0], bool)
-        and 0 <= item[0] <= MOST and isinstance(item[1], str | int | float)
-    )  # fmt: skip
+    if not isinstance(item, list) or len(item) != 2:
+        return False
+    return type(item[0]) is int and 0 <= item[0] <= MOST and isinstance(item[1], str | int | float)
 
 
 def _number(key: object, *, word: bool = True) -> int | None:
-    if isinstance(key, bool):
-        return None
-    if isinstance(key, int):
+    if type(key) is int:
         return key if 0 <= key <= MOST else None
     if not isinstance(key, str):
         return None
@@ -335,7 +261,9 @@ def _tags(text: str, words: Words) -> list[Found]:
             continue
         item = given if given is not None else content
         if name in _WRAPPERS and "," in content and told is None:  # <answer>support, not_support</answer>
-            done += [_of_rows(rows, "xml", match) for rows in label_tables.comma_separated(content, words)]
+            for row in label_tables.tables(content, words, "csv"):
+                row.reader, row.start, row.end = "xml", match.start(), match.end()
+                done.append(row)
             continue
         ends = text[match.end() : match.end() + 2]
         closes = closes or ends == "</"
@@ -354,16 +282,12 @@ def _tags(text: str, words: Words) -> list[Found]:
             told, number = number, None
         key = tail[1] if tail else name
         found = open_lists.get(key)
-        if found is not None and ((told is None) != (not found.numbers) or found.course.anew(told)):
+        if found is not None and ((told is None) != (not found.numbers) or found.restarts_at(told)):
             done.append(found)
             found = None
         if found is None:
-            found = open_lists[key] = Found("xml", match.start(), match.end(), [], [], strict=True)
-        found.end = match.end()
-        found.raw.append(item)
+            found = open_lists[key] = Found("xml", match.start(), match.end(), strict=True)
         # A tag that nothing closes has all of what follows behind it.
-        found.labels.append(label if label is not None or "\n" in item else words.beside(item))
-        if told is not None:
-            found.numbers.append(told)
-            found.course.add(told)
+        label = label if label is not None or "\n" in item else words.beside(item)
+        found.add(told, item, label, match.end())
     return [found for found in (*done, *open_lists.values()) if any(found.labels)]

@@ -1,10 +1,21 @@
-"""Shared parts of lists and tables of labels: rows, field names, lines."""
+"""Shared parts of the readers of labels: their formats, what they find, field names, lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, get_args
+
+Format = Literal[
+    "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
+]
+"""How labels can be asked for. ``object`` is an entry for each number with label, reason and evidence; ``adaptive``
+leaves the form to the model."""
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if name != "object")
+MOST: Final = 10_000
+"""The most units that a reply is read for."""
 
 LABEL_NAMES: Final[tuple[str, ...]] = (
     "final_label", "final_decision", "final_verdict", "label", "decision", "verdict", "assignment", "judgment",
@@ -34,18 +45,60 @@ DASHES: Final = "-\u2013\u2014"
 
 
 @dataclass(slots=True)
-class Rows:
-    """Entries that belong together, with their stretch of the text: by number, or by place where there are none.
+class Found:
+    """One list of labels in the reply, with its stretch of the text. ``numbers`` is empty where it counts by place.
 
-    ``kind`` is how they are written; ``items`` is what stood in the place of each label.
+    ``raw`` is what stood in the place of each label. ``strict``: it is set off by brackets or tags.
     """
 
-    kind: str
+    reader: Format
     start: int
     end: int
-    numbers: list[int] = field(default_factory=list)
-    items: list[str] = field(default_factory=list)
+    raw: list[str | None] = field(default_factory=list)
     labels: list[str | None] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    strict: bool = False
+    closed: bool = True
+
+    def add(self, number: int | None, item: str, label: str | None, end: int) -> None:
+        """Append an entry that ends at ``end``."""
+        self.raw.append(item)
+        self.labels.append(label)
+        self.end = end
+        if number is not None:
+            self.numbers.append(number)
+
+    def restarts_at(self, number: int | None) -> bool:
+        """Return whether a number begins the list anew: it is the first once more, and others stand between."""
+        return bool(self.numbers) and number == self.numbers[0] != self.numbers[-1]
+
+    def overlaps(self, other: Found) -> bool:
+        """Return whether the two stand in the same stretch of the text, in part at least."""
+        return self.start < other.end and other.start < self.end
+
+    def placed(self, asked: Sequence[int]) -> tuple[dict[int, str | None], dict[int, str | None]] | None:
+        """Labels and what stood there by the unit's number; None where the numbers are not those that were asked."""
+        if not self.numbers:
+            if len(self.labels) > len(asked):
+                return None
+            return dict(zip(asked, self.labels)), dict(zip(asked, self.raw))  # noqa: B905 - a short list is allowed
+        numbers = self.numbers
+        # A whole list that counts from 0 says the same as one from 1; one with gaps could mean either.
+        if (
+            None not in self.labels
+            and numbers == list(range(len(asked)))
+            and list(asked) == list(range(1, len(asked) + 1))
+        ):
+            numbers = [number + 1 for number in numbers]
+        if not set(numbers) <= set(asked):
+            return None
+        labels: dict[int, str | None] = {}
+        raw: dict[int, str | None] = {}
+        for number, label, word in zip(numbers, self.labels, self.raw, strict=True):
+            if number in labels and labels[number] != label:
+                label = None  # noqa: PLW2901 - said twice with two labels: given to nobody
+            labels[number], raw[number] = label, word
+        return labels, raw
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
@@ -54,21 +107,3 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
     for line in text.splitlines(keepends=True):
         yield at, line.rstrip("\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
         at += len(line)
-
-
-@dataclass(slots=True)
-class Course:
-    """The run of a list's numbers, to tell a restarted list from a repeated number."""
-
-    first: int | None = None
-    several: bool = False
-
-    def add(self, number: int | None) -> None:
-        """Note the next number."""
-        if self.first is None:
-            self.first = number
-        self.several = self.several or number != self.first
-
-    def anew(self, number: int | None) -> bool:
-        """Return whether a number begins the list anew: it is the first once more, and others stand between."""
-        return number is not None and self.several and number == self.first

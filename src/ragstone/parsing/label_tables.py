@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ragstone.parsing.label_entries import numbered
-from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Course, Rows, lines
+from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NAMES, Format, Found, lines
 from ragstone.parsing.label_words import Words
 
 _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
 """What stands in the column of the label that is meant."""
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
-
-
-def piped(text: str, words: Words) -> list[Rows]:
-    """Markdown tables."""
-    return _tables(text, words, "pipe", _cells)
-
-
-def tabbed(text: str, words: Words) -> list[Rows]:
-    """Rows with tabs."""
-    return _tables(text, words, "tsv", _tab_cells)
-
-
-def comma_separated(text: str, words: Words) -> list[Rows]:
-    """Rows with commas or semicolons, and a header with labels below it."""
-    return _tables(text, words, "csv", _csv)
 
 
 def _tab_cells(line: str) -> list[str]:
@@ -56,14 +41,19 @@ def _csv(line: str) -> list[str]:
     return [cell.strip() for cell in row]
 
 
-def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]]) -> list[Rows]:
-    """Runs of lines that split into cells, each run one table."""
-    found: list[Rows] = []
+_SPLIT: Final[Mapping[Format, Callable[[str], list[str]]]] = {"pipe": _cells, "tsv": _tab_cells, "csv": _csv}
+TABLES: Final = tuple(_SPLIT)
+"""The formats of tables."""
+
+
+def tables(text: str, words: Words, kind: Format) -> list[Found]:
+    """The tables of one format: runs of lines that split into cells, with a header or without."""
+    found: list[Found] = []
     table: list[tuple[int, int, list[str]]] = []
     for start, line in [*lines(text), (len(text), "")]:
         if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
             continue
-        cells = split(line)
+        cells = _SPLIT[kind](line)
         if kind == "csv" and cells and not _row(cells, words):
             cells = []
         if cells:
@@ -71,8 +61,6 @@ def _tables(text: str, words: Words, kind: str, split: Callable[[str], list[str]
         elif table and (line.strip() or start == len(text)):
             found += _table(table, words, kind)
             table = []
-    if table:
-        found += _table(table, words, kind)
     return found
 
 
@@ -87,7 +75,7 @@ def _row(cells: Sequence[str], words: Words) -> bool:
     )
 
 
-def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> list[Rows]:
+def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format) -> list[Found]:
     if (told := _across(table, words, kind)) is not None:
         return [told]
     header = _header(table, words) if len(table) > 1 else None
@@ -99,33 +87,30 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str)
             lead = cells[0].rpartition(":")[2].strip()  # "Labels: support, …"
             cells = [lead, *cells[1:]] if lead else cells[1:]
         pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
-        if len(cells) == len(pairs) > 1:  # 1: support | 2: not_support
-            return [
-                Rows(kind, start, end, [number for number, _ in pairs], [label for _, label in pairs],
-                     [label for _, label in pairs])
-            ]  # fmt: skip
+        if len(cells) == len(pairs) > 1:  # 1 -> support | 2 -> not_support
+            numbers = [number for number, _ in pairs]
+            return [Found(kind, start, end, [label for _, label in pairs], [label for _, label in pairs], numbers)]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:
                 return []  # "1,2" may be two labels, or the label of one unit
-            return [Rows(kind, start, end, [number], [cells[1]], [labels[1]])]
+            return [Found(kind, start, end, [cells[1]], [labels[1]], [number])]
         known = sum(label is not None for label in labels)
         if known and all(
             label is not None or _word(cell) or (not cell and known > 1)
             for label, cell in zip(labels, cells, strict=True)
         ):
-            return [Rows(kind, start, end, [], list(cells), labels)]
+            return [Found(kind, start, end, [*cells], labels)]
         if len(cells) < 3 or _number(cells[0]) is None:
             return []
     return _columns(table, words, kind, 0, None)
 
 
 def _columns(
-    table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str, number_at: int | None, label_at: int | None
-) -> list[Rows]:
-    """Rows by their number; by place where a header names a column of labels and none of numbers."""
-    runs: list[Rows] = []
-    course = Course()
+    table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format, number_at: int | None, label_at: int | None
+) -> list[Found]:
+    """Found by their number; by place where a header names a column of labels and none of numbers."""
+    runs: list[Found] = []
     for start, end, cells in table:
         number = None
         if number_at is not None:
@@ -140,23 +125,14 @@ def _columns(
             told = {found for cell in others if (found := words.alone(cell)) is not None}
             label = told.pop() if len(told) == 1 else None
             item = label or (others[-1] if others else "")
-        if not runs or course.anew(number):
-            runs.append(Rows(kind, start, end))
-            course = Course()
-        course.add(number)
-        rows = runs[-1]
-        rows.end = end
-        if number is not None:
-            rows.numbers.append(number)
-        rows.items.append(item)
-        rows.labels.append(label)
-    return [rows for rows in runs if any(rows.labels)]
+        if not runs or runs[-1].restarts_at(number):
+            runs.append(Found(kind, start, end))
+        runs[-1].add(number, item, label, end)
+    return [found for found in runs if any(found.labels)]
 
 
-def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str) -> Rows | None:
+def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format) -> Found | None:
     """A table with a column for each unit, or with a column for each label and a mark in one of them."""
-    if len(table) < 2:
-        return None
     start, end, head = table[0][0], table[-1][1], table[0][2]
     numbers = [_number(cell) for cell in head]
     if len(table) == 2 and len(head) > 1:
@@ -164,21 +140,19 @@ def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: str
         places = [place for place, number in enumerate(numbers) if number is not None and place < len(cells)]
         labels = [words.alone(cells[place]) for place in places]
         if len(places) > 1 and len(places) >= len(head) - 1 and all(labels):
-            told = [number for number in numbers if number is not None]
-            return Rows(kind, start, end, told, [cells[place] for place in places], labels)
+            told = [number for number in numbers[: len(cells)] if number is not None]
+            return Found(kind, start, end, [cells[place] for place in places], labels, told)
     columns = {place: label for place, cell in enumerate(head) if (label := words.strong(cell)) is not None}
     if len(columns) < 2 or len(columns) < len(head) - 2 or len(set(columns.values())) < len(columns):
         return None
-    rows = Rows(kind, start, end)
+    found = Found(kind, start, end)
     for _, _, cells in table[1:]:
         number = _number(cells[0]) if cells else None
         if number is None or 0 in columns:
             return None
         marked = [label for place, label in columns.items() if place < len(cells) and _MARKED.fullmatch(cells[place])]
-        rows.numbers.append(number)
-        rows.items.append(", ".join(marked))
-        rows.labels.append(marked[0] if len(marked) == 1 else None)
-    return rows if any(rows.labels) else None
+        found.add(number, ", ".join(marked), marked[0] if len(marked) == 1 else None, end)
+    return found if any(found.labels) else None
 
 
 def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:

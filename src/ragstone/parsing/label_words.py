@@ -84,13 +84,16 @@ def words_of(scale: Scale, more: tuple[str, ...] = (), *, exact: bool = False) -
 
 
 class Words:
-    """The labels of one scale as they may be spelled. ``more`` are labels that it may take besides."""
+    """The labels of one scale as they may be spelled. ``more`` are labels that it may take besides.
+
+    ``numeric``: the labels are numbers, so that a number may be a label or the number of a unit.
+    """
 
     def __init__(self, scale: Scale, more: Iterable[str] = (), *, exact: bool = False) -> None:
         self.labels: tuple[str, ...] = (*scale.labels, *more)
         self.exact = exact
-        self._numeric = all(label.isascii() and label.isdigit() for label in scale.labels)
-        self._highest = scale.labels[-1] if self._numeric else ""
+        self.numeric: bool = all(label.isascii() and label.isdigit() for label in scale.labels)
+        self._highest = scale.labels[-1] if self.numeric else ""
         self._own = frozenset(self.labels)
         own = {_key(label): label for label in self.labels}
         self._strong = {
@@ -99,21 +102,12 @@ class Words:
         weak = {word: label for label in self.labels for word in ALONE.get(label, ())}
         self._every = {**weak, **self._strong}
 
-    @property
-    def numeric(self) -> bool:
-        """Return whether the labels are numbers, so that a number may be a label or the number of a unit."""
-        return self._numeric
-
     def alone(self, given: object) -> str | None:
         """The label that this is and nothing else; None for anything else."""
         if given is None or isinstance(given, list | dict | tuple):
             return None
         if isinstance(given, str) and given in self._own:
             return given
-        if isinstance(given, float):
-            if not given.is_integer():
-                return None
-            given = int(given)
         return self._named(str(given), self._every)
 
     def strong(self, text: str) -> str | None:
@@ -154,7 +148,7 @@ class Words:
 
     def in_order(self, text: str) -> list[tuple[int, int, str]]:
         """Every label word in the text with its place; only spellings that say nothing else, the longest first."""
-        if self._numeric:
+        if self.numeric:
             return []
         pattern = _pattern(tuple(self.labels if self.exact else self._strong), exact=self.exact)
         matches = pattern.finditer(text)
@@ -162,8 +156,6 @@ class Words:
 
     def out_of(self, text: str) -> str | None:
         """The label of the one "4/5" or "0 out of 2" in the text whose second number is the highest of the scale."""
-        if not self._numeric:
-            return None
         found = {match[1] for match in _SCORE.finditer(text) if match[2] == self._highest}
         return next(iter(found)) if len(found) == 1 and found <= set(self.labels) else None
 
@@ -176,18 +168,16 @@ class Words:
         ):
             return None
         crossed = _CROSSED.match(text)
-        if self._numeric and _ABOUT.match(text):
+        if self.numeric and _ABOUT.match(text):
             return None  # "<2", "~3"
         text = _AROUND.sub("", text)
         if crossed and known.get(_key(text)) != self.labels[0]:
             return None  # "✗ support" is none, whatever it means
         if named := _NAMED.fullmatch(text):  # "Grade 2", "Label: support"
             text = _AROUND.sub("", named[1])
-        if not text:
-            return None
         if self.exact:
             return text if text in self.labels else None
-        if self._numeric and (match := _OF.fullmatch(text)):
+        if self.numeric and (match := _OF.fullmatch(text)):
             if match[2] and match[2] != self._highest:
                 return None
             return known.get(match[1])

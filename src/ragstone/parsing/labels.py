@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
-from ragstone.parsing.label_lists import LABEL_FORMATS, MOST, Format, Found, lists_of, unread
+from ragstone.parsing.label_lists import lists_of, unread
+from ragstone.parsing.label_rows import LABEL_FORMATS, MOST, Format, Found
 from ragstone.parsing.label_words import BACK, Words, words_of
 from ragstone.parsing.normalize import plain
 from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
@@ -240,7 +241,8 @@ class _Placed:
 
 def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: str, words: Words) -> _Placed | None:
     """The list that counts: the last of the right length, else the longest that is not too long."""
-    rank = {reader: place for place, reader in enumerate(_order(fmt))}
+    asked_first = (fmt, *LABEL_FORMATS)
+    rank = {reader: asked_first.index(reader) for reader in LABEL_FORMATS}
     right: list[_Placed] = []
     partial: list[_Placed] = []
     too_long = 0
@@ -254,17 +256,22 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
     if right:
         if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
             right = own
-        return _unless_contradicted(_last(right), partial)
+        last = _last(right)
+        # A later list by number of some of the units may say something else.
+        later = [entry for entry in partial if entry.found.numbers and entry.found.start >= last.found.end]
+        return _unless_said_otherwise(last, later)
     partial = _apart(partial, rank)
     by_place = [entry for entry in partial if not entry.found.numbers]
     whole = sum(len(one.found.labels) for one in by_place) == len(asked)
     if by_place and whole and len(by_place) == len(partial) and _one_list(by_place, answer):
-        return _joined(by_place, asked)
+        labels = [label for piece in by_place for label in piece.found.labels]
+        raw = [item for piece in by_place for item in piece.found.raw]
+        return _Placed(by_place[0].found, dict(zip(asked, labels, strict=True)), dict(zip(asked, raw, strict=True)))
     # Fewer labels by place are of the first units only where a list in brackets stands alone and is whole.
     longest = max((len(entry.found.labels) for entry in partial), default=0)
-    best = [entry for entry in partial if len(entry.found.labels) == longest]
     if longest == 0 or longest < too_long:
         return None
+    best = [entry for entry in partial if len(entry.found.labels) == longest]
     if best[-1].found.numbers:
         return best[-1]
     alone = best[-1].found.strict and len(best) == 1 and best[0] is by_place[-1]
@@ -282,12 +289,6 @@ def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
     ) and not any(re.search(r"\w", gap) for gap in gaps)
 
 
-def _joined(pieces: Sequence[_Placed], asked: Sequence[int]) -> _Placed:
-    labels = [label for piece in pieces for label in piece.found.labels]
-    raw = [item for piece in pieces for item in piece.found.raw]
-    return _Placed(pieces[0].found, dict(zip(asked, labels, strict=True)), dict(zip(asked, raw, strict=True)))
-
-
 def _last(right: Sequence[_Placed]) -> _Placed:
     """The last list. One with gaps that is not set off by brackets or tags may be an explanation of one before it.
 
@@ -298,13 +299,6 @@ def _last(right: Sequence[_Placed]) -> _Placed:
     if last.found.strict or last.full or not full:
         return last
     return _unless_said_otherwise(full[-1], [last])
-
-
-def _unless_contradicted(best: _Placed, others: Sequence[_Placed]) -> _Placed:
-    """Without the labels that a later list, by number, of some of the units says otherwise."""
-    return _unless_said_otherwise(
-        best, [entry for entry in others if entry.found.numbers and entry.found.start >= best.found.end]
-    )
 
 
 def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
@@ -318,8 +312,6 @@ def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
 
 def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
     """Without the last label where the reply ends in the middle of it: the others are whole words of the scale."""
-    if not best.raw or answer[best.found.end :].strip():
-        return best
     *others, last = best.raw
     whole = [raw for number, raw in best.raw.items() if number != last]
     text = best.raw[last] or ""
@@ -330,9 +322,8 @@ def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
 
 def _alike(fmt: Format) -> tuple[Format, ...]:
     """The readers that read a format: some look the same to a model, and half the same to a reader."""
-    if fmt in ("json", "python_list"):
-        return ("json", "python_list")
-    return ("markdown", "numbered", "yaml") if fmt in ("markdown", "numbered", "yaml") else (fmt,)
+    groups: tuple[tuple[Format, ...], ...] = (("json", "python_list"), ("markdown", "numbered", "yaml"))
+    return next((group for group in groups if fmt in group), (fmt,))
 
 
 def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Placed]:
@@ -343,11 +334,6 @@ def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Plac
         if not any(entry.found.overlaps(other.found) for other in kept):
             kept.append(entry)
     return sorted(kept, key=lambda entry: entry.found.end)
-
-
-def _order(fmt: Format) -> tuple[Format, ...]:
-    order = LABEL_FORMATS[:-1]
-    return order if fmt == "adaptive" else (fmt, *(name for name in order if name != fmt))
 
 
 def _parsed(placed: _Placed, asked: Sequence[int], words: Words) -> Parsed:

@@ -1,10 +1,9 @@
 """Files, streams and tables to records.
 
-`open_records` takes a path, standard input, a data set of the hub, a frame or any iterable of dicts, and
-gives a `Source`: it can be read any number of times, one record in memory at a time, and each reading gives
-the same records with the same ids. `open_runs` makes one source of the files of several systems. `survey`
-reads all of it once and says what is there. `read_bank` reads nuggets by topic, which a source can give to its
-records; `read_leaderboard` and `lines` read and write scores by run and topic.
+`open_records` takes a path, several paths, standard input, a data set of the hub, a frame or any iterable of dicts,
+and gives a `Source`: it can be read any number of times, one record in memory at a time, and each reading gives
+the same records with the same ids. `survey` reads all of it once and says what is there. `read_bank` reads nuggets
+by topic, which a source can give to its records; `read_leaderboard` and `lines` read and write scores by run and topic.
 
 Everything in a file is foreign: nothing is evaluated, sizes are bounded (`limits`), and what cannot be read
 is named with its file, line and field. A format is one file here and one line in `formats`.
@@ -19,7 +18,7 @@ from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.file_formats import READERS
 from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines, read_leaderboard
 from ragstone.records.limits import MAX_RECORD_BYTES
-from ragstone.records.source import SetAside, Source, open_records, open_runs
+from ragstone.records.source import SetAside, Source, open_records
 from ragstone.records.survey import Note, Survey, has, survey
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "lines",
     "offered",
     "open_records",
-    "open_runs",
     "read_bank",
     "read_leaderboard",
     "survey",

@@ -19,12 +19,12 @@ import orjson
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records import autojudge, values
-from ragstone.records.bytestream import reason
+from ragstone.records.bytestream import files_in
 from ragstone.records.file_formats import READERS
 from ragstone.records.jsontext import excerpt
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import SetAside, Source, open_records, stem_of
-from ragstone.records.survey import Note
+from ragstone.records.survey import Note, Notes
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
@@ -96,24 +96,15 @@ def read_bank(source: Any) -> Bank:
             gathered.read(records)
         return gathered.bank()
     gathered = _Gathered(folder.name or str(folder))
-    for path in _files(folder):
+    files = files_in(folder)
+    banks = [path for path in files if path.name.removeprefix(stem_of(path).name).lower().startswith(tuple(READERS))]
+    if not banks:
+        found = "there is no bank in this folder"
+        raise RecordError(str(folder), found, "expected files such as <topic>.json or .jsonl.gz")
+    for path in banks:
         with open_records(path) as records:
             gathered.read(records, topic=stem_of(path).name)
     return gathered.bank()
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files of a folder that may hold banks, in the order of their names; RecordError if there is none."""
-    try:
-        there = sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
-    except OSError as error:
-        raise RecordError(str(folder), reason(error)) from None
-    found = [path for path in there if path.name.removeprefix(stem_of(path).name).lower().startswith(tuple(READERS))]
-    if not found:
-        raise RecordError(
-            str(folder), "there is no bank in this folder", "expected files such as <topic>.json or .jsonl.gz"
-        )
-    return found
 
 
 class _Gathered:
@@ -123,14 +114,14 @@ class _Gathered:
         self._name = name
         self._nuggets: dict[str, tuple[Nugget, ...]] = {}
         self._questions: dict[str, str] = {}
-        self._notes: dict[str, tuple[int, str]] = {}
+        self._notes = Notes()
 
     def read(self, records: Iterable[Record | SetAside], topic: str = "") -> None:
         """All records of one file; ``topic`` is that of nuggets which name none."""
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
             if record.nuggets is None:
-                self._note(NONE_HERE, record.where)
+                self._notes.add(NONE_HERE, record.where)
             else:
                 self._add(record, topic)
 
@@ -146,31 +137,23 @@ class _Gathered:
             self._nuggets[name] = nuggets
             for note in record.notes:
                 if note in OF_NUGGETS:
-                    self._note(note, record.where)
+                    self._notes.add(note, record.where)
             if not nuggets:
-                self._note(EMPTY, record.where)
+                self._notes.add(EMPTY, record.where)
         elif _canonical(known) != _canonical(nuggets):
             found = f"the nuggets of topic {excerpt(name)} are others than before ({_difference(known, nuggets)})"
             raise RecordError(record.where, found, "expected one list of nuggets for each topic")
         question = record.question or ""
         if question.strip() and self._questions.setdefault(name, question) != question:
-            self._note(REWORDED, record.where)
-
-    def _note(self, text: str, where: str) -> None:
-        count, example = self._notes.get(text, (0, where))
-        self._notes[text] = (count + 1, example)
+            self._notes.add(REWORDED, record.where)
 
     def bank(self) -> Bank:
         if not self._nuggets:
             raise RecordError(self._name, "there are no nuggets in it", "expected records with an id and nuggets")
-        ranked = sorted(self._notes.items(), key=lambda entry: -entry[1][0])
-        return Bank(
-            name=self._name,
-            nuggets=MappingProxyType(self._nuggets),
-            questions=MappingProxyType(self._questions),
-            digest=_digest(self._nuggets),
-            notes=tuple(Note(text, count, example) for text, (count, example) in ranked),
-        )
+        canonical = sorted([topic, _canonical(listed)] for topic, listed in self._nuggets.items())
+        digest = hashlib.blake2b(orjson.dumps(canonical), digest_size=3).hexdigest()
+        nuggets, questions = MappingProxyType(self._nuggets), MappingProxyType(self._questions)
+        return Bank(self._name, nuggets, questions, digest, self._notes.ranked())
 
 
 def _canonical(nuggets: Iterable[Nugget]) -> list[list[str]]:
@@ -187,11 +170,6 @@ def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
             was, now_is = before[text].importance, nugget.importance
             return f"{excerpt(text)} was {was or 'of no importance given'}, is {now_is or 'of none'}"
     return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one stands there twice")
-
-
-def _digest(nuggets: Mapping[str, tuple[Nugget, ...]]) -> str:
-    canonical = sorted([topic, _canonical(listed)] for topic, listed in nuggets.items())
-    return hashlib.blake2b(orjson.dumps(canonical), digest_size=3).hexdigest()
 
 
 def bank_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:

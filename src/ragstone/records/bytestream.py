@@ -17,7 +17,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from ragstone.errors import RecordError
@@ -91,9 +90,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._handle.close()
 
 
@@ -121,6 +118,11 @@ class Origin:
             return Stream(self.name, self.path.open("rb", buffering=CHUNK), (OSError,))
         except OSError as error:
             raise RecordError(str(self.path), reason(error)) from None
+
+    def head(self) -> bytes:
+        """Some bytes from the first on that is no white space; empty for a blank file."""
+        with self.open() as stream:
+            return next((text for chunk in stream.chunks() if (text := chunk.lstrip(b" \t\r\n"))), b"")
 
 
 def _zstd() -> Any:
@@ -176,6 +178,14 @@ def reason(error: OSError) -> str:
     if isinstance(error, PermissionError):
         return "no permission to read it"
     return error.strerror or str(error)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names, without hidden ones; RecordError if it cannot be listed."""
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
+    except OSError as error:
+        raise RecordError(str(folder), reason(error)) from None
 
 
 def is_pipe(path: Path) -> bool:

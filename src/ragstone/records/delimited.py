@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
-from ragstone.records.ids import first_repeated
-from ragstone.records.jsontext import decode, excerpt
+from ragstone.records.fields import check_columns
+from ragstone.records.jsontext import decode, not_text
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
 
@@ -24,16 +24,6 @@ LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])"""
 
 
 DELIMITERS: Final = (",", ";", "\t")
-
-
-def read_commas(origin: Origin, mapper: Mapper) -> Rows:
-    """Rows of a ``.csv`` file; the place of each is the line on which it begins."""
-    return _read(origin, mapper, ",")
-
-
-def read_tabs(origin: Origin, mapper: Mapper) -> Rows:
-    """Rows of a ``.tsv`` file, quoted as in CSV."""
-    return _read(origin, mapper, "\t")
 
 
 def header_names(line: str, delimiter: str) -> list[str]:
@@ -55,7 +45,8 @@ def _delimiter(origin: Origin, usual: str) -> str:
     return most if found[most] > 1 else usual
 
 
-def _read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
+def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
+    """Rows of a table with the usual delimiter of its name; the place of each is the line on which it begins."""
     if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # Python has one limit for the process: it is only raised
         csv.field_size_limit(MAX_CELL_CHARACTERS)
     delimiter = _delimiter(origin, usual)
@@ -97,13 +88,9 @@ class _Lines:
             if not line.endswith(b"\n"):
                 self._stream.skip_line()
             raise _RowError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
-        if b"\0" in line:
-            raise _RowError("a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
-        try:
-            return line.decode()
-        except UnicodeDecodeError as error:
-            place = f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of line {self._stream.lines}"
-            raise _RowError(f"{place} is not UTF-8", "save the file as UTF-8") from None
+        if wrong := not_text(line, f" of line {self._stream.lines}"):
+            raise _RowError(*wrong)
+        return line.decode()
 
 
 class _RowError(Exception):
@@ -136,9 +123,7 @@ def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
     names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells or (), 1)]
     if not names:
         raise RecordError(f"{name}:1", "no header", "the first line names the columns")
-    twice = first_repeated(names)
-    if twice is not None:
-        raise RecordError(f"{name}:1", f"two columns are named {excerpt(twice)}", "rename one of them")
+    check_columns(f"{name}:1", names)
     return names
 
 
@@ -153,13 +138,7 @@ def _row(cells: list[str], header: list[str], structured: frozenset[str], where:
             found[name] = cell
         elif cell.strip():
             try:
-                found[name] = _structure(cell, where, name)
+                found[name] = decode(cell.encode(), where, field=name) if LOOKS_LIKE_JSON.match(cell) else cell
             except RecordError as error:
                 return error.with_traceback(None)
     return found
-
-
-def _structure(cell: str, where: str, field: str) -> Any:
-    if LOOKS_LIKE_JSON.match(cell) is None:
-        return cell
-    return decode(cell.encode(), where, field=field)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Self
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt
 from ragstone.types import NOTHING
 
@@ -91,6 +92,13 @@ def closest(name: str, names: Iterable[str]) -> str:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
     return f"; there are: {shown}" if choices else ""
+
+
+def check_columns(where: str, names: Iterable[str]) -> None:
+    """RecordError if two columns have one name."""
+    twice = first_repeated(names)
+    if twice is not None:
+        raise RecordError(where, f"two columns are named {excerpt(twice)}", "rename one of them")
 
 
 def offered(columns: Sequence[str]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records import delimited, jsonarray, jsonlines, parquet
+from ragstone.records import delimited, json_files, parquet
 from ragstone.records.bytestream import Origin
 from ragstone.records.fields import ALIASES
 from ragstone.records.mapping import Mapper, Rows
@@ -16,11 +17,11 @@ Reader = Callable[[Origin, Mapper], Rows]
 
 READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
-        ".jsonl": jsonlines.read,
-        ".ndjson": jsonlines.read,
-        ".json": jsonarray.read,
-        ".csv": delimited.read_commas,
-        ".tsv": delimited.read_tabs,
+        ".jsonl": json_files.read_lines,
+        ".ndjson": json_files.read_lines,
+        ".json": json_files.read,
+        ".csv": partial(delimited.read, usual=","),
+        ".tsv": partial(delimited.read, usual="\t"),
         ".parquet": parquet.read,
     }
 )
@@ -36,28 +37,19 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     """
     if origin.suffix in READERS:
         return READERS[origin.suffix]
-    with origin.open() as stream:
-        head = next((text for chunk in stream.chunks() if (text := chunk.lstrip())), b"")
+    head = origin.head()
     if head.startswith(parquet.MAGIC):
         return parquet.read
     if head[:1] in (b"[", b"{"):
-        return jsonarray.read
+        return json_files.read
     if not head:
-        return jsonlines.read  # which will say that there is nothing in it
-    return _table(head, columns) or _unknown(origin)
-
-
-def _table(head: bytes, columns: frozenset[str]) -> Reader | None:
-    """A table without an extension (standard input), if its header names a field that we know."""
+        return json_files.read_lines  # which will say that there is nothing in it
+    # A table without an extension (standard input), if its header names a field that we know.
     known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
     line = head.partition(b"\n")[0].decode(errors="replace")
-    for delimiter, reader in ((",", delimited.read_commas), (";", delimited.read_commas), ("\t", delimited.read_tabs)):
+    for delimiter in delimited.DELIMITERS:
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
-            return reader
-    return None
-
-
-def _unknown(origin: Origin) -> Reader:
+            return READERS[".tsv" if delimiter == "\t" else ".csv"]
     found = f"the format of '{origin.suffix}' is not known" if origin.suffix else "the format cannot be told"
     raise RecordError(origin.name, found, f"supported are {SUPPORTED}")

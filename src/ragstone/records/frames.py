@@ -15,10 +15,10 @@ import orjson
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool
-from ragstone.records.ids import first_repeated
-from ragstone.records.jsontext import excerpt, kind
+from ragstone.records.fields import check_columns
+from ragstone.records.jsontext import kind
 from ragstone.records.mapping import Item, Rows
-from ragstone.records.python_values import dumps, plain_row
+from ragstone.records.python_values import dumps, plain_row, plain_rows
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 
 Items = Callable[[], Rows]
@@ -31,13 +31,15 @@ def reader(source: Any) -> tuple[str, Items]:
     """
     name = type(source).__name__
     if callable(getattr(source, "itertuples", None)):
-        return name, lambda: _labelled(name, _pandas(source))
+        return name, lambda: plain_rows(name, _pandas(source))
     if callable(getattr(source, "iter_rows", None)):
-        return name, lambda: _labelled(name, source.iter_rows(named=True))
+        return name, lambda: plain_rows(name, source.iter_rows(named=True))
     if callable(getattr(source, "collect_schema", None)):
         raise InputError(f"a {name} holds no rows yet: call its collect() first")
     if isinstance(source, Mapping):
-        raise InputError(_mapping_message(name, source))
+        if source and all(hasattr(value, "features") for value in source.values()):
+            raise InputError(f"a {name} has several splits: choose one of {', '.join(map(str, source))}")
+        raise InputError(f"a {name} is one record, not a source of records: put it into a list")
     if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
         raise InputError(
             f"{kind(source)} is no source of records: expected a path, '-', hf://..., an iterable of dicts or "
@@ -47,27 +49,10 @@ def reader(source: Any) -> tuple[str, Items]:
     return label, lambda: (_item(f"{label} item {number}", row) for number, row in enumerate(source, 1))
 
 
-def is_iterator(source: object) -> bool:
-    """Return whether a source can be read only once."""
-    return isinstance(source, Iterator)
-
-
-def _mapping_message(name: str, source: Mapping[Any, Any]) -> str:
-    if all(hasattr(value, "features") for value in source.values()) and source:
-        return f"a {name} has several splits: choose one of {', '.join(map(str, source))}"
-    return f"a {name} is one record, not a source of records: put it into a list"
-
-
 def _item(where: str, row: object) -> Item:
     if isinstance(row, Record):
         return row.where or where, row if row.where else replace(row, where=where)
     return where, plain_row(row, where)
-
-
-def _labelled(name: str, rows: Iterable[Mapping[str, Any]]) -> Rows:
-    for number, row in enumerate(rows, 1):
-        where = f"{name} row {number}"
-        yield where, plain_row(row, where)
 
 
 def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
@@ -75,9 +60,7 @@ def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
     columns = [str(column) for column in frame.columns]
     index = frame.index.name
     named = index is not None and str(index) not in columns
-    twice = first_repeated(columns)
-    if twice is not None:
-        raise RecordError(type(frame).__name__, f"two columns are named {excerpt(twice)}", "rename one of them")
+    check_columns(type(frame).__name__, columns)
     names = [str(index), *columns] if named else columns
     for row in frame.itertuples(index=named, name=None):
         yield dict(zip(names, row, strict=True))

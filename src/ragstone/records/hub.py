@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records.mapping import Rows
-from ragstone.records.python_values import plain_row
+from ragstone.records.python_values import first_line, plain_rows
 
 SCHEME: Final = "hf://"
 ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
@@ -18,12 +18,11 @@ def read(address: str) -> Rows:
     data = _data_set(address)
     number = 0
     try:
-        for row in data:
+        for row in plain_rows(address, data):
             number += 1
-            where = f"{address} row {number}"
-            yield where, plain_row(row, where)
+            yield row
     except (OSError, ValueError) as error:
-        raise RecordError(f"{address} after row {number}", f"cannot be read on: {_first_line(error)}") from error
+        raise RecordError(f"{address} after row {number}", f"cannot be read on: {first_line(error)}") from error
 
 
 def check(address: str) -> None:
@@ -42,15 +41,9 @@ def _data_set(address: str) -> Any:
     try:
         found = datasets.load_dataset(match["name"], match["config"], split=match["split"], streaming=True)
     except (OSError, ValueError) as error:
-        raise InputError(f"{address}: cannot be opened: {_first_line(error)}") from error
-    return found if match["split"] else _only_split(address, found)
-
-
-def _only_split(address: str, splits: Any) -> Any:
-    if len(splits) == 1:
-        return next(iter(splits.values()))
-    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in splits))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).partition("\n")[0]
+        raise InputError(f"{address}: cannot be opened: {first_line(error)}") from error
+    if match["split"]:
+        return found
+    if len(found) == 1:
+        return next(iter(found.values()))
+    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in found))

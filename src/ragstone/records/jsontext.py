@@ -27,8 +27,8 @@ WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
 WALKED: Final = frozenset((dict, list, float))
 INTEGERS: Final = 2.0**63
-LONGEST_INTEGER: Final = 18
-"""Digits that always fit into 64 bits with their sign."""
+LONGEST_INTEGER: Final = 20
+"""Digits and sign of the longest whole number that fits into 64 bits."""
 
 
 class RefusedError(Exception):
@@ -113,11 +113,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int | str:
-    if len(digits) <= LONGEST_INTEGER:
-        return int(digits)
-    if len(digits) <= LONGEST_INTEGER + 2 and -(2**63) <= int(digits) < 2**63:
-        return int(digits)
-    return digits
+    return int(digits) if len(digits) <= LONGEST_INTEGER and -(2**63) <= int(digits) < 2**63 else digits
 
 
 def _constant(name: str) -> NoReturn:
@@ -129,14 +125,22 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
+def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
+    """Why bytes are not text, and what to do; None where they are. ``of`` names the line that the bytes are."""
+    if b"\0" in raw:
+        return f"a NUL byte at byte {raw.index(0) + 1}{of}", "expected UTF-8 text; is this a binary or UTF-16 file?"
+    try:
+        raw.decode()
+    except UnicodeDecodeError as wrong:
+        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1}{of} is not UTF-8", "save the file as UTF-8"
+    return None
+
+
 def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
     """Explain why the text could not be parsed, in better words than the fast parser's."""
-    if b"\0" in raw:
-        return f"a NUL byte at byte {raw.index(0) + 1}", "expected UTF-8 text; is this a binary or UTF-16 file?"
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError as wrong:
-        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1} is not UTF-8", "save the file as UTF-8"
+    if wrong := not_text(raw):
+        return wrong
+    text = raw.decode()
     try:
         json.loads(text, parse_int=_integer, parse_constant=_constant)
     except RefusedError as refused:

@@ -18,8 +18,8 @@ import orjson
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import values
-from ragstone.records.bytestream import COMPRESSIONS, origin_of, reason
-from ragstone.records.jsontext import WHITESPACE, decode, excerpt, kind
+from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, origin_of
+from ragstone.records.jsontext import WHITESPACE, decode, excerpt, kind, not_text
 from ragstone.records.limits import MAX_RECORD_BYTES
 
 Form = Literal["trec_eval", "tot", "ir_measures", "jsonl"]
@@ -130,10 +130,17 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
     """
     if form != "auto":
         _checked_form(form)
-    found = _Found()
-    for file in _files(Path(path)):
-        found.add(_File(file), form)
-    return list(found.rows.values())
+    folder = Path(path)
+    files = files_in(folder) if folder.is_dir() else [folder]
+    if not files:
+        raise RecordError(str(path), "there is no file in this folder", "expected one leaderboard per file")
+    found: dict[tuple[str, str, str], LeaderboardRow] = {}
+    for where, row in (entry for file in files for entry in _read(file, form)):
+        known = found.setdefault(row[:3], row)
+        if known.value != row.value:
+            said = f"{_place(row)} is {row.value} here and {known.value} before"
+            raise RecordError(where, said, "expected one value each")
+    return list(found.values())
 
 
 def _checked_form(form: str) -> None:
@@ -141,54 +148,46 @@ def _checked_form(form: str) -> None:
         raise ConfigError(f"no form of leaderboard is called {form!r}; expected {', '.join(FORMS)}")
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    try:
-        found = sorted(file for file in path.iterdir() if not file.name.startswith(".") and file.is_file())
-    except OSError as error:
-        raise RecordError(str(path), reason(error)) from None
+def _run_of(path: Path) -> str:
+    """The name of a file's run: the file's, without its endings."""
+    run = path.name.encode("utf-8", "replace").decode()
+    for endings in (frozenset(COMPRESSIONS), ENDINGS):
+        stem, dot, ending = run.rpartition(".")
+        run = stem if stem and dot + ending.lower() in endings else run
+    return run
+
+
+def _lines(origin: Origin) -> list[tuple[str, bytes]]:
+    """The lines of a file that are not blank, each with its place; RecordError if there is none."""
+    found: list[tuple[str, bytes]] = []
+    with origin.open() as stream:
+        while line := stream.readline(MAX_RECORD_BYTES + 1):
+            where = f"{origin.name}:{stream.lines}"
+            if len(line) > MAX_RECORD_BYTES:
+                said = f"a line of more than {MAX_RECORD_BYTES:,} bytes"
+                raise RecordError(where, said, "expected one value per line")
+            if text := line.strip(WHITESPACE):
+                found.append((where, text))
     if not found:
-        raise RecordError(str(path), "there is no file in this folder", "expected one leaderboard per file")
+        raise RecordError(origin.name, "there is no row in it", "expected at least one")
     return found
 
 
-class _File:
-    """One file: its lines with their numbers, none of them blank."""
-
-    def __init__(self, path: Path) -> None:
-        origin = origin_of(path)
-        self.name = origin.name
-        self.run = path.name.encode("utf-8", "replace").decode()
-        for endings in (frozenset(COMPRESSIONS), ENDINGS):
-            stem, dot, ending = self.run.rpartition(".")
-            self.run = stem if stem and dot + ending.lower() in endings else self.run
-        self.lines: list[tuple[str, bytes]] = []
-        with origin.open() as stream:
-            while line := stream.readline(MAX_RECORD_BYTES + 1):
-                where = f"{self.name}:{stream.lines}"
-                if len(line) > MAX_RECORD_BYTES:
-                    raise RecordError(
-                        where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "expected one value per line"
-                    )
-                if text := line.strip(WHITESPACE):
-                    self.lines.append((where, text))
-        if not self.lines:
-            raise RecordError(self.name, "there is no row in it", "expected at least one")
-
-    def cells(self) -> list[tuple[str, list[str]]]:
-        """The columns of each line, all of one number."""
-        found = [(where, _decoded(text, where).split()) for where, text in self.lines]
-        where, first = found[0]
-        wide = len(first)
-        if wide not in (3, 4):
-            raise RecordError(where, f"expected 3 or 4 columns, found {wide}", _shown())
-        for where, cells in found:
-            if len(cells) != wide:
-                raise RecordError(
-                    where, f"{_columns(len(cells))} where the first row has {wide}", "expected one value per line"
-                )
-        return found
+def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
+    """The columns of each line, all of one number."""
+    found: list[tuple[str, list[str]]] = []
+    for where, text in lines:
+        if wrong := not_text(text):
+            raise RecordError(where, *wrong)
+        found.append((where, text.decode().split()))
+    wide = len(found[0][1])
+    if wide not in (3, 4):
+        raise RecordError(found[0][0], f"expected 3 or 4 columns, found {wide}", _shown())
+    for where, cells in found:
+        if len(cells) != wide:
+            said = f"{_columns(len(cells))} where the first row has {wide}"
+            raise RecordError(where, said, "expected one value per line")
+    return found
 
 
 def _columns(number: int) -> str:
@@ -199,50 +198,31 @@ def _shown() -> str:
     return "; ".join(f"{form}: {' '.join(columns)}" for form, columns in COLUMNS.items())
 
 
-def _decoded(text: bytes, where: str) -> str:
-    if b"\0" in text:
-        raise RecordError(where, "a NUL byte", "expected UTF-8 text; is this a binary or UTF-16 file?")
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise RecordError(where, f"byte 0x{text[error.start]:02x} is not UTF-8", "save the file as UTF-8") from None
-
-
-class _Found:
-    """Rows by run, topic and measure, each with one value."""
-
-    def __init__(self) -> None:
-        self.rows: dict[tuple[str, str, str], LeaderboardRow] = {}
-
-    def add(self, file: _File, form: Form | Literal["auto"]) -> None:
-        if form == "jsonl" or (form == "auto" and file.lines[0][1].startswith(b"{")):
-            for where, text in file.lines:
-                self._keep(where, _of_json(text, where))
-            return
-        found = file.cells()
-        header = _header(found[0][1])
-        if header:
-            where = found.pop(0)[0]
-            if not found:
-                raise RecordError(where, "a header and no row", "expected at least one")
-        columns = COLUMNS[_told(found, header, file.name) if form == "auto" else form]
-        if len(columns) != len(found[0][1]) or (header and header != columns):
-            there = " ".join(header) if header else _columns(len(found[0][1]))
-            raise RecordError(found[0][0], f"{there} where {form} has {' '.join(columns)}", "name another form")
-        named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
-        scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
-        if not scores:
-            raise RecordError(file.name, "there is no row with a value in it", "expected at least one")
-        for where, row in scores:
-            value = _number(row["value"], where)
-            self._keep(where, LeaderboardRow(row.get("run", file.run), row["topic"], row["measure"], value))
-
-    def _keep(self, where: str, row: LeaderboardRow) -> None:
-        known = self.rows.setdefault(row[:3], row)
-        if known.value != row.value:
-            raise RecordError(
-                where, f"{_place(row)} is {row.value} here and {known.value} before", "expected one value each"
-            )
+def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, LeaderboardRow]]:
+    """The rows of one file, each with its place."""
+    origin = origin_of(path)
+    lines = _lines(origin)
+    if form == "jsonl" or (form == "auto" and lines[0][1].startswith(b"{")):
+        yield from ((where, _of_json(text, where)) for where, text in lines)
+        return
+    found = _cells(lines)
+    header = _header(found[0][1])
+    if header:
+        where = found.pop(0)[0]
+        if not found:
+            raise RecordError(where, "a header and no row", "expected at least one")
+    columns = COLUMNS[_told(found, header, origin.name) if form == "auto" else form]
+    if len(columns) != len(found[0][1]) or (header and header != columns):
+        there = " ".join(header) if header else _columns(len(found[0][1]))
+        raise RecordError(found[0][0], f"{there} where {form} has {' '.join(columns)}", "name another form")
+    named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
+    scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
+    if not scores:
+        raise RecordError(origin.name, "there is no row with a value in it", "expected at least one")
+    run = _run_of(path)
+    for where, row in scores:
+        value = _number(row["value"], where)
+        yield where, LeaderboardRow(row.get("run", run), row["topic"], row["measure"], value)
 
 
 def _header(cells: Sequence[str]) -> tuple[str, ...]:

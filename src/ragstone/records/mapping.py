@@ -53,16 +53,19 @@ class Mapper:
     """Turns rows into records by one run's mapping; remembers which mapped paths were there, and the first keys."""
 
     def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
-        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name."""
+        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name.
+
+        ``claimed`` are the paths that are read.
+        """
         self._paths = fields.paths
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
-        claimed = set(fields.paths.values())
+        self.claimed = frozenset(fields.paths.values())
         self._names = {
-            field: tuple(name for name in (field, *aliases) if name not in claimed)
+            field: tuple(name for name in (field, *aliases) if name not in self.claimed)
             for field, aliases in ALIASES.items()
             if field not in fields.paths
         }
@@ -70,7 +73,6 @@ class Mapper:
     def record(self, where: str, row: Row) -> Record:
         """The record, its id not yet made unique; RecordError names the field that cannot be read."""
         reading = self._reading(where, row)
-        blocks = self._block_overrides(reading)
         contexts, details = reading.take("contexts", values.passages) or (None, {})
         response, citations = self._response(reading, contexts or ())
         nuggets = reading.take("nuggets", _nuggets)
@@ -81,7 +83,7 @@ class Mapper:
             )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
-        overrides = _merged(self._named(reading), blocks, where)
+        overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
         if details:
@@ -157,19 +159,20 @@ class Mapper:
                 self._keys.update(dict.fromkeys(row))
         return found
 
-    def _block_overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+    def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
+        """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
+        names = [name for name in self._blocks if isinstance(reading.row.get(name), dict)]
+        for name in names:
+            reading.consume(name)
+        given = [*(reading.take("overrides", values.overrides) or {}).items()]
+        given += [(name, reading.row[name]) for name in names]
         found: dict[str, dict[str, Any]] = {}
-        for name in self._blocks.keys() & reading.row.keys():
-            block = reading.row[name]
-            if isinstance(block, dict):
-                reading.consume(name)
-                found = _merged(found, {self._blocks[name]: block}, reading.where)
-        return found
-
-    def _named(self, reading: _Reading) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for name, parameters in (reading.take("overrides", values.overrides) or {}).items():
-            found = _merged(found, {self._blocks.get(name, name): parameters}, reading.where)
+        for name, parameters in given:
+            metric = self._blocks.get(name, name)
+            known = found.setdefault(metric, {})
+            for parameter, value in parameters.items():
+                if known.setdefault(parameter, value) != value:
+                    raise RecordError(reading.where, f"'{parameter}' is given twice", "keep one of them", field=metric)
         return found
 
     def _response(
@@ -309,19 +312,6 @@ def _is_blank(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     return isinstance(value, list | dict) and not value
-
-
-def _merged(
-    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]], where: str
-) -> dict[str, dict[str, Any]]:
-    """Both; RecordError where one parameter is given two values."""
-    found = {metric: dict(parameters) for metric, parameters in first.items()}
-    for metric, parameters in second.items():
-        known = found.setdefault(metric, {})
-        for parameter, value in parameters.items():
-            if known.setdefault(parameter, value) != value:
-                raise RecordError(where, f"'{parameter}' is given twice", "keep one of them", field=metric)
-    return found
 
 
 def content_hash(row: Row) -> str:

@@ -7,7 +7,7 @@ nothing with what came in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -33,6 +33,18 @@ def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
     return value
 
 
+def plain_rows(name: str, rows: Iterable[object]) -> Generator[tuple[str, dict[str, Any] | RecordError], None, None]:
+    """Each row of a table with its place: ``name row 12``."""
+    for number, row in enumerate(rows, 1):
+        where = f"{name} row {number}"
+        yield where, plain_row(row, where)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of another library says, in one line."""
+    return (str(error).strip() or type(error).__name__).partition("\n")[0]
+
+
 def dumps(value: Any) -> bytes:
     """JSON of any such value; TypeError for what has no place in a record or is nested too deep."""
     try:
@@ -42,15 +54,11 @@ def dumps(value: Any) -> bytes:
             raise
         raw = orjson.dumps(_digits(value), default=_plain, option=OPTIONS)
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # only then can it be that deep
-        _check_depth(orjson.loads(raw))
+        try:
+            survey_of(orjson.loads(raw))
+        except RefusedError as error:
+            raise TypeError("Recursion limit reached") from error
     return raw
-
-
-def _check_depth(value: Any) -> None:
-    try:
-        survey_of(value)
-    except RefusedError as error:
-        raise TypeError("Recursion limit reached") from error
 
 
 def _reason(error: Exception) -> tuple[str, str]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 
 import orjson
@@ -90,7 +89,7 @@ class Source:
         bank: TopicNuggets | None = None,
         cut: Cut | None = None,
     ) -> None:
-        """Use `open_records` or `open_runs`."""
+        """Use `open_records`."""
         more = len(parts) - SHOWN
         self.name = ", ".join(part.name for part in parts[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         self.mapper = mapper
@@ -158,9 +157,7 @@ class Source:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _guarded(self, part: InputPart) -> Rows:
@@ -256,9 +253,11 @@ def open_records(
     """Make a source of records of whatever holds them.
 
     Args:
-        source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; an iterable of dicts or
-            Records; a pandas or polars frame; a ``datasets.Dataset``; or a Source, which is returned.
-            What can be read only once is copied to a private temporary file, as JSON lines.
+        source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; a list of these, the runs of
+            several systems on the same topics; an iterable of dicts or Records; a pandas or polars frame; a
+            ``datasets.Dataset``; or a Source, which is returned. What can be read only once is copied to a private
+            temporary file, as JSON lines. Of several files, ``meta["run_id"]`` of a record that names no run is its
+            file's name without endings, or with its folders where two files have one name.
         fields: canonical field to dotted path, see `Fields`.
         blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
@@ -268,7 +267,7 @@ def open_records(
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
-        ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable.
+        ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
     if isinstance(source, Source):
@@ -276,43 +275,29 @@ def open_records(
             given = "no bank" if bank is not None else "neither limit nor sample"
             raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
         return source
-    mapper, mapping = _mapper(fields, blocks, on_error)
-    return Source([_part(source, mapper, mapping)], mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
+    if on_error not in ("stop", "skip"):
+        raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
+    mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
+    listed = source if isinstance(source, list | tuple) else ()
+    paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
+    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
+    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
 
 
-def open_runs(
-    paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
-    *,
-    fields: Mapping[str, str] | Fields = NOTHING,
-    blocks: Mapping[str, str] = NOTHING,
-    on_error: OnError = "stop",
-    inspect: Inspect | None = None,
-    bank: TopicNuggets | None = None,
-    cut: Cut | None = None,
-) -> Source:
-    """Make one source of several files, read in their order: the runs of several systems on the same topics.
-
-    Where there is more than one file, ``meta["run_id"]`` of a record that names no run is its file's name
-    without endings, or with its folders where two files have one name. Keywords and errors are those of
-    `open_records`; a mapped path must be in some record of some file. ConfigError for an input given twice,
-    or none.
-    """
-    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
     twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
     if twice is not None:
         raise ConfigError(f"{twice}: this input is given twice; name it once")
-    if not names:
-        raise ConfigError("no input; name at least one file")
-    mapper, mapping = _mapper(fields, blocks, on_error)
+    alike = first_repeated(PurePath(name).name for name in names) is not None
     parts: list[InputPart] = []
     with ExitStack() as undo:
-        for name, run, called in zip(names, _runs(names), _called(names), strict=True):
-            part = _part(name, mapper, mapping, called)
+        for name, run in zip(names, _runs(names), strict=True):
+            part = _part(name, mapper, _printable(name) if alike else "")
             if part.temporary:
                 undo.callback(part.temporary.unlink)
             parts.append(part._replace(run=run))
         undo.pop_all()
-    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
+    return parts
 
 
 def _is_no_file(name: str) -> bool:
@@ -331,12 +316,6 @@ def _runs(names: Sequence[str]) -> list[str]:
     return long if first_repeated(long) is None else [_printable(str(path)) for path in paths]
 
 
-def _called(names: Sequence[str]) -> list[str]:
-    """Name the files for messages: the full path where two share a name, else empty."""
-    alike = first_repeated(PurePath(name).name for name in names) is not None
-    return [_printable(name) if alike else "" for name in names]
-
-
 def stem_of(path: PurePath) -> PurePath:
     """A path without the endings that say how it is compressed and what format it has."""
     for known in (COMPRESSIONS, READERS):
@@ -350,45 +329,34 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _mapper(fields: Mapping[str, str] | Fields, blocks: Mapping[str, str], on_error: OnError) -> tuple[Mapper, Fields]:
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
-    mapping = fields if isinstance(fields, Fields) else Fields(fields)
-    return Mapper(mapping, blocks), mapping
-
-
-def _part(source: Any, mapper: Mapper, fields: Fields, called: str = "") -> InputPart:
+def _part(source: Any, mapper: Mapper, called: str = "") -> InputPart:
     """One input, opened; ``called`` is what messages call a file, else its name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
     if isinstance(source, str) and source == "-":
-        return _spooled("stdin", standard_input(), "", mapper, fields)
+        return _spooled("stdin", standard_input(), "", mapper)
     if isinstance(source, str | os.PathLike):
-        return _file(Path(source), mapper, fields, called)
+        path = Path(source)
+        if is_pipe(path):
+            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper)
+        return _from(origin_of(path, name=called), mapper)
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
-    if not frames.is_iterator(source):
+    if not isinstance(source, Iterator):
         return InputPart(name, items, loose=loose)
     path = frames.keep(items())
     return InputPart(name, partial(frames.kept, path), path, loose=loose)
 
 
-def _file(path: Path, mapper: Mapper, fields: Fields, called: str) -> InputPart:
-    if is_pipe(path):
-        return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, fields)
-    return _from(origin_of(path, name=called), mapper, fields)
-
-
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, fields: Fields) -> InputPart:
+def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper) -> InputPart:
     path = spool(name, chunks, suffix=suffix)
     with ExitStack() as undo:
         undo.callback(path.unlink)
-        part = _from(origin_of(path, name=name), mapper, fields, temporary=path)
+        part = _from(origin_of(path, name=name), mapper, path)
         undo.pop_all()
     return part
 
 
-def _from(origin: Origin, mapper: Mapper, fields: Fields, temporary: Path | None = None) -> InputPart:
-    read = reader_of(origin, frozenset(fields.paths.values()))
-    return InputPart(origin.name, partial(read, origin, mapper), temporary)
+def _from(origin: Origin, mapper: Mapper, temporary: Path | None = None) -> InputPart:
+    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), temporary)

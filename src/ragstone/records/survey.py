@@ -88,65 +88,50 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
     has. Other errors as the source's own.
     """
     names = Names()
-    tally = _Tally()
+    records = set_aside = overridden = 0
+    messages: list[str] = []
+    present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
+    notes = Notes()
     for outcome in source.read(names, inspect):
         if isinstance(outcome, SetAside):
-            tally.aside(outcome)
-        else:
-            tally.add(outcome)
-    misses = source.mapper.misses()
-    if misses:
+            set_aside += 1
+            if set_aside <= MAX_MESSAGES:
+                messages.append(outcome.error)
+            continue
+        records += 1
+        overridden += bool(outcome.overrides)
+        for field in SURVEYED:
+            there = has(outcome, field)
+            present[field] += there
+            if not there and field in MAY_BE_BLANK and getattr(outcome, field) is not None:
+                blank[field] += 1
+                notes.add(MAY_BE_BLANK[field], outcome.where)
+        for text in outcome.notes:
+            if text != REPEATED:
+                notes.add(text, outcome.where)
+    if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
     return Survey(
-        name=source.name,
-        records=tally.records,
-        set_aside=tally.set_aside,
-        messages=tuple(tally.messages),
-        renamed=names.renamed,
-        duplicates=dict(names.repeats),
-        present=tally.present,
-        blank=tally.blank,
-        overridden=tally.overridden,
-        notes=tally.sorted_notes(),
-        columns=source.mapper.columns,
-    )
+        source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
+        overridden, notes.ranked(), source.mapper.columns,
+    )  # fmt: skip
 
 
-class _Tally:
+class Notes:
+    """Counts notes, each with the place of the first; at most `MAX_NOTES` different ones."""
+
     def __init__(self) -> None:
-        self.records = 0
-        self.set_aside = 0
-        self.overridden = 0
-        self.messages: list[str] = []
-        self.present = dict.fromkeys(SURVEYED, 0)
-        self.blank = dict.fromkeys(MAY_BE_BLANK, 0)
-        self._notes: dict[str, tuple[int, str]] = {}
+        self._found: dict[str, tuple[int, str]] = {}
 
-    def aside(self, outcome: SetAside) -> None:
-        self.set_aside += 1
-        if len(self.messages) < MAX_MESSAGES:
-            self.messages.append(outcome.error)
+    def add(self, text: str, where: str) -> None:
+        """Count a note."""
+        if text in self._found or len(self._found) < MAX_NOTES:
+            count, example = self._found.get(text, (0, where))
+            self._found[text] = (count + 1, example)
 
-    def add(self, record: Record) -> None:
-        self.records += 1
-        self.overridden += bool(record.overrides)
-        for field in SURVEYED:
-            there = has(record, field)
-            self.present[field] += there
-            if not there and field in MAY_BE_BLANK and getattr(record, field) is not None:
-                self.blank[field] += 1
-                self._note(MAY_BE_BLANK[field], record.where)
-        for text in record.notes:
-            if text != REPEATED:
-                self._note(text, record.where)
-
-    def _note(self, text: str, where: str) -> None:
-        if text in self._notes or len(self._notes) < MAX_NOTES:
-            count, example = self._notes.get(text, (0, where))
-            self._notes[text] = (count + 1, example)
-
-    def sorted_notes(self) -> tuple[Note, ...]:
-        ranked = sorted(self._notes.items(), key=lambda entry: -entry[1][0])
+    def ranked(self) -> tuple[Note, ...]:
+        """Most frequent first."""
+        ranked = sorted(self._found.items(), key=lambda entry: -entry[1][0])
         return tuple(Note(text, count, example) for text, (count, example) in ranked)
 
 

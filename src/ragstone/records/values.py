@@ -54,9 +54,8 @@ class UnfitError(Exception):
         super().__init__(found)
 
 
-def identifier(value: Any, notes: list[str]) -> str:
+def identifier(value: Any, _: list[str]) -> str:
     """An id: a string as it is, a number as its digits (2.0, as tables with gaps have it, as 2)."""
-    del notes
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -64,9 +63,8 @@ def identifier(value: Any, notes: list[str]) -> str:
     return str(int(value) if value == int(value) else value)
 
 
-def text(value: Any, notes: list[str]) -> str:
+def text(value: Any, _: list[str]) -> str:
     """A text, exactly as it came; a number is not taken for one, since its digits could be written in many ways."""
-    del notes
     if isinstance(value, str):
         return value
     raise UnfitError(f"expected a string, found {kind(value)}")
@@ -230,9 +228,8 @@ def _word(item: Mapping[str, Any], key: str, number: int) -> str:
     return "" if value is None else "_".join(str(value).casefold().replace("-", " ").replace("_", " ").split())
 
 
-def citations(value: Any, notes: list[str]) -> tuple[Citation, ...]:
+def citations(value: Any, _: list[str]) -> tuple[Citation, ...]:
     """Citations as Ragstone writes them: ``{span: {start, end}, passages: [id]}``."""
-    del notes
     try:
         return tuple(_citation(item) for item in value)
     except (KeyError, TypeError):
@@ -243,18 +240,13 @@ def _citation(item: Any) -> Citation:
     start, end = item["span"]["start"], item["span"]["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start <= end:
         raise TypeError
-    return Citation(Span(start, end), tuple(_name(name) for name in item["passages"]))
+    if not all(isinstance(name, str) for name in item["passages"]):
+        raise TypeError
+    return Citation(Span(start, end), tuple(item["passages"]))
 
 
-def _name(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise TypeError
-
-
-def overrides(value: Any, notes: list[str]) -> dict[str, dict[str, Any]]:
+def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:
     """Parameters by metric: an object of objects."""
-    del notes
     if not isinstance(value, dict):
         raise UnfitError(f"expected an object, found {kind(value)}", "{metric: {parameter: value}}")
     for metric, parameters in value.items():

@@ -1,8 +1,9 @@
-"""JSON files (``.json``): an array of objects, one object, or objects after one another.
+"""JSON Lines (``.jsonl``), and JSON files: an array of objects, one object, or objects after one another.
 
-No parser at hand reads an array piece by piece, so the file is cut into its items here and each item is
-parsed as a line would be. The cutting knows strings, brackets and commas and nothing else; whatever stands
-between two commas goes to the parser, which says what is wrong with it. So one bad item costs one record.
+A blank line is passed over. No parser at hand reads an array piece by piece, so a JSON file is cut into its items
+here and each item is parsed as a line would be. The cutting knows strings, brackets and commas and nothing else;
+whatever stands between two commas goes to the parser, which says what is wrong with it. So one bad item costs one
+record.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records import jsonlines
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.jsontext import WHITESPACE, row
 from ragstone.records.limits import MAX_RECORD_BYTES
@@ -31,23 +31,26 @@ QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
 
 
+def read_lines(origin: Origin, _: Mapper) -> Rows:
+    """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
+    with origin.open() as stream:
+        while line := stream.readline(MAX_RECORD_BYTES + 1):
+            where = f"{origin.name}:{stream.lines}"
+            if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
+                stream.skip_line()
+                yield where, RecordError(where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
+            elif text := line.strip(WHITESPACE):
+                yield where, row(text, where)
+
+
 def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
-    start = first_byte(origin)
-    if start != b"[" and _lines(origin):
-        yield from jsonlines.read(origin, mapper)
+    array = origin.head().startswith(b"[")
+    if not array and _lines(origin):
+        yield from read_lines(origin, mapper)
         return
     with origin.open() as stream:
-        yield from _Cutter(origin.name, array=start == b"[").items(stream)
-
-
-def first_byte(origin: Origin) -> bytes:
-    """The first byte that is not white space; empty for a blank file."""
-    with origin.open() as stream:
-        for chunk in stream.chunks():
-            if text := chunk.lstrip(WHITESPACE):
-                return text[:1]
-    return b""
+        yield from _Cutter(origin.name, array=array).items(stream)
 
 
 def _lines(origin: Origin) -> bool:
@@ -95,12 +98,15 @@ class _Cutter:
         begin = at = self._entered(chunk)
         while at < len(chunk):
             if self._closed:
-                self._refuse_rest(chunk[at:])
+                if chunk[at:].strip(WHITESPACE):
+                    where = f"{self._name}:{self._line}"
+                    raise RecordError(where, "text after the end of the array", "expected one array per file")
                 return
             if self._in_string:
                 at = self._string(chunk, at)
                 continue
-            at = _end(self._passable(), chunk, at)
+            between = BETWEEN if self._array else OUTSIDE
+            at = _end(WITHIN if self._depth else between, chunk, at)
             if at == len(chunk):
                 break
             at += 1
@@ -120,11 +126,6 @@ class _Cutter:
         self._opened = at > 0
         self._line += chunk.count(b"\n", 0, at or len(chunk))
         return at or len(chunk)
-
-    def _passable(self) -> re.Pattern[bytes]:
-        if self._depth:
-            return WITHIN
-        return BETWEEN if self._array else OUTSIDE
 
     def _string(self, chunk: bytes, at: int) -> int:
         if self._escaped:
@@ -174,9 +175,3 @@ class _Cutter:
         if not text:
             return where, RecordError(where, "nothing stands before this comma or ]", "each item must be {...}")
         return where, row(text.strip(WHITESPACE), where)
-
-    def _refuse_rest(self, rest: bytes) -> None:
-        if rest.strip(WHITESPACE):
-            raise RecordError(
-                f"{self._name}:{self._line}", "text after the end of the array", "expected one array per file"
-            )
