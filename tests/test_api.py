@@ -81,39 +81,19 @@ def weigh(source: Any = None, metrics: Any = WHOLE, judge: Any = None, **options
 # ---- where it runs
 
 
-def test_in_a_script() -> None:
-    run = weigh()
-    assert (len(run), run.status, run["r1"]["scores"][0]["value"]) == (3, "done", 0.5)
-    assert Path(".ragstone/ragstone.db").exists()
-
-
 def test_within_a_running_loop() -> None:
-    """As in a notebook: no patching, and the outer loop is the same afterwards."""
+    """As in a notebook: no patching, the outer loop is the same afterwards, and errors reach the caller."""
 
     async def notebook() -> int:
         loop = asyncio.get_running_loop()
         run = weigh()
         assert asyncio.get_running_loop() is loop
         await asyncio.sleep(0)
+        with pytest.raises(ConfigError, match="did you mean 'grounding'"):
+            weigh(metrics="groundign")
         return len(run)
 
     assert asyncio.run(notebook()) == 3
-
-
-def test_errors_within_a_running_loop_reach_the_caller() -> None:
-    async def notebook() -> None:
-        weigh(metrics="groundign")
-
-    with pytest.raises(ConfigError, match="did you mean 'grounding'"):
-        asyncio.run(notebook())
-
-
-def test_from_a_thread() -> None:
-    found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(len(weigh())))
-    thread.start()
-    thread.join()
-    assert found == [3]
 
 
 def test_two_at_a_time_share_a_store() -> None:
@@ -293,8 +273,19 @@ def test_the_summary_has_its_shape() -> None:
     assert orjson.loads(orjson.dumps(summary)) == summary
 
 
-def test_a_record_is_found_by_id_and_place() -> None:
-    run = weigh()
+def test_a_run_says_what_it_is_and_finds_records_by_id_and_place() -> None:
+    judge = scripted()
+    seen: list[tuple[Any, ...]] = []
+
+    def start(progress: api.Progress) -> None:
+        seen.append((progress.run, progress.total, progress.metrics, progress.judges, len(judge.asked)))
+
+    run = weigh(name="first", judge=judge, on_start=start)
+    assert seen == [(1, 3, (WHOLE,), ("scripted",), 0)], "before the first call"
+    assert [(score.metric, score.position, score.value) for score in run.scores] == [(WHOLE, n, 0.5) for n in (1, 2, 3)]
+    assert repr(run) == "<Run 1 'first', done, 3 records: response_groundedness 0.500>"
+    assert (run.id, run.name, run.status, len(run)) == (1, "first", "done", 3)
+    assert Path(".ragstone/ragstone.db").exists()
     assert run["r2"]["position"] == 2
     assert run["#3"]["id"] == "r3"
     for wrong in ("r9", "#9", "#0", "", "#", "#x", "#²", "#99999999999999999999999", "\ud800"):
@@ -319,13 +310,6 @@ def test_a_result_tells_the_whole_story() -> None:
         assert (stored.judge, stored.task) == (call["judge"], call["step"])
 
 
-def test_scores_and_repr() -> None:
-    run = weigh(name="first")
-    assert [(score.metric, score.position, score.value) for score in run.scores] == [(WHOLE, n, 0.5) for n in (1, 2, 3)]
-    assert repr(run) == "<Run 1 'first', done, 3 records: response_groundedness 0.500>"
-    assert (run.id, run.name, len(run)) == (1, "first", 3)
-
-
 def test_frames_have_their_columns() -> None:
     """A row a score, or a row a verdict with its first quote."""
     run = weigh(metrics=CLAIMS)
@@ -339,12 +323,9 @@ def test_frames_have_their_columns() -> None:
     assert set(verdicts.text) == {"One.", "Two."}
     with pytest.raises(InputError, match="no rows 'claims'; there are scores and verdicts"):
         run.to_pandas("claims")
-
-
-def test_frames_of_a_run_without_results_have_their_columns_too() -> None:
-    run = weigh([row(1), "no record"], on_error="skip")
-    assert tuple(run.to_pandas("verdicts").columns) == UNIT_COLUMNS
-    assert len(run.to_pandas()) == 1
+    empty = weigh([row(1), "no record"], on_error="skip")
+    assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS
+    assert len(empty.to_pandas()) == 1
 
 
 def test_the_worst_come_first() -> None:
@@ -355,19 +336,16 @@ def test_the_worst_come_first() -> None:
 
 
 def test_runs_are_found_again() -> None:
-    """By number, by name (the latest of it), or the last."""
+    """By number, by name (the latest of it), or the last; looking for one makes no store."""
+    with pytest.raises(ConfigError, match="no store at"):
+        api.open_run()
+    assert not Path(".ragstone").exists()
     weigh(rows(1), name="a")
     weigh(rows(2), name="b")
     weigh(rows(3), name="a")
     assert [len(api.open_run(which)) for which in (1, "2", "a", "b", "last")] == [1, 2, 3, 2, 3]
     with pytest.raises(InputError, match=r"no run 'c' in .*; runs are 1 to 3, or 'last'"):
         api.open_run("c")
-
-
-def test_looking_makes_no_store() -> None:
-    with pytest.raises(ConfigError, match="no store at"):
-        api.open_run()
-    assert not Path(".ragstone").exists()
 
 
 # ---- files
@@ -377,13 +355,8 @@ def test_the_folder_holds_the_run(place: Path) -> None:
     """results.jsonl as the store has it, summary.json as ``summary()``, run.json with how it was made."""
     run = weigh(metrics=CLAIMS, out="out", cases=True, name="mine")
     out = place / "out"
-    assert sorted(path.name for path in out.iterdir()) == [
-        "cases",
-        "report.html",
-        "results.jsonl",
-        "run.json",
-        "summary.json",
-    ]
+    names = ["cases", "report.html", "results.jsonl", "run.json", "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == names
     assert (out / "results.jsonl").read_bytes().splitlines() == list(run.lines())
     assert orjson.loads((out / "summary.json").read_bytes()) == run.summary()
     details = orjson.loads((out / "run.json").read_bytes())
@@ -394,25 +367,17 @@ def test_the_folder_holds_the_run(place: Path) -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(server: FakeServer) -> None:
-    """From the store, or asked anew into another store with another concurrency: not a byte differs."""
+    """From the store, which pays nothing, or asked anew into another store with another concurrency."""
     others: list[dict[str, Any]] = [{}, {}, {"store": "other.db", "concurrency": 2}, {"store": "third.db"}]
+    told = []
     for number, options in enumerate(others):
         server.configure(latency=(0.0, 0.01 * number))
-        weigh(rows(10), CLAIMS, judge_of(server), out=f"out{number}", **options)
+        told.append(weigh(rows(10), CLAIMS, judge_of(server), out=f"out{number}", **options).summary())
     written = {Path(f"out{number}/results.jsonl").read_bytes() for number in range(4)}
     assert len(written) == 1
     assert server.count == 3 * 30
-
-
-def test_the_second_run_pays_nothing(server: FakeServer) -> None:
-    """Its results cost what they cost; its bill is empty."""
-    first = weigh(rows(5), CLAIMS, judge_of(server))
-    paid = server.count
-    second = weigh(rows(5), CLAIMS, judge_of(server))
-    assert server.count == paid
-    assert (first.summary()["bill"]["sent"], second.summary()["bill"]["sent"]) == (paid, 0)
-    assert second.summary()["bill"]["replayed"] == paid
-    assert second.summary()["cost"] == first.summary()["cost"]
+    assert [(one["bill"]["sent"], one["bill"]["replayed"]) for one in told] == [(30, 0), (0, 30), (30, 0), (30, 0)]
+    assert told[1]["cost"] == told[0]["cost"]
 
 
 # ---- money
@@ -447,26 +412,17 @@ def test_what_two_metrics_share_is_in_one_share(server: FakeServer) -> None:
         assert result["cost"]["calls"] == 3
 
 
-def test_an_unknown_price_is_unknown(server: FakeServer, place: Path) -> None:
+def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, place: Path) -> None:
+    """A model without a price, or an endpoint that does not count, whose calls are unmetered; a local judge is free."""
     (place / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
     summary = weigh(judge="mine").summary()
-    assert summary["cost"]["dollars"] is None
-    assert summary["bill"]["paid"]["dollars"] is None
-    assert summary["cost"]["calls"] == 3
-
-
-def test_an_endpoint_that_does_not_count_is_said(place: Path) -> None:
-    """Without usage the price is unknown, and the calls are counted as unmetered."""
-    with FakeServer(usage=False) as server:
-        (place / "ragstone.toml").write_text(OWN.format(url=server.url))
+    assert (summary["cost"]["dollars"], summary["bill"]["paid"]["dollars"], summary["cost"]["calls"]) == (None, None, 3)
+    with FakeServer(usage=False) as silent:
+        (place / "ragstone.toml").write_text(OWN.format(url=silent.url))
         summary = weigh(judge="mine").summary()
-    assert summary["cost"]["dollars"] is None
-    assert summary["bill"]["paid"]["unmetered_calls"] == 3
-
-
-def test_local_judges_cost_nothing(server: FakeServer) -> None:
-    assert weigh(judge=judge_of(server)).summary()["cost"]["dollars"] == 0
-    assert weigh(store="other.db").summary()["cost"]["dollars"] == 0
+    assert (summary["cost"]["dollars"], summary["bill"]["paid"]["unmetered_calls"]) == (None, 3)
+    for options in ({"judge": judge_of(server)}, {"store": "other.db"}):
+        assert weigh(**options).summary()["cost"]["dollars"] == 0
 
 
 # ---- what goes wrong
@@ -583,18 +539,6 @@ def test_a_damaged_store_is_said_to_the_caller(place: Path) -> None:
     run = weigh(store="s.db", on_start=lambda progress: notes.extend(progress.notes))
     assert len(run) == 3
     assert any("damaged" in note for note in notes)
-
-
-def test_the_progress_is_shown_before_the_first_call() -> None:
-    """With the number of records, who judges and by what."""
-    judge = scripted()
-    seen: list[tuple[Any, ...]] = []
-
-    def start(progress: api.Progress) -> None:
-        seen.append((progress.run, progress.total, progress.metrics, progress.judges, len(judge.asked)))
-
-    weigh(metrics=CLAIMS, judge=judge, on_start=start)
-    assert seen == [(1, 3, tuple(CLAIMS), ("scripted",), 0)]
 
 
 def test_hostile_texts_go_through() -> None:
