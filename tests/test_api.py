@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import pytest
 
 from ragstone import api
 from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
-from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError, RecordError
 from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Passage, Record
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 GOOD: dict[Any, Any] = {
     "claims": ["One.", "Two."],
@@ -37,22 +37,6 @@ model = "m"
 base_url = "{url}"
 price = {{input = 10, output = 100}}
 """
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to stand in, short pauses, and an environment that says nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
-    monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
-    return tmp_path
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        yield running
 
 
 def row(number: int, **more: Any) -> dict[str, Any]:
@@ -171,10 +155,10 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
     ("name", "said"),
     [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "the latest of all")],
 )
-def test_no_run_is_named_as_another_run_is_found(name: str, said: str, place: Path) -> None:
+def test_no_run_is_named_as_another_run_is_found(name: str, said: str, alone: Path) -> None:
     with pytest.raises(ConfigError, match=said):
         weigh(name=name)
-    assert not list(place.glob("**/*.db"))
+    assert not list(alone.glob("**/*.db"))
 
 
 def test_nothing_is_made_when_nothing_can_run() -> None:
@@ -351,10 +335,10 @@ def test_runs_are_found_again() -> None:
 # ---- files
 
 
-def test_the_folder_holds_the_run(place: Path) -> None:
+def test_the_folder_holds_the_run(alone: Path) -> None:
     """results.jsonl as the store has it, summary.json as ``summary()``, run.json with how it was made."""
     run = weigh(metrics=CLAIMS, out="out", cases=True, name="mine")
-    out = place / "out"
+    out = alone / "out"
     names = ["cases", "report.html", "results.jsonl", "run.json", "summary.json"]
     assert sorted(path.name for path in out.iterdir()) == names
     assert (out / "results.jsonl").read_bytes().splitlines() == list(run.lines())
@@ -383,9 +367,9 @@ def test_the_same_run_gives_the_same_bytes(server: FakeServer) -> None:
 # ---- money
 
 
-def test_cost_adds_up(server: FakeServer, place: Path) -> None:
+def test_cost_adds_up(server: FakeServer, alone: Path) -> None:
     """Shares of metrics are the run's cost, and so are the records'; of a first run also the bill."""
-    (place / "ragstone.toml").write_text(OWN.format(url=server.url))
+    (alone / "ragstone.toml").write_text(OWN.format(url=server.url))
     run = weigh(rows(6), CLAIMS, "mine")
     summary = run.summary()
     for name in ("calls", "input_tokens", "output_tokens"):
@@ -412,13 +396,13 @@ def test_what_two_metrics_share_is_in_one_share(server: FakeServer) -> None:
         assert result["cost"]["calls"] == 3
 
 
-def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, place: Path) -> None:
+def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, alone: Path) -> None:
     """A model without a price, or an endpoint that does not count, whose calls are unmetered; a local judge is free."""
-    (place / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
+    (alone / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
     summary = weigh(judge="mine").summary()
     assert (summary["cost"]["dollars"], summary["bill"]["paid"]["dollars"], summary["cost"]["calls"]) == (None, None, 3)
     with FakeServer(usage=False) as silent:
-        (place / "ragstone.toml").write_text(OWN.format(url=silent.url))
+        (alone / "ragstone.toml").write_text(OWN.format(url=silent.url))
         summary = weigh(judge="mine").summary()
     assert (summary["cost"]["dollars"], summary["bill"]["paid"]["unmetered_calls"]) == (None, 3)
     for options in ({"judge": judge_of(server)}, {"store": "other.db"}):
@@ -428,7 +412,7 @@ def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, place: Path
 # ---- what goes wrong
 
 
-def test_a_run_that_stops_is_kept(place: Path) -> None:
+def test_a_run_that_stops_is_kept(alone: Path) -> None:
     """It is in the store as stopped, with what was done; the error says where, and the files say it too."""
 
     def answer(request: dict[str, Any]) -> Any:
@@ -443,8 +427,8 @@ def test_a_run_that_stops_is_kept(place: Path) -> None:
     assert [result["id"] for result in run.results()] == ["r1", "r2", "r4", "r5"]
     bill = run.summary()["bill"]
     assert (run.summary()["metrics"][WHOLE]["scored"], bill["answered"], bill["sent"]) == (4, 4, 5)
-    assert orjson.loads((place / "out" / "run.json").read_bytes())["status"] == "stopped"
-    assert not (place / "out" / "results.jsonl").exists()
+    assert orjson.loads((alone / "out" / "run.json").read_bytes())["status"] == "stopped"
+    assert not (alone / "out" / "results.jsonl").exists()
 
 
 def test_a_wrong_key_leaves_no_empty_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,9 +476,9 @@ def test_one_record_that_fails_is_one_record() -> None:
     assert run.summary()["metrics"][WHOLE]["scored"] == 2
 
 
-def test_a_folder_that_cannot_be_written_leaves_no_run_behind(place: Path) -> None:
+def test_a_folder_that_cannot_be_written_leaves_no_run_behind(alone: Path) -> None:
     """Refused before anything is entered: no run is left as if it were under way."""
-    (place / "file").write_text("x")
+    (alone / "file").write_text("x")
     judge = scripted()
     with pytest.raises(ConfigError, match="cannot write there"):
         weigh(judge=judge, out="file/out")
@@ -532,9 +516,9 @@ def test_a_run_that_is_cancelled_is_interrupted() -> None:
     assert 8 <= server.count < 30
 
 
-def test_a_damaged_store_is_said_to_the_caller(place: Path) -> None:
+def test_a_damaged_store_is_said_to_the_caller(alone: Path) -> None:
     """Set aside and noted in the progress."""
-    (place / "s.db").write_bytes(bytes(800))
+    (alone / "s.db").write_bytes(bytes(800))
     notes: list[str] = []
     run = weigh(store="s.db", on_start=lambda progress: notes.extend(progress.notes))
     assert len(run) == 3

@@ -17,16 +17,9 @@ from ragstone.judges.catalogue import build
 from ragstone.metrics import catalogue
 from said import refusal, spec
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
-
-
-@pytest.fixture(autouse=True)
-def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to stand in, and an environment that says nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
-    monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-    return tmp_path
 
 
 # ---- defaults and precedence

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
+from terminal import WIDTHS, pasted, ragstone, row, write
 
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
@@ -35,7 +35,7 @@ def records(count: int) -> str:
 )
 def test_an_estimate_fits_the_terminal(options: tuple[str, ...], columns: int) -> None:
     """Whatever the price is, free or unknown."""
-    came = ragstone("estimate", str(TRACES), *options, columns=columns)
+    came = ragstone("estimate", records(3), *options, columns=columns)
     assert came.code == 0
     assert came.err == ""
     assert came.widest <= columns
