@@ -213,8 +213,9 @@ def test_the_calls_of_a_judge_of_ones_own_are_pruned_by_its_name(server: FakeSer
     assert (told["calls"], told["done"]) == (2, True)
 
 
-def test_calls_of_a_run_that_did_not_end_count_as_used() -> None:
+def test_calls_of_a_run_that_did_not_end_count_as_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same command will need them."""
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     write("a.jsonl", *(row(n) for n in range(30)))
     with FakeServer(dead_after=9) as server:
         options = ("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "2")
@@ -363,8 +364,8 @@ def test_an_interrupt_as_a_document() -> None:
 @pytest.mark.parametrize("times", [2, 3])
 def test_impatience_leaves_the_store_whole(times: int) -> None:
     """Not waited for what is in flight, nothing noisy, and the next run goes on from what came."""
-    with FakeServer(latency=0.4) as server:
-        code, _, told = interrupted(server, times, after=40)
+    with FakeServer(latency=0.3) as server:
+        code, _, told = interrupted(server, times, after=12)
         assert code == 130
         assert "Traceback" not in told
         assert "never retrieved" not in told

@@ -406,7 +406,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
 
 def test_no_line_is_wider_than_the_terminal() -> None:
     """A record and a run, shortened and in full, with groundedness and alone, with long words and long strips."""
-    long = " ".join(f"Sentence number {n} of a rather long passage." for n in range(300))
+    long = " ".join(f"Sentence number {n} of a rather long passage." for n in range(130))
     rows = [lid(contexts=["W" * 300 + ".", long]), lid(id="x" * 120, response=f"{'V' * 200}. {RESPONSE}")]
     several = {**WORKED, "support": {f"resp_s{n}": [f"doc_1_s{m}" for m in range(9)] for n in range(3)}}
     for version, metrics in enumerate(("trace", ["trace", "groundedness", "grounding"])):
