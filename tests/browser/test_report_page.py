@@ -340,7 +340,7 @@ def test_the_groups_are_drawn_on_paper(page: Chromium) -> None:
         parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
         drawn = b"\n".join(zlib.decompress(part) for part in parts if part[:1] == b"x")
         found, colour = 0, b""
-        for step in re.finditer(rb"(\S+ \S+ \S+) rg\b|\sre\s+f\b", drawn):
+        for step in re.finditer(rb"([\d.]+ [\d.]+ [\d.]+) rg\b|\sre\s+f\b", drawn):
             colour = step[1] or colour
             found += step[1] is None and colour != b"1 1 1"
         return found

@@ -57,7 +57,7 @@ def result(run: int, position: int, *scores: ScoreRow, record: str = "", documen
 
 def test_a_call_comes_back_as_it_was(store: Store) -> None:
     """Whatever bytes the request and the reply are, empty and long ones too; one that is not there is None."""
-    assert store.reply(b"0" * 16) is store.call(b"0" * 16) is None
+    assert (store.reply(b"0" * 16), store.call(b"0" * 16)) == (None, None)
     for number, reply in enumerate([b"", b"{}", "é世".encode(), b"\0\xff", b"x" * 1_000_000]):
         put(store, call(number, reply))
         assert store.call(call(number).key) == call(number, reply)
