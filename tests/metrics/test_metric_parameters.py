@@ -113,6 +113,8 @@ def test_what_no_metric_can_mean_is_refused_by_name(
         else:
             assert message.startswith(f"{name}.{parameter}: ")
             assert message.endswith(expected)
+        if parameter == "enabled":
+            assert f"enabled: {tuple(value) if isinstance(value, list) else value!r} is not" in message
 
 
 CLAIMS = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])
