@@ -119,6 +119,11 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
     assert "run 'b' has no answer to t2; their means leave those topics out" in told.flat
     assert re.search(r"^  b +1 +25\.0", told.out, re.MULTILINE)
     assert "those count as 0" in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
+    for how, status in (("warn", None), ("zero", "missing")):
+        assert ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", how).code == 0
+        rows = {(found["run_id"], found["qid"]): found for found in lines_of("rows.jsonl")}
+        assert rows.get(("b", "t2"), {}).get("status") == status
+        assert (rows["a", "all"]["missing"], rows["b", "all"]["missing"]) == (0, 1)
     came = ragstone("nuggets", "score", "a.jsonl", "--on-missing", "error")
     assert (came.code, came.out) == (2, "")
     assert "run 'b' has no answer to t2" in came.err
