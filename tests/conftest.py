@@ -9,12 +9,14 @@ import ipaddress
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from hypothesis import settings
+
+from ragstone.testing import FakeServer
 
 OUTSIDE: Final = Path(__file__).parents[2] / "shared" / "data"
 
@@ -77,6 +79,23 @@ def outside_data() -> Callable[[str], Path]:
         return OUTSIDE / name
 
     return found
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in, short pauses between tries, and an environment that says nothing."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.01)
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    """A language model behind an endpoint of this machine."""
+    with FakeServer() as running:
+        yield running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import pytest
 
 from ragstone import api
 from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
-from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError, RecordError
 from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Passage, Record
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 GOOD: dict[Any, Any] = {
     "claims": ["One.", "Two."],
@@ -37,22 +37,6 @@ model = "m"
 base_url = "{url}"
 price = {{input = 10, output = 100}}
 """
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to stand in, short pauses, and an environment that says nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
-    monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
-    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
-    return tmp_path
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        yield running
 
 
 def row(number: int, **more: Any) -> dict[str, Any]:
@@ -81,39 +65,19 @@ def weigh(source: Any = None, metrics: Any = WHOLE, judge: Any = None, **options
 # ---- where it runs
 
 
-def test_in_a_script() -> None:
-    run = weigh()
-    assert (len(run), run.status, run["r1"]["scores"][0]["value"]) == (3, "done", 0.5)
-    assert Path(".ragstone/ragstone.db").exists()
-
-
 def test_within_a_running_loop() -> None:
-    """As in a notebook: no patching, and the outer loop is the same afterwards."""
+    """As in a notebook: no patching, the outer loop is the same afterwards, and errors reach the caller."""
 
     async def notebook() -> int:
         loop = asyncio.get_running_loop()
         run = weigh()
         assert asyncio.get_running_loop() is loop
         await asyncio.sleep(0)
+        with pytest.raises(ConfigError, match="did you mean 'grounding'"):
+            weigh(metrics="groundign")
         return len(run)
 
     assert asyncio.run(notebook()) == 3
-
-
-def test_errors_within_a_running_loop_reach_the_caller() -> None:
-    async def notebook() -> None:
-        weigh(metrics="groundign")
-
-    with pytest.raises(ConfigError, match="did you mean 'grounding'"):
-        asyncio.run(notebook())
-
-
-def test_from_a_thread() -> None:
-    found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(len(weigh())))
-    thread.start()
-    thread.join()
-    assert found == [3]
 
 
 def test_two_at_a_time_share_a_store() -> None:
@@ -191,10 +155,10 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
     ("name", "said"),
     [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "the latest of all")],
 )
-def test_no_run_is_named_as_another_run_is_found(name: str, said: str, place: Path) -> None:
+def test_no_run_is_named_as_another_run_is_found(name: str, said: str, alone: Path) -> None:
     with pytest.raises(ConfigError, match=said):
         weigh(name=name)
-    assert not list(place.glob("**/*.db"))
+    assert not list(alone.glob("**/*.db"))
 
 
 def test_nothing_is_made_when_nothing_can_run() -> None:
@@ -293,8 +257,19 @@ def test_the_summary_has_its_shape() -> None:
     assert orjson.loads(orjson.dumps(summary)) == summary
 
 
-def test_a_record_is_found_by_id_and_place() -> None:
-    run = weigh()
+def test_a_run_says_what_it_is_and_finds_records_by_id_and_place() -> None:
+    judge = scripted()
+    seen: list[tuple[Any, ...]] = []
+
+    def start(progress: api.Progress) -> None:
+        seen.append((progress.run, progress.total, progress.metrics, progress.judges, len(judge.asked)))
+
+    run = weigh(name="first", judge=judge, on_start=start)
+    assert seen == [(1, 3, (WHOLE,), ("scripted",), 0)], "before the first call"
+    assert [(score.metric, score.position, score.value) for score in run.scores] == [(WHOLE, n, 0.5) for n in (1, 2, 3)]
+    assert repr(run) == "<Run 1 'first', done, 3 records: response_groundedness 0.500>"
+    assert (run.id, run.name, run.status, len(run)) == (1, "first", "done", 3)
+    assert Path(".ragstone/ragstone.db").exists()
     assert run["r2"]["position"] == 2
     assert run["#3"]["id"] == "r3"
     for wrong in ("r9", "#9", "#0", "", "#", "#x", "#²", "#99999999999999999999999", "\ud800"):
@@ -319,13 +294,6 @@ def test_a_result_tells_the_whole_story() -> None:
         assert (stored.judge, stored.task) == (call["judge"], call["step"])
 
 
-def test_scores_and_repr() -> None:
-    run = weigh(name="first")
-    assert [(score.metric, score.position, score.value) for score in run.scores] == [(WHOLE, n, 0.5) for n in (1, 2, 3)]
-    assert repr(run) == "<Run 1 'first', done, 3 records: response_groundedness 0.500>"
-    assert (run.id, run.name, len(run)) == (1, "first", 3)
-
-
 def test_frames_have_their_columns() -> None:
     """A row a score, or a row a verdict with its first quote."""
     run = weigh(metrics=CLAIMS)
@@ -339,12 +307,9 @@ def test_frames_have_their_columns() -> None:
     assert set(verdicts.text) == {"One.", "Two."}
     with pytest.raises(InputError, match="no rows 'claims'; there are scores and verdicts"):
         run.to_pandas("claims")
-
-
-def test_frames_of_a_run_without_results_have_their_columns_too() -> None:
-    run = weigh([row(1), "no record"], on_error="skip")
-    assert tuple(run.to_pandas("verdicts").columns) == UNIT_COLUMNS
-    assert len(run.to_pandas()) == 1
+    empty = weigh([row(1), "no record"], on_error="skip")
+    assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS
+    assert len(empty.to_pandas()) == 1
 
 
 def test_the_worst_come_first() -> None:
@@ -355,7 +320,10 @@ def test_the_worst_come_first() -> None:
 
 
 def test_runs_are_found_again() -> None:
-    """By number, by name (the latest of it), or the last."""
+    """By number, by name (the latest of it), or the last; looking for one makes no store."""
+    with pytest.raises(ConfigError, match="no store at"):
+        api.open_run()
+    assert not Path(".ragstone").exists()
     weigh(rows(1), name="a")
     weigh(rows(2), name="b")
     weigh(rows(3), name="a")
@@ -364,26 +332,15 @@ def test_runs_are_found_again() -> None:
         api.open_run("c")
 
 
-def test_looking_makes_no_store() -> None:
-    with pytest.raises(ConfigError, match="no store at"):
-        api.open_run()
-    assert not Path(".ragstone").exists()
-
-
 # ---- files
 
 
-def test_the_folder_holds_the_run(place: Path) -> None:
+def test_the_folder_holds_the_run(alone: Path) -> None:
     """results.jsonl as the store has it, summary.json as ``summary()``, run.json with how it was made."""
     run = weigh(metrics=CLAIMS, out="out", cases=True, name="mine")
-    out = place / "out"
-    assert sorted(path.name for path in out.iterdir()) == [
-        "cases",
-        "report.html",
-        "results.jsonl",
-        "run.json",
-        "summary.json",
-    ]
+    out = alone / "out"
+    names = ["cases", "report.html", "results.jsonl", "run.json", "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == names
     assert (out / "results.jsonl").read_bytes().splitlines() == list(run.lines())
     assert orjson.loads((out / "summary.json").read_bytes()) == run.summary()
     details = orjson.loads((out / "run.json").read_bytes())
@@ -394,33 +351,25 @@ def test_the_folder_holds_the_run(place: Path) -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(server: FakeServer) -> None:
-    """From the store, or asked anew into another store with another concurrency: not a byte differs."""
+    """From the store, which pays nothing, or asked anew into another store with another concurrency."""
     others: list[dict[str, Any]] = [{}, {}, {"store": "other.db", "concurrency": 2}, {"store": "third.db"}]
+    told = []
     for number, options in enumerate(others):
         server.configure(latency=(0.0, 0.01 * number))
-        weigh(rows(10), CLAIMS, judge_of(server), out=f"out{number}", **options)
+        told.append(weigh(rows(10), CLAIMS, judge_of(server), out=f"out{number}", **options).summary())
     written = {Path(f"out{number}/results.jsonl").read_bytes() for number in range(4)}
     assert len(written) == 1
     assert server.count == 3 * 30
-
-
-def test_the_second_run_pays_nothing(server: FakeServer) -> None:
-    """Its results cost what they cost; its bill is empty."""
-    first = weigh(rows(5), CLAIMS, judge_of(server))
-    paid = server.count
-    second = weigh(rows(5), CLAIMS, judge_of(server))
-    assert server.count == paid
-    assert (first.summary()["bill"]["sent"], second.summary()["bill"]["sent"]) == (paid, 0)
-    assert second.summary()["bill"]["replayed"] == paid
-    assert second.summary()["cost"] == first.summary()["cost"]
+    assert [(one["bill"]["sent"], one["bill"]["replayed"]) for one in told] == [(30, 0), (0, 30), (30, 0), (30, 0)]
+    assert told[1]["cost"] == told[0]["cost"]
 
 
 # ---- money
 
 
-def test_cost_adds_up(server: FakeServer, place: Path) -> None:
+def test_cost_adds_up(server: FakeServer, alone: Path) -> None:
     """Shares of metrics are the run's cost, and so are the records'; of a first run also the bill."""
-    (place / "ragstone.toml").write_text(OWN.format(url=server.url))
+    (alone / "ragstone.toml").write_text(OWN.format(url=server.url))
     run = weigh(rows(6), CLAIMS, "mine")
     summary = run.summary()
     for name in ("calls", "input_tokens", "output_tokens"):
@@ -447,32 +396,23 @@ def test_what_two_metrics_share_is_in_one_share(server: FakeServer) -> None:
         assert result["cost"]["calls"] == 3
 
 
-def test_an_unknown_price_is_unknown(server: FakeServer, place: Path) -> None:
-    (place / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
+def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, alone: Path) -> None:
+    """A model without a price, or an endpoint that does not count, whose calls are unmetered; a local judge is free."""
+    (alone / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
     summary = weigh(judge="mine").summary()
-    assert summary["cost"]["dollars"] is None
-    assert summary["bill"]["paid"]["dollars"] is None
-    assert summary["cost"]["calls"] == 3
-
-
-def test_an_endpoint_that_does_not_count_is_said(place: Path) -> None:
-    """Without usage the price is unknown, and the calls are counted as unmetered."""
-    with FakeServer(usage=False) as server:
-        (place / "ragstone.toml").write_text(OWN.format(url=server.url))
+    assert (summary["cost"]["dollars"], summary["bill"]["paid"]["dollars"], summary["cost"]["calls"]) == (None, None, 3)
+    with FakeServer(usage=False) as silent:
+        (alone / "ragstone.toml").write_text(OWN.format(url=silent.url))
         summary = weigh(judge="mine").summary()
-    assert summary["cost"]["dollars"] is None
-    assert summary["bill"]["paid"]["unmetered_calls"] == 3
-
-
-def test_local_judges_cost_nothing(server: FakeServer) -> None:
-    assert weigh(judge=judge_of(server)).summary()["cost"]["dollars"] == 0
-    assert weigh(store="other.db").summary()["cost"]["dollars"] == 0
+    assert (summary["cost"]["dollars"], summary["bill"]["paid"]["unmetered_calls"]) == (None, 3)
+    for options in ({"judge": judge_of(server)}, {"store": "other.db"}):
+        assert weigh(**options).summary()["cost"]["dollars"] == 0
 
 
 # ---- what goes wrong
 
 
-def test_a_run_that_stops_is_kept(place: Path) -> None:
+def test_a_run_that_stops_is_kept(alone: Path) -> None:
     """It is in the store as stopped, with what was done; the error says where, and the files say it too."""
 
     def answer(request: dict[str, Any]) -> Any:
@@ -487,8 +427,8 @@ def test_a_run_that_stops_is_kept(place: Path) -> None:
     assert [result["id"] for result in run.results()] == ["r1", "r2", "r4", "r5"]
     bill = run.summary()["bill"]
     assert (run.summary()["metrics"][WHOLE]["scored"], bill["answered"], bill["sent"]) == (4, 4, 5)
-    assert orjson.loads((place / "out" / "run.json").read_bytes())["status"] == "stopped"
-    assert not (place / "out" / "results.jsonl").exists()
+    assert orjson.loads((alone / "out" / "run.json").read_bytes())["status"] == "stopped"
+    assert not (alone / "out" / "results.jsonl").exists()
 
 
 def test_a_wrong_key_leaves_no_empty_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,9 +476,9 @@ def test_one_record_that_fails_is_one_record() -> None:
     assert run.summary()["metrics"][WHOLE]["scored"] == 2
 
 
-def test_a_folder_that_cannot_be_written_leaves_no_run_behind(place: Path) -> None:
+def test_a_folder_that_cannot_be_written_leaves_no_run_behind(alone: Path) -> None:
     """Refused before anything is entered: no run is left as if it were under way."""
-    (place / "file").write_text("x")
+    (alone / "file").write_text("x")
     judge = scripted()
     with pytest.raises(ConfigError, match="cannot write there"):
         weigh(judge=judge, out="file/out")
@@ -576,25 +516,13 @@ def test_a_run_that_is_cancelled_is_interrupted() -> None:
     assert 8 <= server.count < 30
 
 
-def test_a_damaged_store_is_said_to_the_caller(place: Path) -> None:
+def test_a_damaged_store_is_said_to_the_caller(alone: Path) -> None:
     """Set aside and noted in the progress."""
-    (place / "s.db").write_bytes(bytes(800))
+    (alone / "s.db").write_bytes(bytes(800))
     notes: list[str] = []
     run = weigh(store="s.db", on_start=lambda progress: notes.extend(progress.notes))
     assert len(run) == 3
     assert any("damaged" in note for note in notes)
-
-
-def test_the_progress_is_shown_before_the_first_call() -> None:
-    """With the number of records, who judges and by what."""
-    judge = scripted()
-    seen: list[tuple[Any, ...]] = []
-
-    def start(progress: api.Progress) -> None:
-        seen.append((progress.run, progress.total, progress.metrics, progress.judges, len(judge.asked)))
-
-    weigh(metrics=CLAIMS, judge=judge, on_start=start)
-    assert seen == [(1, 3, tuple(CLAIMS), ("scripted",), 0)]
 
 
 def test_hostile_texts_go_through() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +9,16 @@ import pytest
 
 from ragstone import api
 from ragstone.analysis.run import Run
-from ragstone.engine import calls as engine_calls
 from ragstone.errors import BackendError, ConfigError, InputError
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer, ScriptedJudge
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 WHOLE = "response_groundedness"
 STORE = Path(".ragstone/ragstone.db")
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.01)
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        yield running
 
 
 def row(number: int, **more: Any) -> dict[str, Any]:
@@ -146,19 +132,10 @@ def test_offline_sends_nothing(server: FakeServer) -> None:
     (cause,) = run.summary()["missing"]
     assert "offline: this response_support call is not in the store" in cause["reason"]
     assert bill(weigh(judge_of(server), rows(5)))["sent"] == 2
-
-
-def test_offline_needs_no_key_and_no_endpoint() -> None:
-    """Nobody is reached for, so nobody has to be there."""
-    with FakeServer() as server:
-        judge = judge_of(server)
-        weigh(judge)
-    assert bill(weigh(judge, offline=True))["unseen"] == 0
-
-
-def test_the_embedded_judge_works_offline() -> None:
-    """It sends nothing anyway."""
-    assert bill(weigh("embedded", offline=True))["unseen"] == 0
+    with FakeServer() as gone:
+        weigh(judge_of(gone))
+    for judge in (judge_of(gone), "embedded"):  # nobody is reached for, so nobody has to be there
+        assert bill(weigh(judge, offline=True))["unseen"] == 0
 
 
 @pytest.mark.parametrize("pair", [("refresh", "offline"), ("no_cache", "offline"), ("refresh", "no_cache")])

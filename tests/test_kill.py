@@ -25,7 +25,7 @@ from ragstone.engine.queue import UNSAVED
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
-KILLS = int(os.environ.get("RAGSTONE_KILLS", "4"))
+KILLS = int(os.environ.get("RAGSTONE_KILLS", "3"))
 RECORDS_PER_KILL = 30
 CONCURRENCY = 8
 LATENCY = 0.05
@@ -101,6 +101,7 @@ def killed(kills: int, folder: Path, seed: int) -> Told:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             assert process.returncode == -signal.SIGKILL, "it was over before it could be killed"
+            assert not (folder / "broken" / "results.jsonl").exists()
             time.sleep(2 * LATENCY)  # what is at the endpoint is answered to nobody
             now = stored(folder / "broken.db")
             told.lost.append(seen(server) - before - (now - kept))
@@ -113,6 +114,9 @@ def killed(kills: int, folder: Path, seed: int) -> Told:
     with Store(folder / "broken.db") as store:
         assert len(store.call_keys()) == told.needed
         told.runs = [run.status for run in store.runs()]
+        last = store.runs()[-1].summary
+    assert last is not None
+    assert last["bill"]["sent"] < told.needed
     summaries = [orjson.loads((folder / name / "summary.json").read_bytes()) for name in ("whole", "broken")]
     assert summaries[0]["metrics"] == summaries[1]["metrics"]
     return told

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from ragstone import InputError, evaluate
+from ragstone import evaluate
 from ragstone.analysis.leaderboard import ALL
 from ragstone.api import RunOptions, assign_nuggets, compare_methods, create_nuggets, score_nuggets
 from ragstone.errors import ConfigError
-from ragstone.metrics.nugget_recall import COLUMNS
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 
@@ -88,17 +86,6 @@ def test_a_topic_has_one_bank_however_many_systems_answered_it(tmp_path: Path) -
     assert (done.topics, done.nuggets, done.vital, done.repeated) == (2, 6, 2, 1)
 
 
-def test_a_bank_for_autojudge_holds_the_same_nuggets(tmp_path: Path) -> None:
-    found: list[bytes] = []
-    create_nuggets([topic("q1")], options(tmp_path), found.append, form="autojudge")
-    (bank,) = map(orjson.loads, found)
-    assert (bank["query_id"], bank["format_version"]) == ("q1", "v3")
-    path = tmp_path / "v3.jsonl"
-    path.write_bytes(found[0])
-    (row,) = assigned(tmp_path, [topic("q1", "The kettle is steel.")], nuggets=path)
-    assert [nugget["text"] for nugget in row["nuggets"]] == list(FACTS)
-
-
 def test_what_was_created_before_costs_nothing_again(tmp_path: Path) -> None:
     by = judge()
     created(tmp_path, topic("q1"), topic("q2"), by=by)
@@ -118,13 +105,6 @@ def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(
     assert len(found) == 1
 
 
-def test_an_input_without_contexts_is_refused_before_a_call(tmp_path: Path) -> None:
-    by = judge()
-    with pytest.raises(ConfigError, match="no record has contexts; name the column with --field contexts=COLUMN"):
-        create_nuggets([{"question": "x", "response": "y"}], options(tmp_path, by), list[bytes]().append)
-    assert by.asked == []
-
-
 def test_assignments_name_run_topic_and_grade(tmp_path: Path) -> None:
     bank = created(tmp_path, topic("q1"))
     (row,) = assigned(tmp_path, [topic("q1", "The kettle is steel. It costs ten.", run_id="mine")], nuggets=bank)
@@ -142,16 +122,6 @@ def test_assignments_name_run_topic_and_grade(tmp_path: Path) -> None:
     }
 
 
-def test_several_runs_against_one_bank_share_its_topics(tmp_path: Path) -> None:
-    bank = created(tmp_path, topic("q1"), topic("q2"))
-    one = lines(tmp_path / "one.jsonl", topic("q1", FACTS[0]), topic("q2", FACTS[1]))
-    two = lines(tmp_path / "two.jsonl", topic("q1", FACTS[2]), topic("q2", " . ".join(FACTS)))
-    rows = assigned(tmp_path, (one, two), nuggets=bank)
-    assert [(row["run_id"], row["qid"]) for row in rows] == [
-        ("one", "q1"), ("one", "q2"), ("two", "q1"), ("two", "q2"),
-    ]  # fmt: skip
-
-
 def test_a_nugget_that_stayed_unjudged_is_failed_and_says_why(tmp_path: Path) -> None:
     bank = created(tmp_path, topic("q1"))
     by = judge(assign={FACTS[0]: "support", FACTS[1]: None, FACTS[2]: "nonsense"})
@@ -166,12 +136,6 @@ def test_a_nugget_that_stayed_unjudged_is_failed_and_says_why(tmp_path: Path) ->
     assert (row["strict_all_score"], row["unjudged"], total["strict_all_score"]) == (1.0, 2, 1.0)
 
 
-def test_a_bank_of_other_topics_is_refused_with_what_both_look_like(tmp_path: Path) -> None:
-    bank = created(tmp_path, topic("q1"))
-    with pytest.raises(ConfigError, match=r"bank.jsonl has no nuggets for any record .*like 'q1'.* like 'other'"):
-        assigned(tmp_path, [topic("other", "x")], nuggets=bank)
-
-
 def test_a_topic_that_the_bank_lacks_is_not_created_and_has_no_line(tmp_path: Path) -> None:
     bank = created(tmp_path, topic("q1"))
     by = judge()
@@ -181,13 +145,6 @@ def test_a_topic_that_the_bank_lacks_is_not_created_and_has_no_line(tmp_path: Pa
     assert {score["status"] for score in run["q2"]["scores"]} == {"missing_field"}
     run.store.close()
     assert [row["qid"] for row in assigned(tmp_path, rows, nuggets=bank)] == ["q1"]
-
-
-def test_without_any_nuggets_nothing_is_assigned(tmp_path: Path) -> None:
-    found: list[bytes] = []
-    with pytest.raises(InputError, match="nuggets"):
-        assign_nuggets([topic("q1", "x")], options(tmp_path), found.append)
-    assert found == []
 
 
 def test_the_signature_names_the_bank(tmp_path: Path) -> None:
@@ -248,32 +205,7 @@ def assignment(run: str, qid: str, letters: str, vital: int = 1) -> dict[str, An
     return {"qid": qid, "run_id": run, "answer_text": "x", "nuggets": nuggets}
 
 
-def test_rows_per_topic_and_all(tmp_path: Path) -> None:
-    """The worked numbers of the six columns, and the mean of two topics."""
-    rows = board(tmp_path, assignment("a", "1", "SSPNSN", 4), assignment("a", "2", "S"))
-    first = {name: rows["a", "1"][f"{name}_score"] for name in COLUMNS}
-    assert {name: round(value, 4) for name, value in first.items()} == {
-        "strict_vital": 0.5, "vital": 0.625, "strict_all": 0.5, "all": 0.5833, "weighted": 0.6,
-        "weighted_strict": 0.5,
-    }  # fmt: skip
-    total = rows["a", ALL]
-    assert total["strict_vital_score"] == 0.75
-    assert (total["topics"], total["missing"]) == (2, 0)
-
-
 MISSING = (assignment("a", "1", "SN"), assignment("a", "2", "SS"), assignment("b", "1", "SS"))
-
-
-@pytest.mark.parametrize(("how", "of_a", "of_b"), [("warn", 0.75, 1.0), ("skip", 0.5, 1.0), ("zero", 0.75, 0.5)])
-def test_a_topic_that_a_run_has_not_answered(tmp_path: Path, how: Any, of_a: float, of_b: float) -> None:
-    rows = board(tmp_path, *MISSING, on_missing=how)
-    assert (rows["a", ALL]["strict_all_score"], rows["b", ALL]["strict_all_score"]) == (of_a, of_b)
-    assert (rows["a", ALL]["missing"], rows["b", ALL]["missing"]) == (0, 1)
-
-
-def test_a_missing_topic_can_be_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="run 'b' has no answer to 2; --on-missing warn, skip or zero goes on"):
-        board(tmp_path, *MISSING, on_missing="error")
 
 
 def test_a_blank_answer_is_a_missing_one_and_a_failed_judge_is_not(tmp_path: Path) -> None:
@@ -288,37 +220,6 @@ def test_a_blank_answer_is_a_missing_one_and_a_failed_judge_is_not(tmp_path: Pat
     assert found["b", ALL]["strict_all_score"] == 1.0
     assert found["c", ALL]["strict_all_score"] == 1.0  # the judge's failure is no zero
     assert found["c", "q1"]["strict_all_score"] is None
-
-
-def test_two_answers_of_one_run_to_a_topic_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="run 'a' has two answers to topic '1'"):
-        board(tmp_path, assignment("a", "1", "S"), assignment("a", "1", "N"))
-
-
-def test_a_bank_is_no_file_of_assignments(tmp_path: Path) -> None:
-    bank = created(tmp_path, topic("q1"))
-    with pytest.raises(InputError, match="no nugget is assigned; assign them with: ragstone nuggets assign"):
-        score_nuggets(bank)
-    with pytest.raises(InputError, match="no nuggets; expected assignment records"):
-        score_nuggets(lines(tmp_path / "traces.jsonl", {"id": "a", "response": "b"}))
-
-
-def test_the_ranks_of_another_leaderboard_are_compared(tmp_path: Path) -> None:
-    rows: Sequence[dict[str, Any]] = [
-        assignment(run, "1", letters) for run, letters in zip("abc", ("SS", "SN", "NN"), strict=True)
-    ]
-    human = lines(
-        tmp_path / "human.jsonl",
-        *(assignment(run, "1", letters) for run, letters in zip("cba", ("SS", "SN", "NN"), strict=True)),
-    )
-    ours = lines(tmp_path / "ours.jsonl", *rows)
-    taus = {one.measure: (one.tau, one.runs) for one in score_nuggets(ours, against=human).against}
-    assert taus["strict_all"] == (-1.0, 3)
-    assert {one.tau for one in score_nuggets(ours, against=ours).against if one.measure == "all"} == {1.0}
-    official = tmp_path / "official.txt"
-    official.write_text("a\tall\tofficial\t0.9\nb\tall\tofficial\t0.5\nc\tall\tofficial\t0.1\n", encoding="utf-8")
-    against = score_nuggets(ours, against=official, form="ir_measures").against
-    assert {(one.measure, one.other, one.tau) for one in against} >= {("all", "official", 1.0)}
 
 
 # ---- the two triads

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +15,7 @@ from ragstone.prompts.choice import Choice
 from ragstone.questions import SCALES, TASKS
 from said import refusal, spec
 
-
-@pytest.fixture(autouse=True)
-def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder to stand in, and an environment that says nothing."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RAGSTONE_STORE", raising=False)
-    monkeypatch.delenv("RAGSTONE_CONFIG", raising=False)
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def written() -> str:

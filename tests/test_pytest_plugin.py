@@ -233,8 +233,8 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
 # ---- judges that fail
 
 
-def test_a_judge_that_fails_is_an_error(project: Project) -> None:
-    """Neither a pass nor a failure of the response, also where a failure is expected; the reason is told."""
+def test_a_judge_that_fails_is_an_error(project: Project, pytester: pytest.Pytester) -> None:
+    """Neither a pass nor a failure of the response, also where a failure is expected and for CI; the reason is told."""
     result = project(
         """
 def broken():
@@ -245,29 +245,18 @@ def test_judge(assert_scores): assert_scores(GOOD, groundedness=0, judge=broken(
 
 @pytest.mark.xfail
 def test_expected(assert_scores): assert_scores(GOOD, groundedness=0.5, judge=broken(), **KETTLE)
-""",
-        "--junitxml=report.xml",
-    )
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*JudgeError: groundedness could not be judged: *the endpoint is on fire*"])
-    result.stdout.fnmatch_lines(["thresholds: 2 could not be decided"])
-    assert "FAILED" not in text(result)
 
-
-def test_junit_calls_it_an_error_too(project: Project, pytester: pytest.Pytester) -> None:
-    """What CI reads keeps the two apart."""
-    project(
-        """
-def test_error(assert_scores): assert_scores(GOOD, grounding=0.5, judge=judge(None), **KETTLE)
 def test_failure(assert_scores): assert_scores(GOOD, grounding=0.5, judge=judge("no"), **KETTLE)
 """,
         "--junitxml=report.xml",
     )
+    result.assert_outcomes(errors=2, failed=1)
     cases = ET.parse(pytester.path / "report.xml").getroot().iter("testcase")
-    assert {case.get("name"): [child.tag for child in case] for case in cases} == {
-        "test_error": ["error"],
-        "test_failure": ["failure"],
-    }
+    tags = {case.get("name"): [child.tag for child in case] for case in cases}
+    assert tags == {"test_judge": ["error"], "test_expected": ["error"], "test_failure": ["failure"]}
+    result.stdout.fnmatch_lines(["*JudgeError: groundedness could not be judged: *the endpoint is on fire*"])
+    result.stdout.fnmatch_lines(["thresholds: 1 missed, 2 could not be decided"])
+    assert text(result).count("FAILED") == 1
 
 
 def test_what_is_unjudged_decides_nothing(project: Project) -> None:
@@ -296,41 +285,35 @@ def test_partial(assert_scores, least):
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        ("assert_scores(GOOD, **KETTLE)", "no threshold; give one as in assert_scores(grounding=0.8)"),
-        ("assert_scores(GOOD, groundin=0.5, **KETTLE)", "neither a score nor an option; did you mean 'grounding'?"),
-        ("assert_scores(GOOD, grounding=80, **KETTLE)", "grounding = 80; a threshold is a number from 0 to 1"),
-        ("assert_scores(GOOD, nugget_recall=0.5, **KETTLE)", "has several scores; name one of them"),
-        ("assert_scores(GOOD, grounding=0.5)", "grounding needs response and contexts; there is no contexts"),
-        ("assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)", "nobody"),
-        ("assert_scores(ragstone.score(GOOD, **KETTLE), grounding=1, judge='embedded')", "cannot change it"),
-        ("assert_scores(ragstone.score(GOOD, **KETTLE), {'trace.average': 1})", "no score 'trace.average'"),
-        ("assert_scores({'a': 1}, grounding=1, **KETTLE)", "field 'response'"),
-        ("ragstone.score(GOOD, metrics='groundin', **KETTLE)", "did you mean 'grounding'?"),
-    ],
-)
-def test_what_cannot_be_meant_is_an_error_in_one_line(project: Project, call: str, told: str) -> None:
-    """Nothing of Ragstone's own code is shown for it."""
-    result = project(f"def test_it(assert_scores, ragstone): {call}\n")
-    result.assert_outcomes(errors=1)
-    assert told in text(result)
-    assert "src/ragstone" not in text(result)
+MISTAKES = {
+    "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
+    "assert_scores(GOOD, groundin=0.5, **KETTLE)": "neither a score nor an option; did you mean 'grounding'?",
+    "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
+    "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; name one of them",
+    "assert_scores(GOOD, grounding=0.5)": "grounding needs response and contexts; there is no contexts",
+    "assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)": "nobody",
+    "assert_scores(ragstone.score(GOOD, **KETTLE), grounding=1, judge='embedded')": "cannot change it",
+    "assert_scores(ragstone.score(GOOD, **KETTLE), {'trace.average': 1})": "no score 'trace.average'",
+    "assert_scores({'a': 1}, grounding=1, **KETTLE)": "field 'response'",
+    "ragstone.score(GOOD, metrics='groundin', **KETTLE)": "did you mean 'grounding'?",
+    "@pytest.mark.ragstone(0.8)": "0.8 has no name",
+    "@pytest.mark.ragstone(groundin=0.8)": "did you mean 'grounding'",
+    "@pytest.mark.ragstone_record(questions='?')": "no field 'questions'",
+}
 
 
-@pytest.mark.parametrize(
-    ("mark", "told"),
-    [
-        ("ragstone(0.8)", "0.8 has no name"),
-        ("ragstone(groundin=0.8)", "did you mean 'grounding'"),
-        ("ragstone_record(questions='?')", "no field 'questions'"),
-    ],
-)
-def test_marks_that_cannot_be_meant(project: Project, mark: str, told: str) -> None:
-    result = project(f"@pytest.mark.{mark}\ndef test_it(assert_scores): pass\n")
-    result.assert_outcomes(errors=1)
-    assert told in text(result)
+def test_what_cannot_be_meant_is_an_error_in_one_line(project: Project) -> None:
+    """In a call or in a mark; of a call nothing of Ragstone's own code is shown."""
+    tests = ""
+    for number, said in enumerate(MISTAKES):
+        mark, call = (f"{said}\n", "pass") if said[0] == "@" else ("", said)
+        tests += f"{mark}def test_{number:02}(assert_scores, ragstone): {call}\n"
+    result = project(tests)
+    result.assert_outcomes(errors=len(MISTAKES))
+    sections = re.split(r"_+ ERROR at \w+ of test_\d\d _+\n", text(result))[1:]
+    for section, (said, told) in zip(sections, MISTAKES.items(), strict=True):
+        assert told in section
+        assert said[0] == "@" or "src/ragstone" not in section
 
 
 def test_a_mark_that_nothing_reads_is_an_error(project: Project) -> None:

@@ -5,7 +5,7 @@ Over real sockets: what counts is how many requests the endpoint has seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from ragstone.judges import prompted
 from ragstone.questions import Rate
 from ragstone.testing import FakeServer
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 RECORDS = 4
 METRICS = ["grounding", "claim_relevance"]
 """Three calls a record: claims, support, relevance."""
@@ -27,19 +29,6 @@ model = "{model}"
 base_url = "{url}"
 {more}
 """
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        yield running
 
 
 def rows(count: int = RECORDS) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,10 @@ WRONG = ("986", "two hours between doses", "always larger", "Purple elephants", 
 HALF = ("453 million",)
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 WIDTHS = (60, 80, 120)
+COMMAND = (sys.executable, "-m", "ragstone")
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
+"""The surroundings of a process of its own."""
+HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import TRACES, WIDTHS, ragstone, row, write
+from terminal import HOSTILE, TRACES, WIDTHS, ragstone, row, write
 from terminal import answers as usual
 
-from ragstone import api, evaluate
+from ragstone import evaluate
 from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
 from ragstone.records import read_leaderboard
 from ragstone.render.terminal.nuggets import grade
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.usefixtures("home")
 
 FACTS = ("The kettle is steel", "It boils in two minutes", "Elephants invented jazz")
 GRADES = {"support": ("3", "2", "0"), "relevance": ("3", "1", "0"), "assign": ("support", "partial_support", None)}
-HOSTILE = "\x1b[31mred\x9b2J \u202e[bold]markup[/]"
 
 
 def nuggets_of_a_kettle(question: Question[Any]) -> Rated | Traced | Written:
@@ -146,11 +146,10 @@ def test_a_file_that_cannot_be_compared_is_one_line() -> None:
     assert "no record has contexts" in came.err
 
 
-@pytest.mark.parametrize("columns", [50, *WIDTHS])
-def test_no_line_of_a_comparison_is_wider_than_the_terminal(columns: int) -> None:
+def test_no_line_of_a_comparison_is_wider_than_the_terminal() -> None:
     """With long ids and many records, with one; the interval moves into the sentence where it has no room."""
     rows = [row(n, id=f"record-{n}-" + "x" * 150) for n in range(8)]
-    for name, some in (("many.jsonl", rows), ("one.jsonl", rows[:1])):
+    for (name, some), columns in product((("many.jsonl", rows), ("one.jsonl", rows[:1])), (50, *WIDTHS)):
         came = ragstone("compare-methods", write(name, *some), "-q", columns=columns)
         assert came.code == 0
         assert came.widest <= min(columns, 100)
@@ -234,13 +233,13 @@ def test_a_record_without_a_bank_says_so_once() -> None:
 @pytest.mark.parametrize("columns", [50, *WIDTHS])
 def test_no_line_with_nuggets_is_wider_than_the_terminal(weighed_kettle: None, columns: int) -> None:
     """Beside the text or below it, shortened and in full."""
-    for arguments in (("show", "kettle"), ("show", "kettle", "r1"), ("show", "kettle", "r1", "--full"), ("runs",)):
-        came = ragstone(*arguments, "--store", "s.db", columns=columns)
-        assert came.code == 0
-        assert came.widest <= columns
-    shown = ragstone("show", "kettle", "r1", "--store", "s.db", columns=columns).out
-    below = "vital · grounded 3/3 · relevant 3/3" in shown
-    assert below == (columns < 72)
+    screens = [
+        ragstone(*arguments, "--store", "s.db", columns=columns)
+        for arguments in (("show", "kettle", "r1"), ("show", "kettle"), ("show", "kettle", "r1", "--full"), ("runs",))
+    ]
+    assert {came.code for came in screens} == {0}
+    assert max(came.widest for came in screens) <= columns
+    assert ("vital · grounded 3/3 · relevant 3/3" in screens[0].out) == (columns < 72)
 
 
 def test_foreign_nuggets_command_no_terminal() -> None:
@@ -323,13 +322,3 @@ def test_assignments_are_exported_and_scored(weighed_kettle: None) -> None:
     came = ragstone("export", "--format", "assignments", "--store", "t.db")
     assert came.code == 2
     assert "ragstone nuggets assign" in came.err
-
-
-def test_the_api_assigns_as_the_command_does() -> None:
-    """The same lines for the same records and the same judge."""
-    write("a.jsonl", kettle())
-    lines: list[bytes] = []
-    options = api.RunOptions(judge="embedded", store="api.db")
-    api.assign_nuggets("a.jsonl", options, lines.append).store.close()
-    came = ragstone("nuggets", "assign", "a.jsonl", "-q")
-    assert came.out.splitlines() == [line.decode().rstrip("\n") for line in lines]

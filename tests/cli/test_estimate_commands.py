@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
+from terminal import WIDTHS, pasted, ragstone, row, write
 
 from ragstone.cli.progress_bar import Watch
 from ragstone.engine import Tally
@@ -36,8 +36,7 @@ def records(count: int) -> str:
 )
 def test_an_estimate_fits_the_terminal(options: tuple[str, ...], columns: int) -> None:
     """Whatever the price is, free or unknown."""
-    Path("t.jsonl").write_bytes(TRACES.read_bytes())
-    came = ragstone("estimate", "t.jsonl", *options, columns=columns)
+    came = ragstone("estimate", records(3), *options, columns=columns)
     assert came.code == 0
     assert came.err == ""
     assert came.widest <= columns

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import WIDTHS, Came, ragstone, row, write
+from terminal import HOSTILE, WIDTHS, Came, ragstone, row, write
 
 from ragstone.testing import FakeServer, Scripted
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
 
-HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
 STEPS = ["-m", "groundedness", "--prompt", "no_reasoning"]
 
 
@@ -57,12 +57,8 @@ def test_a_run_that_was_read_whole_says_so() -> None:
     """One row, no problem, no advice, and the run itself to look at next."""
     judge = weigh(answering(lambda _: None))
     (group,) = told()["groups"]
-    assert (group["judge"], group["step"], group["style"], group["format"]) == (
-        judge,
-        "support",
-        "no_reasoning",
-        "json",
-    )
+    asked = (judge, "support", "no_reasoning", "json")
+    assert (group["judge"], group["step"], group["style"], group["format"]) == asked
     assert (group["calls"], group["whole_share"], group["read_share"], group["unjudged"]) == (12, 1.0, 1.0, 0)
     assert (group["readers"], group["problems"], group["samples"], group["advice"]) == ({"json": 12}, {}, [], "")
     came = ragstone("formats")
@@ -132,19 +128,18 @@ def test_foreign_text_commands_no_terminal() -> None:
         assert character not in came.out + came.err, character.encode("unicode-escape")
 
 
-@pytest.mark.parametrize("columns", [40, *WIDTHS])
-@pytest.mark.parametrize("charset", ["utf-8", "ascii"])
-def test_the_screen_fits(columns: int, charset: str) -> None:
+def test_the_screen_fits() -> None:
     """No line is wider than the terminal, whatever the format's name; in ASCII where that is all there is."""
     with FakeServer(answer=lambda _: "word " * 200) as server:
         judge = f"vllm:a-model-of-a-rather-long-name-{'x' * 60}@{server.url}"
         options = ["-m", "triad,response_groundedness", "--prompt", "no_reasoning", "--format", "python_list"]
         ragstone("run", write("a.jsonl", row(1)), "-q", "-j", judge, *options, "--structured", "off")
-    came = ragstone("formats", columns=columns, charset=charset)
-    assert came.code == 0
-    assert came.widest <= min(columns, 100)
-    assert "response_support" in "".join(came.out.split())
-    assert charset == "utf-8" or came.out.isascii()
+    for columns, charset in product((40, *WIDTHS), ("utf-8", "ascii")):
+        came = ragstone("formats", columns=columns, charset=charset)
+        assert came.code == 0
+        assert came.widest <= min(columns, 100)
+        assert "response_support" in "".join(came.out.split())
+        assert charset == "utf-8" or came.out.isascii()
 
 
 def embedded() -> Came:

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from terminal import ragstone, row, write
+from terminal import ALONE, COMMAND, ragstone, row, write
 
 from ragstone.analysis.leaderboard import Entry, Leaderboard
 from ragstone.records import read_bank, read_leaderboard
@@ -37,8 +37,6 @@ WORKED = (
     ("okay", "support"), ("okay", "not_support"),
 )  # fmt: skip
 """The worked example of the metric: .5, .625, .5, .5833, .6 and .5."""
-COMMAND = (sys.executable, "-m", "ragstone")
-ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
 
 
 def assigned(run: str, topic: str, *nuggets: tuple[str | None, str | None], **more: Any) -> dict[str, Any]:
@@ -121,18 +119,14 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
     assert "run 'b' has no answer to t2; their means leave those topics out" in told.flat
     assert re.search(r"^  b +1 +25\.0", told.out, re.MULTILINE)
     assert "those count as 0" in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
+    for how, status in (("warn", None), ("zero", "missing")):
+        assert ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", how).code == 0
+        rows = {(found["run_id"], found["qid"]): found for found in lines_of("rows.jsonl")}
+        assert rows.get(("b", "t2"), {}).get("status") == status
+        assert (rows["a", "all"]["missing"], rows["b", "all"]["missing"]) == (0, 1)
     came = ragstone("nuggets", "score", "a.jsonl", "--on-missing", "error")
     assert (came.code, came.out) == (2, "")
     assert "run 'b' has no answer to t2" in came.err
-
-
-def test_a_blank_answer_is_a_missing_one() -> None:
-    """It is not a zero unless that is asked for."""
-    blank = {**share("b", "t1", 0, 0), "status": "empty", "answer_text": ""}
-    write("a.jsonl", share("a", "t1", 4), blank)
-    document = ragstone("nuggets", "score", "a.jsonl", "--json").json
-    assert means(document, "all") == {"a": 1.0, "b": None}
-    assert document["missing"] == {"b": ["t1"]}
 
 
 def test_an_empty_list_of_nuggets_is_a_status() -> None:
@@ -200,13 +194,9 @@ def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     assert re.fullmatch(r"evil-run-[0-9a-f]{12}\.eval", written[1])
     assert {found.run for found in read_leaderboard("boards")} == {"a", written[1].removesuffix(".eval")}
     assert "strict_vital_score\tall\t1.0\n" in Path("boards/a.eval").read_text(encoding="utf-8")
-
-
-def test_one_run_needs_no_folder() -> None:
-    """Its file says whose it is."""
-    write("a.jsonl", share("a", "t1", 3))
-    assert ragstone("nuggets", "score", "a.jsonl", "--format", "trec_eval", "-o", "a.eval").code == 0
-    assert {(found.run, found.value) for found in read_leaderboard("a.eval")} == {("a", 0.75)}
+    write("b.jsonl", share("a", "t1", 3))
+    assert ragstone("nuggets", "score", "b.jsonl", "--format", "trec_eval", "-o", "a.eval").code == 0
+    assert {(found.run, found.value) for found in read_leaderboard("a.eval")} == {("a", 0.75)}, "one needs no folder"
 
 
 def test_with_a_form_alone_the_rows_are_the_output() -> None:
@@ -394,7 +384,8 @@ def test_banks_of_autojudge_hold_the_same(topics: str, fake: str) -> None:
     """Read back they are the same nuggets."""
     for form in ("nuggets", "autojudge"):
         assert ragstone("nuggets", "create", topics, "-j", fake, "-q", "-o", f"{form}.jsonl", "-f", form).code == 0
-    assert "format_version" in lines_of("autojudge.jsonl")[0]
+    (first, *_) = lines_of("autojudge.jsonl")
+    assert (first["query_id"], first["format_version"]) == ("r1", "v3")
     assert read_bank("autojudge.jsonl").nuggets == read_bank("nuggets.jsonl").nuggets
 
 
@@ -534,20 +525,15 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     assert "50 % (0–100) of the vital nuggets of its topic were found in a response" in ragstone("show", "1").flat
 
 
-def test_what_was_assigned_is_counted_in_json(answers: tuple[str, str, str]) -> None:
-    """The summary of the run, with what was written."""
-    first, _, bank = answers
-    document = ragstone("nuggets", "assign", first, "--nuggets", bank, "-o", "a.jsonl", "--json").json
-    assert document["assigned"] == {"responses": 2, "grades": {"support": 4}, "unjudged": 0, "file": "a.jsonl"}
-    assert document["metrics"]["nugget_recall.all"]["mean"] == 1.0
-
-
-def test_lines_without_a_file_are_the_output_of_assign(answers: tuple[str, str, str]) -> None:
-    """The report is on standard error, and says how to have the lines again."""
+def test_what_was_assigned_is_counted_in_json_or_printed(answers: tuple[str, str, str]) -> None:
+    """The summary of the run, with what was written; without a file the lines are the output, the rest beside it."""
     first, _, bank = answers
     came = ragstone("nuggets", "assign", first, "--nuggets", bank)
     assert len([json.loads(line) for line in came.out.splitlines()]) == 2
     assert "ragstone export 1 --format assignments" in came.err
+    document = ragstone("nuggets", "assign", first, "--nuggets", bank, "-o", "a.jsonl", "--json").json
+    assert document["assigned"] == {"responses": 2, "grades": {"support": 4}, "unjudged": 0, "file": "a.jsonl"}
+    assert document["metrics"]["nugget_recall.all"]["mean"] == 1.0
 
 
 def test_two_grades_and_no_evidence(answers: tuple[str, str, str], fake: str) -> None:

@@ -38,22 +38,22 @@ def test_the_next_command_works_as_it_is_printed() -> None:
     assert "a b<::>7" in ragstone("show", "1", "#1", "--store", "x/s.db").out
 
 
-@pytest.mark.parametrize("columns", [40, *WIDTHS])
-def test_the_next_command_can_be_pasted_at_any_width(columns: int) -> None:
+def test_the_next_command_can_be_pasted_at_any_width() -> None:
     """Also where its words are wider than the terminal, which are broken by nobody but the terminal itself."""
     store = f"{'folder with a long name/' * 3}{'s' * 90}.db"
-    came = ragstone("run", write("a.jsonl", row(1)), "--store", store, "-q", columns=columns)
-    assert pasted(came.out) == [["show", "1", "r1", "--store", store]]
+    for number, columns in enumerate((40, *WIDTHS), 1):
+        came = ragstone("run", write("a.jsonl", row(1)), "--store", store, "-q", columns=columns)
+        assert pasted(came.out) == [["show", str(number), "r1", "--store", store]]
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_nothing_is_wider_than_the_terminal(columns: int, fake: str) -> None:
+def test_nothing_is_wider_than_the_terminal(fake: str) -> None:
     """At 60, 80 and 120 columns, with long ids and long judges."""
-    rows = [row(n, id=f"record-{n}-" + "x" * 150) for n in range(3)]
-    came = ragstone("run", write("a.jsonl", *rows), "-j", fake, "-j", "support=embedded", "-o", "out", columns=columns)
-    assert came.code == 0
-    assert came.widest <= min(columns, 100)
-    assert all(line == line.rstrip() for line in came.out.splitlines())
+    path = write("a.jsonl", *(row(n, id=f"record-{n}-" + "x" * 150) for n in range(3)))
+    for columns in WIDTHS:
+        came = ragstone("run", path, "-j", fake, "-j", "support=embedded", "-o", "out", columns=columns)
+        assert came.code == 0
+        assert came.widest <= min(columns, 100)
+        assert all(line == line.rstrip() for line in came.out.splitlines())
 
 
 def test_json_is_the_summary_and_nothing_else() -> None:
@@ -64,20 +64,6 @@ def test_json_is_the_summary_and_nothing_else() -> None:
     assert summary["records"] == 22
     assert set(summary["metrics"]) >= {"grounding", "groundedness"}
     assert {"metric": "grounding", "status": "empty", "reason": "blank response", "count": 1} in summary["missing"]
-
-
-def test_quiet_says_nothing_on_standard_error() -> None:
-    """No progress, no notes."""
-    assert ragstone("run", str(TRACES), "--quiet").err == ""
-
-
-def test_a_second_run_pays_for_nothing() -> None:
-    """Every reply is in the store."""
-    write("a.jsonl", row(1))
-    assert ragstone("run", "a.jsonl", "-q").code == 0
-    came = ragstone("run", "a.jsonl", "-q")
-    assert "0 sent" in came.out
-    assert "nothing: every reply was in the store" in came.out
 
 
 def test_unsupported_claims_stand_with_their_reason() -> None:
@@ -207,13 +193,6 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert came.out == ""
 
 
-def test_a_missing_key_is_named() -> None:
-    """Before anything is sent."""
-    came = ragstone("run", write("a.jsonl", row(1)), "-j", "openai:m", "-q", "-m", "grounding", "--json")
-    assert came.code == 3
-    assert "OPENAI_API_KEY is not set" in came.err
-
-
 def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3, after its tries; the pauses between them are taken out here."""
     monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
@@ -249,7 +228,7 @@ def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeyp
 def test_blank_responses_alone_are_nothing_to_score() -> None:
     """Nothing to judge is no fault of the judge, but a score it is not."""
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
-    assert came.code == 0
+    assert (came.code, came.err) == (0, ""), "quiet: neither progress nor notes"
     assert "empty: blank response" in came.out
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import WIDTHS, ragstone, row, write
+from terminal import HOSTILE, WIDTHS, ragstone, row, write
 
 from ragstone import api
 from ragstone.judges.base import Failed
@@ -18,8 +18,6 @@ from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
-
-HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
 
 
 def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -404,29 +404,20 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     assert "adherence" in block
 
 
-def test_a_run_prints_it_too(fake: str) -> None:
-    """``ragstone run`` ends with the same block, here by what an endpoint answers."""
-    came = ragstone("run", write("a.jsonl", lid()), "-m", "trace", "-j", fake, "-q")
-    assert came.code in (0, 3)
-    assert "trace" in came.out
-
-
 # ---- width, plain terminals, hostile texts
 
 
-@pytest.mark.parametrize("columns", [40, 50, *WIDTHS])
-def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
+def test_no_line_is_wider_than_the_terminal() -> None:
     """A record and a run, shortened and in full, with groundedness and alone, with long words and long strips."""
-    long = " ".join(f"Sentence number {n} of a rather long passage." for n in range(300))
+    long = " ".join(f"Sentence number {n} of a rather long passage." for n in range(130))
     rows = [lid(contexts=["W" * 300 + ".", long]), lid(id="x" * 120, response=f"{'V' * 200}. {RESPONSE}")]
     several = {**WORKED, "support": {f"resp_s{n}": [f"doc_1_s{m}" for m in range(9)] for n in range(3)}}
     for version, metrics in enumerate(("trace", ["trace", "groundedness", "grounding"])):
         traced(several, metrics, *rows, version=version, parameters={"trace": {"threshold": 0.5}})
-        for record in ("", "#1", "#2"):
-            for more in ((), ("--full",)):
-                for line in shown(record, *more, columns=columns).splitlines():
-                    assert cell_len(line) <= columns, line
-                    assert line == line.rstrip()
+        for record, more, columns in product(("", "#1", "#2"), ((), ("--full",)), (40, 50, *WIDTHS)):
+            for line in shown(record, *more, columns=columns).splitlines():
+                assert cell_len(line) <= columns, line
+                assert line == line.rstrip()
 
 
 def test_signs_have_plain_forms() -> None:

@@ -64,7 +64,7 @@ def test_results_that_do_not_fit_are_told_with_what_is_kept() -> None:
     Path("out").mkdir()
     Path("out/results.jsonl.partial").symlink_to(FULL)
     rows = [row(n, response=f"Number {n} boils. " + "It is a kettle. " * 99) for n in range(20)]
-    came = ragstone("run", write("a.jsonl", *rows), "-o", "out", "-q")
+    came = ragstone("run", write("a.jsonl", *rows), "-m", "answer_relevance", "-o", "out", "-q")
     assert came.code == 2
     assert came.err == (
         "error: out: cannot write there (No space left on device); free space or choose another folder with -o\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -82,50 +83,38 @@ def test_each_metric_says_what_it_is(name: str) -> None:
     assert set(kind.asks) <= set(TASKS)
     assert kind.suites
     assert kind.calls >= 1
-    assert set(kind.fixed) <= set(kind().parameters())
-
-
-@EVERY
-def test_no_parameters_change_nothing(name: str) -> None:
-    metric = find(name)()
+    parameters = kind().parameters()
+    assert {*kind.fixed, "enabled", "on_empty", "threshold"} <= set(parameters)
+    assert list(parameters) == sorted(parameters)
+    metric = kind()
     assert metric.with_parameters({}) is metric
     assert metric.changed() == {}
 
 
 @EVERY
-def test_parameters_are_sorted_and_complete(name: str) -> None:
-    parameters = find(name)().parameters()
-    assert list(parameters) == sorted(parameters)
-    assert {"enabled", "on_empty", "threshold"} <= set(parameters)
-
-
-@EVERY
-def test_an_unknown_parameter_is_refused_by_name(name: str) -> None:
-    message = refusal(name, {"treshold": 0.5})
-    assert message.startswith(f"{name}: no parameter 'treshold'; it has ")
-    assert "threshold" in message
-
-
-@EVERY
-@pytest.mark.parametrize("value", ["nul", None, 0, True, ["null"], [{}], {"a": 1}])
-def test_on_empty_must_be_one_of_three(name: str, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("parameter", "values", "expected"),
+    [
+        ("treshold", (0.5,), "threshold"),
+        ("on_empty", ("nul", None, 0, True, ["null"], [{}], {"a": 1}), "expected null, zero or one"),
+        ("enabled", ("true", 1, 0, None, []), " is not usable; expected true or false"),
+        ("threshold", (-0.01, 1.01, "0.5", True, math.nan, math.inf, [0.5], {"a": 1}), "expected a number from 0 to 1"),
+    ],
+)
+def test_what_no_metric_can_mean_is_refused_by_name(
+    name: str, parameter: str, values: tuple[Any, ...], expected: str
+) -> None:
     """Whatever a record brings in its place is refused in words, a list or an object too."""
-    assert refusal(name, {"on_empty": value}).startswith(f"{name}.on_empty: ")
-    assert refusal(name, {"on_empty": value}).endswith("expected null, zero or one")
-
-
-@EVERY
-@pytest.mark.parametrize("value", ["true", 1, 0, None, []])
-def test_enabled_must_be_true_or_false(name: str, value: Any) -> None:
-    assert refusal(name, {"enabled": value}) == (
-        f"{name}.enabled: {tuple(value) if isinstance(value, list) else value!r} is not usable; expected true or false"
-    )
-
-
-@EVERY
-@pytest.mark.parametrize("value", [-0.01, 1.01, "0.5", True, float("nan"), float("inf"), [0.5], {"a": 1}])
-def test_a_threshold_is_a_number_from_0_to_1(name: str, value: Any) -> None:
-    assert refusal(name, {"threshold": value}).endswith("expected a number from 0 to 1")
+    for value in values:
+        message = refusal(name, {parameter: value})
+        if parameter == "treshold":
+            assert message.startswith(f"{name}: no parameter 'treshold'; it has ")
+            assert expected in message
+        else:
+            assert message.startswith(f"{name}.{parameter}: ")
+            assert message.endswith(expected)
+        if parameter == "enabled":
+            assert f"enabled: {tuple(value) if isinstance(value, list) else value!r} is not" in message
 
 
 CLAIMS = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])

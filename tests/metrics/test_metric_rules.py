@@ -51,34 +51,16 @@ def test_a_full_record_is_scored(metric: Metric) -> None:
 
 
 @BY_NAME
-def test_it_asks_only_what_it_declares(metric: Metric) -> None:
-    """Every question's task is among ``asks``: routes are checked by them before a run."""
-    _, asked = weigh(metric, record(), EVERYTHING_DOWN)
-    assert {question.task for question in asked} <= set(metric.asks)
-
-
-@BY_NAME
 def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
-    """Each needed field that is absent gives ``missing_field`` by its name, no value, no call, no bounds."""
+    """Each gives ``missing_field`` by its name, whatever ``on_empty`` says: no value, no call, no bounds."""
     for needed in metric.needs:
         score, _ = weigh(metric, with_field(needed, None), nobody)
         assert (score.status, score.value, score.low, score.high) == ("missing_field", None, None, None)
         assert score.reason == f"no {needed}"
         assert score.outcome is None
-
-
-@BY_NAME
-def test_several_absent_fields_are_all_named(metric: Metric) -> None:
-    score, _ = weigh(metric, Record("r"), nobody)
-    assert score.status == "missing_field"
-    assert score.reason == "no " + " and no ".join(metric.needs)
-
-
-@BY_NAME
-def test_on_empty_does_not_fill_what_is_missing(metric: Metric) -> None:
-    """A field that is not there is no empty response: ``on_empty`` says nothing about it."""
     score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
     assert (score.status, score.value) == ("missing_field", None)
+    assert score.reason == "no " + " and no ".join(metric.needs)
 
 
 @BY_NAME
@@ -114,28 +96,19 @@ def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: floa
 def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
     """No verdict at all: no value, any value possible, the cause said, and neither PASSED nor FAILED."""
     script = {**EVERYTHING_DOWN, "claims": DOWN}
-    score, _ = weigh(replace(metric, threshold=0.5), record(), script)
+    score, asked = weigh(replace(metric, threshold=0.5, on_empty="one"), record(), script)
+    assert {question.task for question in asked} <= set(metric.asks), "routes are checked by them before a run"
     assert (score.status, score.value, score.outcome) == ("judge_failed", None, None)
     assert (score.low, score.high) == (0.0, 1.0)
     assert "the endpoint is down" in score.reason
 
 
 @BY_NAME
-def test_on_empty_does_not_hide_a_failed_judge(metric: Metric) -> None:
-    score, _ = weigh(replace(metric, on_empty="one"), record(), EVERYTHING_DOWN)
-    assert (score.status, score.value) == ("judge_failed", None)
-
-
-@BY_NAME
 def test_disabled_asks_nothing(metric: Metric) -> None:
-    score, _ = weigh(replace(metric, enabled=False), record(), nobody)
-    assert (score.status, score.value, score.low, score.high, score.outcome) == ("disabled", None, None, None, None)
-
-
-@BY_NAME
-def test_disabled_comes_before_what_is_missing(metric: Metric) -> None:
-    """What is switched off does not complain."""
-    assert weigh(replace(metric, enabled=False), Record("r"), nobody)[0].status == "disabled"
+    """And does not complain of what is missing."""
+    for about in (record(), Record("r")):
+        score, _ = weigh(replace(metric, enabled=False), about, nobody)
+        assert (score.status, score.value, score.low, score.high, score.outcome) == ("disabled", None, None, None, None)
 
 
 @BY_NAME

@@ -39,16 +39,12 @@ def of(pairs: Sequence[tuple[Any, str]]) -> list[Held]:
 
 
 def test_the_worked_numbers() -> None:
-    """V: S S P N, O: S N."""
+    """V: S S P N, O: S N; with one vital nugget, supported, and none okay all is 1, not two thirds."""
+    assert set(values(bank("S")).values()) == {1.0}
     assert {name: round(value or 0, 4) for name, value in values(bank("SSPN", "SN")).items()} == {
         "strict_vital": 0.5, "vital": 0.625, "strict_all": 0.5, "all": 0.5833, "weighted": 0.6,
         "weighted_strict": 0.5,
     }  # fmt: skip
-
-
-def test_denominators_are_true_counts() -> None:
-    """One vital nugget, supported, and none okay: everything is 1, not two thirds."""
-    assert set(values(bank("S")).values()) == {1.0}
 
 
 def test_without_a_vital_nugget_the_vital_columns_are_absent() -> None:
@@ -175,11 +171,6 @@ def test_an_empty_bank_is_empty_and_costs_nothing() -> None:
     assert {(score.status, score.value, score.reason) for score in scores.values()} == {
         ("empty", None, "the bank has no nuggets")
     }
-
-
-def test_a_blank_response_is_empty_and_costs_nothing() -> None:
-    scores, _ = weighed(with_bank(("a", "vital"), response=" \n"), nobody)
-    assert {score.status for score in scores.values()} == {"empty"}
 
 
 def test_every_nugget_unjudged_is_a_failure_and_no_zero() -> None:

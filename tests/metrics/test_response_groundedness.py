@@ -76,9 +76,6 @@ def test_the_whole_response_is_asked_about_once() -> None:
     assert [(unit.id, unit.level, unit.text) for unit in question.units] == [("r/response/1", "response", MOSCOW)]
     assert [passage.text for passage in question.passages] == [NO_PEOPLE, "Other."]
     assert (question.evidence, question.reasons, question.skippable) == (True, True, False)
-
-
-def test_temperature_and_reasons_are_parameters() -> None:
     (question,) = weigh(metric(temperature=0.7, reasons=False), record(), {"response_support": "1"})[1]
     assert isinstance(question, Rate)
     assert (question.temperature, question.reasons) == (0.7, False)
@@ -120,13 +117,10 @@ def test_shortcuts(response: str, contexts: list[str], expected: str) -> None:
 
 @pytest.mark.parametrize(("words", "expected"), [(1, "contained"), (2, "contained"), (3, "asked")])
 def test_min_words_is_settable(words: int, expected: str) -> None:
+    """Word boundaries hold for one word too."""
     assert shortcut("two words", "these two words stand here", min_words=words) == expected
-
-
-def test_word_boundaries_hold_for_one_word_too() -> None:
-    """With ``min_words`` 1 ``cat`` is in ``the cat sat`` and still not in ``concatenate``."""
-    assert shortcut("cat", "the cat sat", min_words=1) == "contained"
-    assert shortcut("cat", "concatenate", min_words=1) == "asked"
+    assert shortcut("cat", "concatenate", min_words=words) == "asked"
+    assert shortcut("Paris is nice.", "Paris is nice.", min_words=words, shortcuts=False) == "asked"
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n"])
@@ -134,10 +128,6 @@ def test_a_blank_response_is_empty_and_never_contained(blank: str) -> None:
     score, _ = weigh(metric(min_words=1), record(blank, "Some text."), nobody)
     assert (score.status, score.value) == ("empty", None)
     assert "shortcut" not in score.detail
-
-
-def test_shortcuts_can_be_switched_off() -> None:
-    assert shortcut("Paris is nice.", "Paris is nice.", shortcuts=False) == "asked"
 
 
 def test_a_shortcut_says_what_it_is() -> None:
@@ -168,9 +158,6 @@ def test_a_failed_first_member_does_not_hide_the_second() -> None:
     score, _ = weigh(metric(), record(), panel(None, 2))
     assert score.value == 1.0
     assert (score.detail["agreement"], score.detail["spread"]) == (None, None)
-
-
-def test_a_panel_that_agrees() -> None:
     score, _ = weigh(metric(), record(), panel(1, 1, 1))
     assert (score.value, score.detail["agreement"], score.detail["spread"]) == (0.5, 1.0, 0)
 

@@ -55,10 +55,6 @@ def test_a_response_of_trivial_sentences_is_empty() -> None:
     assert score.detail["trivial"] == [f"r/sentence/{n}" for n in (1, 2, 3)]
 
 
-def test_without_trivial_sentences_nothing_is_said_of_them() -> None:
-    assert "trivial" not in weigh(find("groundedness")(), record(), {"support": "3"})[0].detail
-
-
 def test_context_relevance_keeps_the_value_of_each_passage() -> None:
     """Each passage against the question; the mean over passages, and every passage's own value."""
     score, asked = weigh(find("context_relevance")(), record(), {"relevance": ["3", "1"]})
@@ -96,14 +92,9 @@ def test_answer_relevance_grades_the_whole_response(grade: str, value: float) ->
 
 
 @BY_NAME
-def test_reasons_are_asked_for_on_request(name: str) -> None:
+def test_reasons_and_a_threshold_are_set_on_request(name: str) -> None:
     script = {"support": "3", "relevance": "3"}
-    assert only(weigh(find(name)(), record(), script)[1]).reasons is False
-    assert only(weigh(find(name)().with_parameters({"reasons": True}), record(), script)[1]).reasons is True
-
-
-@BY_NAME
-def test_the_triad_has_no_threshold_of_its_own(name: str) -> None:
-    script = {"support": "3", "relevance": "3"}
-    assert weigh(find(name)(), record(), script)[0].outcome is None
+    score, asked = weigh(find(name)(), record(), script)
+    assert (only(asked).reasons, score.outcome, "trivial" in score.detail) == (False, None, False)
     assert weigh(find(name)().with_parameters({"threshold": 0.9}), record(), script)[0].outcome == "PASSED"
+    assert only(weigh(find(name)().with_parameters({"reasons": True}), record(), script)[1]).reasons is True

@@ -28,17 +28,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 WHOLE = "response_groundedness"
 PATH = Path("s.db")
 ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
 
 
 def rows(count: int = 5) -> list[dict[str, Any]]:
@@ -215,7 +209,7 @@ def test_a_truncated_store_is_set_aside() -> None:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+def held(alone: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
     """Another process has the store and does not let go."""
     weigh()
     monkeypatch.setattr(store_module, "PATIENCE", 0.2)
