@@ -255,7 +255,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
 
 
 def _is_board(path: Path | str, form: str) -> bool:
-    """Whether a file is a leaderboard and not assignment records: those are JSON objects with nuggets."""
+    """Return whether a file is a leaderboard and not assignment records: those are JSON objects with nuggets."""
     if form != "auto" or Path(path).is_dir():
         return True
     try:

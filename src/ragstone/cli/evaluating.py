@@ -148,7 +148,7 @@ def exit_if_unjudged(finished: Run) -> None:
 
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
-    """Whether calls were made and none was answered: any score came without the judge."""
+    """Return whether calls were made and none was answered: any score came without the judge."""
     return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
 
 

@@ -111,7 +111,7 @@ class Budget:
                 )
 
     def room(self, begun: int) -> bool:
-        """Whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
+        """Return whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
 
         A budget that is spread over many records finishes none of them. Records that took nothing tell nothing.
         """

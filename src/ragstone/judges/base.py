@@ -219,12 +219,12 @@ class InProcess:
 
 
 def is_inside(backend: Backend) -> bool:
-    """Whether the backend answers in this process, so that offline runs may ask it."""
+    """Return whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))
 
 
 def is_steady(backend: Backend) -> bool:
-    """Whether the backend is deterministic, so that repeats add nothing."""
+    """Return whether the backend is deterministic, so that repeats add nothing."""
     return bool(getattr(backend, "steady", False))
 
 
@@ -296,7 +296,7 @@ class Judge(Protocol):
     def backend(self) -> Backend: ...  # noqa: D102 - see the class
 
     def can(self, task: Task) -> bool:
-        """Whether it answers questions of this task at all."""
+        """Return whether it answers questions of this task at all."""
         ...
 
     def maker(self, question: Question[Any]) -> str:

@@ -63,7 +63,7 @@ def cascade(question: Rate, bands: Sequence[Band]) -> Generator[Rate, Rated, Rat
 
 
 def is_sure(verdict: Verdict, scale: Scale, band: Band) -> bool:
-    """Whether the verdict stands without asking the next judge."""
+    """Return whether the verdict stands without asking the next judge."""
     chance = verdict.probability
     if chance is None:
         return False

@@ -94,7 +94,7 @@ class HttpBackend(ABC):
         return body
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:  # noqa: ARG002 - see a dialect
-        """Whether the error refuses a part of the request that can be left out from now on."""
+        """Return whether the error refuses a part of the request that can be left out from now on."""
         return False
 
     def notes(self) -> tuple[str, ...]:

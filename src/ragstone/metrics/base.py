@@ -144,7 +144,7 @@ class Metric:
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
-        """Whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
+        """Return whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
         return True
 
     @classmethod

@@ -135,7 +135,7 @@ def _folded(text: str) -> str:
 
 
 def _stands_in(wanted: str, text: str) -> bool:
-    """Whether the wanted text stands in the other with a word boundary at either end."""
+    """Return whether the wanted text stands in the other with a word boundary at either end."""
     at = text.find(wanted)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]

@@ -445,7 +445,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 
 def differs(metric: Mapping[str, Any]) -> bool:
-    """Whether the least and the highest that a mean may be look different where they are printed."""
+    """Return whether the least and the highest that a mean may be look different where they are printed."""
     if metric["low"] is None or metric["mean"] is None:
         return False
     return bool(points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
@@ -467,7 +467,7 @@ def rate(error: float) -> str:
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
-    """Whether a result or a summary has anything by both methods."""
+    """Return whether a result or a summary has anything by both methods."""
     return any(found["difference"] is not None for found in told.get("methods", {}).values())
 
 

@@ -95,7 +95,7 @@ class ScriptedJudge:
         self.backend = ScriptedBackend(self, concurrency)
 
     def can(self, task: Task) -> bool:
-        """Whether the task is among those it was given."""
+        """Return whether the task is among those it was given."""
         return task in self.tasks
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the protocol's signature

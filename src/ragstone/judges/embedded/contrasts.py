@@ -21,7 +21,7 @@ LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
 def asks(text: str) -> bool:
-    """Whether a sentence is a question."""
+    """Return whether a sentence is a question."""
     return text.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 

@@ -98,7 +98,7 @@ def find(
 
 
 def _copied(statement: Statement, window: Sequence[str]) -> bool:
-    """Whether a window has the statement word for word, so that it can only ask or doubt it."""
+    """Return whether a window has the statement word for word, so that it can only ask or doubt it."""
     return "\0".join(("", *(token.stem for token in statement.tokens), "")) in "\0".join(("", *window, ""))
 
 

@@ -135,7 +135,7 @@ class Reading(NamedTuple):
         return self.suffixes.get(low)
 
     def multiplied(self, text: str, end: int) -> bool:
-        """Whether a power of ten follows, so that "one" and "a" are a number."""
+        """Return whether a power of ten follows, so that "one" and "a" are a number."""
         after = _NEXT.match(text, end)
         return after is not None and after[1].lower() in self.multipliers
 

@@ -211,7 +211,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> Outcome | None:
 
 
 def _denied(text: str, library: Library) -> bool:
-    """Whether the passages themselves deny what a statement says is missing ("no survey mentions fees")."""
+    """Return whether the passages themselves deny what a statement says is missing ("no survey mentions fees")."""
     finding = find(text, library)
     if not finding.windows or finding.clash is not None:
         return False

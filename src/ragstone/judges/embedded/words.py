@@ -349,7 +349,7 @@ def _tokens(text: str, language: str) -> list[Token]:
 
 
 def _counts(code: _Language, text: str, before: list[Token], start: int, end: int) -> bool:
-    """Whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
+    """Return whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
     word = text[start:end]
     if word.lower() in code.figures.ordinals:
         counted = bool(before) and before[-1].kind == NUMBER and start - before[-1].end <= 1
@@ -434,7 +434,7 @@ def _couples(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
 
 
 def _inside(text: str, last_end: int, start: int) -> bool:
-    """Whether a word stands within a sentence, so that a capital means something."""
+    """Return whether a word stands within a sentence, so that a capital means something."""
     if last_end == 0:
         return False
     gap = text[last_end:start] if start - last_end < 16 else text[last_end : last_end + 16]

@@ -202,7 +202,7 @@ class SentenceMap:
         return any(getattr(place, what) is not None for place in self.places)
 
     def _every(self) -> bool | None:
-        """Whether every sentence is supported, None where that is not known."""
+        """Return whether every sentence is supported, None where that is not known."""
         kinds = {resting.kind for resting in self.response}
         return False if "no" in kinds else None if "unjudged" in kinds else True
 
@@ -298,7 +298,7 @@ def _letter(letter: str, known: bool | None, look: Look) -> Text:
 
 
 def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
-    """Whether a quote has all the words of a sentence."""
+    """Return whether a quote has all the words of a sentence."""
     if quote["start"] is None or quote["passage"] != place.passage:
         return False
     return bool(quote["start"] <= place.start and place.end <= quote["end"])
