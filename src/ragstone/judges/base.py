@@ -32,7 +32,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked, in no provider's dialect.
+    """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
     ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
@@ -85,7 +85,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How much of a limit is left, in requests or tokens, and the seconds until it is whole again.
+    """Remainder of a rate limit, in requests or tokens, and the seconds until it resets.
 
     ``limit`` is the whole of it, 0 where that was not said.
     """
@@ -97,7 +97,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an endpoint said, with one reply, is left of its own limits; None where it did not say."""
+    """Remaining rate limits that an endpoint reported with a reply; None if not reported."""
 
     requests: Left | None = None
     tokens: Left | None = None
@@ -242,7 +242,7 @@ class Dialect(Backend, Protocol):
         ...
 
     def size(self, body: bytes) -> Size:
-        """What a prepared request may take, for pacing, budgets and estimates."""
+        """Return the max size of a prepared request, for pacing, budgets and estimates."""
         ...
 
     def usage(self, answer: Any) -> Usage:

@@ -34,7 +34,7 @@ REPEATED: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one call asks about: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
+    """Part of a question for one call: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
 
     question: Rate | Write | Trace
     units: tuple[Unit, ...] = ()

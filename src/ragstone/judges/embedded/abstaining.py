@@ -143,7 +143,7 @@ def _unframed(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _unspaced_words() -> re.Pattern[str]:
-    """What is listed in languages that put no blanks between words, longest first."""
+    """Return the listed words of languages without blanks between words, longest first."""
     kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
     listed = {word for entry in listed_words(kinds) for word in entry.split("|")}
     return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))

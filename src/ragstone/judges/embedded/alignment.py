@@ -98,7 +98,7 @@ class Parsed:
 
     @cached_property
     def negated(self) -> list[bool]:
-        """For each word whether a negation before it in its clause is about it, two negations cancelling out.
+        """Return for each word whether a negation before it in its clause applies; two negations cancel out.
 
         "Not" is about the next content word, "no" and "without" about the next two.
         """
@@ -428,7 +428,7 @@ class Alignment(Parsed):
         return self.weight_in(line) >= share * self.total
 
     def carriers(self, most: int) -> list[Line]:
-        """Those of the best sentences that are about the same."""
+        """Return the best sentences that are about the same."""
         return [line for line in self.lines[:most] if self.carries(line)]
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:

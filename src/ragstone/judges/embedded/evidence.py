@@ -147,7 +147,7 @@ def _features(
 
 
 def _grades(statement: Statement, library: Library, there: set[str], mask: int) -> dict[str, float]:
-    """How much of each content word the windows have: 1, or the grade of the word most like it."""
+    """Return the grade of each content word in the windows: 1, or that of the word most like it."""
     grades: dict[str, float] = {}
     for i, stem in enumerate(statement.stems):
         if mask >> i & 1:

@@ -76,7 +76,7 @@ def _opened(text: str, language: str) -> str:
 
 
 class _Content(NamedTuple):
-    """What of a nugget is compared: beginnings of content stems with their weights, numbers, odd denials."""
+    """Comparable parts of a nugget: beginnings of content stems with their weights, numbers, odd denials."""
 
     weights: dict[str, float]
     numbers: frozenset[str]

@@ -51,7 +51,7 @@ def unmarked(text: str) -> str:
 
 
 def stated(text: str, language: str) -> str:
-    """What a sentence states; the sentence itself where nothing would be left."""
+    """Return what a sentence states; the sentence itself if nothing would be left."""
     bare = unmarked(text)
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
@@ -61,7 +61,7 @@ def stated(text: str, language: str) -> str:
 
 
 def told(text: str, language: str) -> str:
-    """What a sentence tells under the form of "Did you know that ...?"; empty for any other sentence."""
+    """Return the statement in the form of "Did you know that ...?"; empty for any other sentence."""
     asked = _ASKED.search(text[-80:])
     if not asked:
         return ""
@@ -106,7 +106,7 @@ def _lead(text: str, language: str) -> int:
 
 
 def restated(question: str, answer: str, language: str) -> str:
-    """What to look for where an answer is too short to be understood without its question; else the answer.
+    """Return the text to look up: the answer, completed from the question if it is too short.
 
     "Paris." to "What is the capital of France?" gives "capital France Paris." "Yes" gives the content words of a
     question that can be answered so, "No" the same denied.

@@ -122,7 +122,7 @@ def supported(text: str, library: Library, name: Name, *, trivial: bool = False,
 
 
 def named(words: Sequence[str]) -> list[str]:
-    """As many words as a reason names, cut to a fair length."""
+    """Return the words to name in a reason, cut to a fair length."""
     return [word[:40] for word in words[:WORDS_NAMED]]
 
 

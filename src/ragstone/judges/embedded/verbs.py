@@ -1,4 +1,4 @@
-"""Which words of an English sentence are its verbs, and whether it is a full statement.
+"""Find the verbs of an English sentence, and whether it is a full statement.
 
 Word lists and neighbours, no tagger: it errs towards finding no verb, because what it finds decides whether a
 stretch of a passage may stand alone.

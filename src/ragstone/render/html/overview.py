@@ -142,9 +142,7 @@ def _facts(told: RunFacts, readings: Readings | None) -> list[Fact]:
         facts.append(Fact("Time", told.time))
     if readings is not None and readings.replies:
         unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
-        facts.append(
-            Fact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
-        )
+        facts.append(Fact("Unread", unread, "not parsed in full, even after a repair call" if readings.unread else ""))
     if told.quotes:
         facts.append(Fact("Quotes", told.quotes))
     return facts
