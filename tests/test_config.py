@@ -129,7 +129,7 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 def test_another_tools_file_is_told_by_its_name() -> None:
     Path("pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert refusal(config="pyproject.toml") == (
-        "pyproject.toml: holds no settings of Ragstone; write a ragstone.toml with: ragstone init"
+        "pyproject.toml: contains no Ragstone settings; write a ragstone.toml with: ragstone init"
     )
 
 
@@ -284,7 +284,7 @@ def test_only_the_judges_that_are_used_are_built() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[judges.a]\nmodel = 'm'", "judges.a: say where it is, with base_url or provider"),
+        ("[judges.a]\nmodel = 'm'", "judges.a: no address; set base_url or provider"),
         (
             "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nextra_body = { api_key = 'x' }",
             "judges.a.extra_body.api_key: looks like a key, and requests are stored",
@@ -380,7 +380,7 @@ def test_panels_have_one_aggregate_and_weights() -> None:
     assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
     assert spec(text, judge=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
     assert refusal(text, judge=["openai:b"]) == (
-        "ragstone.toml: [panel] weights names 'openai:a', which judges no step of this run"
+        "ragstone.toml: [panel] weights names 'openai:a', which is not a judge of this run"
     )
 
 
@@ -411,7 +411,7 @@ def test_parameters_of_file_and_flags_are_merged() -> None:
     [
         ("[metrics.groundin]\nthreshold = 1", "no metric 'groundin'; did you mean 'grounding'?"),
         ("[metrics.grounding]\ntreshold = 1", "ragstone.toml: grounding: no parameter 'treshold'"),
-        ("[metrics.grounding]\nthreshold = 2", "ragstone.toml: grounding.threshold: 2 is not usable"),
+        ("[metrics.grounding]\nthreshold = 2", "ragstone.toml: grounding.threshold: invalid value 2"),
         ("[metrics.grounding]\nthreshold = 2024-01-01", "ragstone.toml: grounding.threshold: "),
     ],
 )
@@ -461,7 +461,7 @@ def test_an_empty_table_of_a_metric_says_nothing() -> None:
     """Such as those of the file that ``ragstone init`` writes, which changes nothing; one with parameters is told."""
     assert names("[metrics.trace]", metrics=["grounding"]) == (["grounding"], {})
     left_out = names("[metrics.trace]\nnormaliser = 4", metrics=["grounding"])[1]
-    assert left_out == {"trace": "has parameters, and is not among the metrics of this run"}
+    assert left_out == {"trace": "has parameters, but is not a metric of this run"}
 
 
 def test_one_record_with_the_fields_is_enough() -> None:
@@ -508,7 +508,7 @@ def test_a_metric_in_a_suite_and_by_name_is_taken_once_and_held_to_it() -> None:
 
 def test_parameters_of_a_metric_that_does_not_run_are_said() -> None:
     _, left_out = names("[metrics.groundedness]\nreasons = true", metrics=["grounding"])
-    assert left_out == {"groundedness": "has parameters, and is not among the metrics of this run"}
+    assert left_out == {"groundedness": "has parameters, but is not a metric of this run"}
 
 
 def test_a_policy_for_all_says_nothing_of_those_that_do_not_run() -> None:

@@ -59,7 +59,7 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
-        ("answer-correctness", "nugget_recall (how many of the facts "),
+        ("answer-correctness", "nugget_recall (share of the facts "),
         ("context_recall", "nugget_recall (of the response; recall of the contexts alone is not measured)"),
         ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
         ("completeness", "trace (in its column trace.completeness)"),
@@ -118,7 +118,7 @@ def test_on_empty_must_be_one_of_three(name: str, value: Any) -> None:
 @pytest.mark.parametrize("value", ["true", 1, 0, None, []])
 def test_enabled_must_be_true_or_false(name: str, value: Any) -> None:
     assert refusal(name, {"enabled": value}) == (
-        f"{name}.enabled: {tuple(value) if isinstance(value, list) else value!r} is not usable; expected true or false"
+        f"{name}.enabled: invalid value {tuple(value) if isinstance(value, list) else value!r}; expected true or false"
     )
 
 
@@ -177,7 +177,7 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
      ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
-    assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: {value!r} is not usable; expected ")
+    assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: invalid value {value!r}; expected ")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_response_groundedness_refuses_what_cannot_be_meant(parameter: str, valu
 def test_a_record_cannot_change_what_holds_for_a_run(parameter: str, value: Any) -> None:
     """The panel of a run is no record's business; for the whole run it can be set."""
     metric = find("response_groundedness")()
-    with pytest.raises(ConfigError, match=rf"response_groundedness\.{parameter} holds for a whole run"):
+    with pytest.raises(ConfigError, match=rf"response_groundedness\.{parameter} applies to the whole run"):
         metric.overridden({parameter: value})
     assert metric.with_parameters({parameter: value}).changed() != {}
 
