@@ -189,7 +189,7 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "the latest of all")],
+    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "selects the latest run")],
 )
 def test_no_run_is_named_as_another_run_is_found(name: str, said: str, place: Path) -> None:
     with pytest.raises(ConfigError, match=said):

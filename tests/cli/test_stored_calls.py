@@ -337,7 +337,7 @@ def test_a_budget_without_a_cache_promises_no_replies(server: FakeServer) -> Non
     options = ("a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
     came = ragstone("run", *options, "--max-calls", "1")
     assert "--no-cache stores no replies" in came.err
-    assert "kept as run 1 (1 record): --only-failed 1 reuses them and evaluates the rest" in came.err
+    assert "saved as run 1 (1 record): --only-failed 1 reuses them and evaluates the rest" in came.err
     assert ragstone("run", *options, "--only-failed", "1").code == 0
     assert server.count == 5
 

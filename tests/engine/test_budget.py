@@ -254,7 +254,7 @@ def test_a_budget_of_nothing_sends_nothing() -> None:
 def test_a_budget_that_no_call_fits_says_so(limits: Limits) -> None:
     """To give the same command again would change nothing."""
     came = spend(limits, MeteredBackend(random.Random(3), 0.0), records(3))
-    assert "is less than a single call may take" in str(came.error)
+    assert "is less than one call may use" in str(came.error)
     assert "smaller max_tokens" in came.error.hint  # type: ignore[union-attr]
 
 
@@ -264,7 +264,7 @@ def test_without_a_cache_nobody_is_told_that_replies_are_kept() -> None:
         records(9), metrics("answer_relevance"), only(MeteredJudge(MeteredBackend(random.Random(3), 0.0))),
         settings=settings,
     )  # fmt: skip
-    assert "pays for all of it again" in came.error.hint  # type: ignore[union-attr]
+    assert "pays for every call again" in came.error.hint  # type: ignore[union-attr]
 
 
 def test_what_sends_nothing_spends_nothing() -> None:
