@@ -103,7 +103,7 @@ def test_what_came_of_it_is_told_in_words() -> None:
     nothing = {"made": 0.0, "alone": 0.0, "saved": 0.0}
     assert saved({**told, "dollars": nothing}).endswith("they are free")
     whole = {**told, "answered": {"embedded": 0, told["judges"][1]: 9}, "calls": {"made": 5, "alone": 5, "saved": 0}}
-    assert saved(whole) == "nothing: house/m was asked everything"
+    assert saved(whole) == "nothing: every unit went to house/m"
     empty = {**told, "answered": {"embedded": 0, told["judges"][1]: 0}, "unjudged": 0}
     assert answered(empty).startswith("embedded answered 0 of 0")
 
