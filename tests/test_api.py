@@ -153,7 +153,7 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "the latest of all")],
+    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "selects the latest run")],
 )
 def test_no_run_is_named_as_another_run_is_found(name: str, said: str, alone: Path) -> None:
     with pytest.raises(ConfigError, match=said):
@@ -215,9 +215,9 @@ def test_a_record_overrides_for_itself() -> None:
 @pytest.mark.parametrize(
     ("block", "words"),
     [
-        ({"scoring_mode": "scale_1_10"}, "grounding.scoring_mode: 'scale_1_10' is not usable"),
+        ({"scoring_mode": "scale_1_10"}, "grounding.scoring_mode: invalid value 'scale_1_10'"),
         ({"treshold": 1}, "grounding: no parameter 'treshold'"),
-        ({"threshold": "high"}, "grounding.threshold: 'high' is not usable"),
+        ({"threshold": "high"}, "grounding.threshold: invalid value 'high'"),
         ({"scoring_mode": {"a": [1]}}, "grounding.scoring_mode: "),
     ],
 )
@@ -305,7 +305,7 @@ def test_frames_have_their_columns() -> None:
     assert tuple(verdicts.columns) == UNIT_COLUMNS
     assert len(verdicts) == 12
     assert set(verdicts.text) == {"One.", "Two."}
-    with pytest.raises(InputError, match="no rows 'claims'; there are scores and verdicts"):
+    with pytest.raises(InputError, match="no rows 'claims'; expected scores or verdicts"):
         run.to_pandas("claims")
     empty = weigh([row(1), "no record"], on_error="skip")
     assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS
@@ -422,7 +422,7 @@ def test_a_run_that_stops_is_kept(alone: Path) -> None:
     with FakeServer(answer=answer) as server, pytest.raises(BackendError, match="HTTP 401") as caught:
         weigh(rows(5), judge=judge_of(server), out="out")
     run = api.open_run()
-    assert caught.value.__notes__ == [f"what was done is kept as run 1 ({len(run)} records)"]
+    assert caught.value.__notes__ == [f"finished records are saved as run 1 ({len(run)} records)"]
     assert (run.status, run.summary()["status"]) == ("stopped", "stopped")
     assert [result["id"] for result in run.results()] == ["r1", "r2", "r4", "r5"]
     bill = run.summary()["bill"]

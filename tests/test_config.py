@@ -101,7 +101,7 @@ def test_a_syntax_error_is_told_with_its_line() -> None:
 def test_another_tools_file_is_told_by_its_name() -> None:
     Path("pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert refusal(config="pyproject.toml") == (
-        "pyproject.toml: holds no settings of Ragstone; write a ragstone.toml with: ragstone init"
+        "pyproject.toml: contains no Ragstone settings; write a ragstone.toml with: ragstone init"
     )
 
 
@@ -257,7 +257,7 @@ def test_a_table_makes_a_judge() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[judges.a]\nmodel = 'm'", "judges.a: say where it is, with base_url or provider"),
+        ("[judges.a]\nmodel = 'm'", "judges.a: no address; set base_url or provider"),
         (
             "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nextra_body = { api_key = 'x' }",
             "judges.a.extra_body.api_key: looks like a key, and requests are stored",
@@ -345,7 +345,7 @@ def test_panels_have_one_aggregate_and_weights() -> None:
     assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
     assert spec(text, judge=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
     assert refusal(text, judge=["openai:b"]) == (
-        "ragstone.toml: [panel] weights names 'openai:a', which judges no step of this run"
+        "ragstone.toml: [panel] weights names 'openai:a', which is not a judge of this run"
     )
 
 
@@ -380,7 +380,7 @@ def test_parameters_of_file_and_flags_are_merged() -> None:
     [
         ("[metrics.groundin]\nthreshold = 1", "no metric 'groundin'; did you mean 'grounding'?"),
         ("[metrics.grounding]\ntreshold = 1", "ragstone.toml: grounding: no parameter 'treshold'"),
-        ("[metrics.grounding]\nthreshold = 2", "ragstone.toml: grounding.threshold: 2 is not usable"),
+        ("[metrics.grounding]\nthreshold = 2", "ragstone.toml: grounding.threshold: invalid value 2"),
         ("[metrics.grounding]\nthreshold = 2024-01-01", "ragstone.toml: grounding.threshold: "),
     ],
 )
@@ -434,7 +434,7 @@ def test_an_empty_table_of_a_metric_says_nothing() -> None:
     assert names(metrics=["grounding"], on_empty="zero") == (["grounding"], {}), "nor does a policy for all"
     assert names("[metrics.trace]", metrics=["grounding"]) == (["grounding"], {})
     left_out = names("[metrics.trace]\nnormaliser = 4", metrics=["grounding"])[1]
-    assert left_out == {"trace": "has parameters, and is not among the metrics of this run"}
+    assert left_out == {"trace": "has parameters, but is not a metric of this run"}
 
 
 def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(
     assert len(found) == 1
     assert dict(done.without) == {"no contexts": 1, "no question": 1}
     done = create_nuggets(rows[:1], options(tmp_path / "b", judge(nuggetize=[])), found.append)
-    assert dict(done.without) == {"the contexts hold no nuggets for this question": 1}
+    assert dict(done.without) == {"the contexts contain no nuggets for this question": 1}
     assert len(found) == 1
 
 
@@ -332,7 +332,7 @@ def test_a_panel_between_two_labels_is_never_stricter_than_it_is_lenient(tmp_pat
 
 
 def test_standard_input_is_one_thing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="standard input can be only one of the records and --nuggets"):
+    with pytest.raises(ConfigError, match="standard input can be used for the records or --nuggets, not both"):
         assigned(tmp_path, "-", nuggets="-")
 
 

@@ -59,7 +59,7 @@ class Step:
         text = text.strip()
         if ">" in text:
             if any(mark in text for mark in "[],"):
-                raise ConfigError(f"{where}: a cascade goes from one judge to the next, and a panel is no part of it")
+                raise ConfigError(f"{where}: a cascade cannot contain a panel")
             return cls.of([name.strip() for name in text.split(">")], where, cascade=True)
         opens, closes = text.startswith("["), text.endswith("]")
         if (opens and not closes) or (closes and "[" not in text):  # an address may end in a bracket of its own
@@ -150,7 +150,7 @@ class RunSpec:
     engine: Settings = ENGINE
 
     def as_json(self) -> dict[str, Any]:
-        """For run.json; holds names of variables, never a key."""
+        """Return plain JSON for run.json: it has names of variables, never a key."""
         return {
             "metrics": list(self.metrics),
             "parameters": {name: dict(values) for name, values in self.parameters.items()},
@@ -204,7 +204,7 @@ def resolve(given: RunOptions) -> RunSpec:
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
     for name in weights:
         if name not in used:
-            raise ConfigError(f"{origin}: [panel] weights names '{name}', which judges no step of this run")
+            raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge of this run")
     own = parameters.get("response_groundedness", {}).get("aggregate")
 
     def combined(task: str | None, step: Step) -> Step:
@@ -241,10 +241,10 @@ def resolve(given: RunOptions) -> RunSpec:
 def _check_name(name: str) -> None:
     name = name.strip()
     if name == "last":
-        raise ConfigError("no run can be named 'last', which is the latest of all; choose another name")
+        raise ConfigError("a run cannot be named 'last', which selects the latest run; choose another name")
     if name.isascii() and name.isdecimal():
         told = shorten(name, SHOWN)
-        raise ConfigError(f"no run can be named '{told}': a number is that of a run; try build-{told}")
+        raise ConfigError(f"a run cannot be named '{told}': numbers select runs; try build-{told}")
 
 
 # ---- metrics
@@ -304,7 +304,7 @@ def _judging(
 
 
 def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Tables, origin: str) -> dict[str, Spec]:
-    """What each judge is built from."""
+    """Return the settings of each judge."""
     brought = objects(given.judge)
     limits = {name: most for name in ("concurrency", "rpm", "tpm") if (most := getattr(options, name)) is not None}
     specs: dict[str, Spec] = {}
@@ -334,7 +334,7 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
     if not provider and not address:
-        raise ConfigError(f"judges.{name}: say where it is, with base_url or provider")
+        raise ConfigError(f"judges.{name}: no address; set base_url or provider")
     if address:
         judge_spec.check_address(address, f"judges.{name}.base_url")
     extra = dict(table.get("extra_body", {}))

@@ -162,7 +162,7 @@ def _literal(value: Any) -> str:
 
 
 def _value(text: str) -> Any:
-    """What stands behind an equals sign: TOML where it is, else text."""
+    """Parse the text after an equals sign as TOML if valid, else as text."""
     import tomllib  # noqa: PLC0415 - help has no values
 
     try:
@@ -211,7 +211,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunOptions:
-    """How a run is made. An option that is None is not given: the environment, the file or the default decides.
+    """Options of a run. None means not given: the environment, the configuration file or the default decides.
 
     ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
     is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
@@ -353,7 +353,7 @@ class RunOptions:
 
     @classmethod
     def called(cls, *positional: Any, **given: Any) -> Self:
-        """Options from the keywords of ``evaluate``; None is as if not given, TypeError for an unknown name."""
+        """Make options from the keywords of ``evaluate``; None is as if not given, TypeError for an unknown name."""
         known = [one.name for one in fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -365,7 +365,7 @@ class RunOptions:
             raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")
         named = dict(zip(known[:2], positional, strict=False)) if len(positional) <= 2 else None
         if named is None or set(named) & set(given):
-            raise TypeError("give a source, metrics and a judge by their places, and each once")
+            raise TypeError("pass source, metrics and judge by position, each once")
         return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
 
     def words(self, *, without: Sequence[str] = ()) -> list[str]:

@@ -32,7 +32,7 @@ class PriceBook:
         self._known: dict[tuple[str, str, str], tuple[Price, ...]] = {}
 
     def costs_nothing(self, judge: str) -> bool:
-        """Whether the user's own price for the judge is 0."""
+        """Return whether the user's own price for the judge is 0."""
         return judge in self._own and not any(self._own[judge])
 
     def cost(

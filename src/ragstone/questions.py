@@ -56,7 +56,7 @@ def key_of(unit: Unit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """How one reply was read, by which ``reader``, and whether it is the ``repair`` of another.
+    """Parsing of one reply: its ``reader``, and whether it is the ``repair`` of another.
 
     ``key`` is the call's. ``status`` is ``ok``, ``unknown_label``, ``truncation`` (entries are missing),
     ``count_mismatch``, ``format_error``, ``cut_off`` (at its length limit) or ``withheld`` (by a content filter);

@@ -90,7 +90,7 @@ class ScoreDict(TypedDict):
 
 
 class ReadingDict(TypedDict):
-    """How a reply was read; see ``questions.Readout``."""
+    """Parsing of a reply; see ``questions.Readout``."""
 
     style: str
     format: str
@@ -188,14 +188,14 @@ class ResultDict(InputDict):
 
 
 class UnitsDict(TypedDict):
-    """How many units were asked about, and how many have no verdict."""
+    """Number of units asked about, and of those without a verdict."""
 
     asked: int
     unjudged: int
 
 
 class MetricRepeatsDict(TypedDict):
-    """How alike a metric comes out when everything is asked several times."""
+    """Variation of a metric between repeats."""
 
     times: int
     records: int
@@ -229,7 +229,7 @@ class MetricDict(TypedDict):
 
 
 class CauseDict(TypedDict):
-    """How many scores of a metric have one status for one reason."""
+    """Number of scores of a metric with one status and reason."""
 
     metric: str
     status: Status
@@ -238,7 +238,7 @@ class CauseDict(TypedDict):
 
 
 class QuotesDict(TypedDict):
-    """How many quotes judges gave, and how many stand in the passages; ``verified`` is the share that does."""
+    """Number of quotes by judges, and of those found in the passages; ``verified`` is the share found."""
 
     named: int
     verbatim: int

@@ -297,7 +297,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _alone(line: str) -> bool:
-    """Whether a line is a heading, a table row or a rule."""
+    """Return whether a line is a heading, a table row or a rule."""
     if len(line) > 2000:
         return False
     bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2

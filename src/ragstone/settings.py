@@ -153,7 +153,7 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from error
     if path.name == "pyproject.toml":
-        raise ConfigError(f"{path}: holds no settings of Ragstone; write a {FILE} with: ragstone init")
+        raise ConfigError(f"{path}: contains no Ragstone settings; write a {FILE} with: ragstone init")
     model = file_table(options)
     try:
         return model.model_validate(table).model_dump(exclude_unset=True)
@@ -168,7 +168,7 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
     if problem["type"] == "missing":
         return f"{where}: field required"
     if problem["loc"][-1] == "api_key_env":
-        return f"{where}: expected the name of a variable that holds the key, and not the key"
+        return f"{where}: expected the name of an environment variable, not the key itself"
     if problem["type"] == "extra_forbidden":
         known = _known(problem["loc"][:-1], model)
         near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)

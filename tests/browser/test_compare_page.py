@@ -169,7 +169,7 @@ def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_p
     leading = found["grounding"].paired
     assert leading is not None
     assert sum(pairs for _, _, pairs in cells) == leading.pairs
-    assert f"{found.groups} groups are few" in browser.text(".notice").replace("\u00a0", " ")
+    assert f"Only {found.groups} groups" in browser.text(".notice").replace("\u00a0", " ")
     assert browser.troubles() == []
 
 
@@ -272,7 +272,7 @@ def test_no_pair_has_both_values(browser: Chromium, tmp_path: Path) -> None:
     first = evaluate(records("Two years."), "groundedness", store=tmp_path / "s.db", name="a")
     second = evaluate(records("Two years."), "groundedness", ScriptedJudge(out), store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert browser.text(".sentence") == "No record has a value of one metric in both runs."
+    assert browser.text(".sentence") == "No metric has a value for the same record in both runs."
     assert "no record has a value in both" in browser.text(".differences")
     assert "1 judge_failed" in browser.text(".left-out-list")
     assert browser.all(".moved") == []

@@ -37,8 +37,8 @@ def test_the_screens_fit_the_terminal(columns: int) -> None:
         assert screen.widest <= columns
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "wanted error 20 % where it is sure: embedded is sure of a yes from 0." in came.flat
-    assert "alone would have taken, by what its calls cost" in came.flat
+    assert "accepted error rate 20 %: embedded is sure of a yes from 0." in came.flat
+    assert "alone would have needed, by the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
     assert "Alone house/m asked all of support: " in dry.flat
@@ -51,10 +51,10 @@ def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
         configure(server.url)
         came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q", "-o", "out")
     assert came.code == 3
-    doubt = "But house/m answered nothing of what support left to it: this is of the easy part alone."
+    doubt = "But house/m judged none of the support units passed on to it: this covers only the easy units."
     assert doubt in came.flat
     assert doubt in Path("out/report.html").read_text("utf-8")
-    assert "so its mean says little" in came.flat
+    assert "the mean covers only the easy units" in came.flat
 
 
 def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
@@ -72,8 +72,8 @@ def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
     assert 0 < told["unjudged"] < left
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["cascade"]["support"]
     assert told.items() <= summary.items()
-    said = f"But house/m left {told['unjudged']} of the {left} units of support unjudged that were left to it"
-    assert f"{said}: the mean leans to the easy part." in came.flat
+    said = f"But house/m left {told['unjudged']} of {left} units of support passed on to it unjudged"
+    assert f"{said}: the mean favours the easy units." in came.flat
 
 
 def test_what_came_of_it_is_told_in_words() -> None:
@@ -91,19 +91,19 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "wanted error 5 % where it is sure: embedded is sure of a yes from 0.9 on, of a no never"
-    assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("wanted error under 0.01 % where")
+    assert said == "accepted error rate 5 %: embedded is sure of a yes from 0.9 on, of a no never"
+    assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is sure of nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
     )
     assert saved({**told, "by": "estimate"}).endswith("by the estimate")
     unknown = {"made": None, "alone": None, "saved": None}
-    assert saved({**told, "dollars": unknown}).endswith("how much money is not known")
+    assert saved({**told, "dollars": unknown}).endswith("the saved cost is unknown")
     nothing = {"made": 0.0, "alone": 0.0, "saved": 0.0}
-    assert saved({**told, "dollars": nothing}).endswith("they cost nothing")
+    assert saved({**told, "dollars": nothing}).endswith("they are free")
     whole = {**told, "answered": {"embedded": 0, told["judges"][1]: 9}, "calls": {"made": 5, "alone": 5, "saved": 0}}
-    assert saved(whole) == "nothing: house/m was asked everything"
+    assert saved(whole) == "nothing: every unit went to house/m"
     empty = {**told, "answered": {"embedded": 0, told["judges"][1]: 0}, "unjudged": 0}
     assert answered(empty).startswith("embedded answered 0 of 0")
 
@@ -136,7 +136,7 @@ def test_the_file_may_name_a_cascade() -> None:
         first = ragstone("run", str(TRACES), "-m", "groundedness", "-q", columns=120)
         configure(server.url, '[steps]\nsupport = "embedded>house"\n')
         second = ragstone("run", str(TRACES), "-m", "grounding", "-q", columns=120)
-    assert "wanted error 15 %" in first.flat
+    assert "accepted error rate 15 %" in first.flat
     assert "Judge embedded support: embedded > house" in second.flat
     configure("http://127.0.0.1:9/v1", "[cascade]\nerror = 0.7\n")
     refused = ragstone("run", str(TRACES), "-q")
@@ -145,7 +145,7 @@ def test_the_file_may_name_a_cascade() -> None:
 
 def test_a_rate_without_a_cascade_is_told_to_change_nothing() -> None:
     came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1")
-    assert "--cascade-error changed nothing: no step of this run has a cascade" in came.err
+    assert "--cascade-error has no effect: no step of this run uses a cascade" in came.err
 
 
 def test_judges_are_checked_one_at_a_time() -> None:

@@ -63,7 +63,7 @@ def test_a_dry_run_asks_nobody_and_holds_what_the_run_takes(step: tuple[str, ...
         assert 0 < told["calls"]["low"] <= server.count <= told["calls"]["high"]
         if told["exact"]:
             assert told["calls"]["expected"] == server.count
-        assert "It would cost nothing: every reply is there already" in ragstone(*step, "--dry-run").flat
+        assert "It would cost nothing: every reply is in the store" in ragstone(*step, "--dry-run").flat
         again = ragstone(*step, "--dry-run", "--refresh", "--json").json
         assert (again["in_store"], again["calls"]["low"] > 0) == (0, True)
 
@@ -98,7 +98,7 @@ def test_a_budget_holds_and_the_same_command_goes_on(step: tuple[str, ...], limi
         came = ragstone(*step, *limit, "-q")
         assert came.code == 4
         assert f"{limit[0]} " in came.err
-        assert "the same command goes on from here" in came.err
+        assert "run the same command with a new budget to resume" in came.err
         paid = server.count
         assert 0 < paid <= 7 or limit[0] != "--max-calls"
         if step[0] == "nuggets":

@@ -50,7 +50,7 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", columns=100)
     assert "It would take 4 calls and cost $0.00" in came.flat
-    assert "$0.15 in, $0.6 out, $0.05 cached, a million tokens (ragstone.toml)" in came.flat
+    assert "$0.15 in, $0.6 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
     assert "house/m: estimated" in came.flat
     assert "replies to support by house/m: " in came.flat
     ((first, flag, most, *words),) = pasted(came.out)
@@ -108,7 +108,7 @@ def test_an_estimate_of_nothing_left_says_so() -> None:
         configure(server.url)
         assert ragstone("run", records(3), "-m", "groundedness", "-j", "house", "-q").code == 0
         came = ragstone("estimate", "a.jsonl", "-m", "groundedness", "-j", "house")
-        assert "It would cost nothing: every reply is there already" in came.flat
+        assert "It would cost nothing: every reply is in the store" in came.flat
 
 
 def test_a_budget_ends_a_run_with_4_and_what_was_done() -> None:
@@ -120,8 +120,8 @@ def test_a_budget_ends_a_run_with_4_and_what_was_done() -> None:
         assert came.code == 4
         assert "6 records · stopped" in came.out
         assert "error: --max-calls 6 is reached" in came.err
-        assert "hint: the same command goes on from here" in came.err
-        assert "what was done is kept as run 1 (6 records)" in came.err
+        assert "hint: run the same command with a new budget to resume" in came.err
+        assert "finished records are saved as run 1 (6 records)" in came.err
         assert ragstone(*asked).code == 0
         assert server.count == 9
         assert len(ragstone("runs", "--json").json) == 2
@@ -197,7 +197,7 @@ def test_the_price_of_a_judge_of_ones_own_is_listed() -> None:
     """With where it is from; unknown where it is."""
     configure("http://127.0.0.1:9/v1", '[judges.other]\nmodel = "x"\nbase_url = "http://127.0.0.1:9/v1"\n')
     came = ragstone("judges", columns=100)
-    assert "$0.15 in, $0.6 out, $0.05 cached, a million tokens (ragstone.toml)" in came.flat
+    assert "$0.15 in, $0.6 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
     assert "unknown; give it in a [judges.NAME] table" in came.flat
 
 

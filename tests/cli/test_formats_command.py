@@ -63,7 +63,7 @@ def test_a_run_that_was_read_whole_says_so() -> None:
     assert (group["readers"], group["problems"], group["samples"], group["advice"]) == ({"json": 12}, {}, [], "")
     came = ragstone("formats")
     assert came.code == 0
-    assert "100 % of 12 calls were read whole at the first asking." in came.flat
+    assert "100 % of 12 calls were parsed in full at the first attempt." in came.flat
     assert came.out.rstrip().endswith("Next     ragstone show 1")
 
 
@@ -79,7 +79,7 @@ def test_what_went_wrong_and_what_it_cost() -> None:
     assert repairs["dollars"] == 0
     assert group["unjudged"] == 0
     came = ragstone("formats")
-    assert "asked again 6 times, 6 mended: " in came.flat
+    assert "asked again 6 times, 6 repaired: " in came.flat
     assert "“I would rather talk.”" in came.out
     assert "Next try --format keyed, for support (50 % read whole)" in came.flat
 
@@ -149,7 +149,7 @@ def embedded() -> Came:
 def test_the_embedded_judge_has_nothing_to_read() -> None:
     """It is said so in one line."""
     assert embedded().code == 0
-    assert "embedded writes no replies, so there is nothing to read (1 call)." in ragstone("formats").flat
+    assert "embedded writes no replies to parse (1 call)." in ragstone("formats").flat
     assert told() == {"run": 1, "calls": 0, "failed": 0, "untold": {"embedded": 1}, "groups": []}
 
 

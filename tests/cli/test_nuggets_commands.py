@@ -94,7 +94,7 @@ def test_runs_are_sorted_by_what_says_most() -> None:
     assert list(means(document, "all").items()) == [("none", 1.0), ("low", 0.75), ("high", 0.5)]
     came = ragstone("nuggets", "score", "a.jsonl", "--sort", "recall")
     assert (came.code, came.err.count("\n")) == (2, 1)
-    assert "--sort 'recall': no such measure; there are all, strict_all, " in came.err
+    assert "--sort 'recall': no such measure; expected all, strict_all, " in came.err
 
 
 def test_without_importance_only_what_has_a_value_is_shown() -> None:
@@ -103,7 +103,7 @@ def test_without_importance_only_what_has_a_value_is_shown() -> None:
     came = ragstone("nuggets", "score", "a.jsonl")
     assert re.search(r"^  sys +50\.0 +75\.0$", came.out, re.MULTILINE)
     assert "by strict_all" in came.out
-    assert "no importance is known: vital has no value, and weighted is the same as all" in came.flat
+    assert "importance is unknown: vital has no value, and weighted equals all" in came.flat
 
 
 def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
@@ -116,9 +116,9 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
     assert found == {"warn": {"a": 0.75, "b": 0.25}, "skip": {"a": 1.0, "b": 0.25}, "zero": {"a": 0.75, "b": 0.125}}
     told = ragstone("nuggets", "score", "a.jsonl")
     assert told.code == 0
-    assert "run 'b' has no answer to t2; their means leave those topics out" in told.flat
+    assert "run 'b' has no answer to t2; excluded from the means of that run" in told.flat
     assert re.search(r"^  b +1 +25\.0", told.out, re.MULTILINE)
-    assert "those count as 0" in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
+    assert "counted as 0" in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
     for how, status in (("warn", None), ("zero", "missing")):
         assert ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", how).code == 0
         rows = {(found["run_id"], found["qid"]): found for found in lines_of("rows.jsonl")}
@@ -135,7 +135,7 @@ def test_an_empty_list_of_nuggets_is_a_status() -> None:
     write("a.jsonl", share("a", "t1", 4), empty)
     came = ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", "zero")
     assert came.code == 0
-    assert "1 answer without nuggets in no mean" in came.flat
+    assert "1 answer without nuggets excluded" in came.flat
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["qid"], row.get("status"), row["all_score"]) for row in rows] == [
         ("t1", None, 1.0), ("t2", "no_nuggets", None), ("all", None, 1.0),
@@ -149,7 +149,7 @@ def test_unjudged_nuggets_are_counted_and_in_no_mean() -> None:
     write("a.jsonl", assigned("sys", "t1", ("vital", "support"), ("vital", "failed"), ("okay", "not_support")))
     came = ragstone("nuggets", "score", "a.jsonl")
     assert re.search(r"^  sys +1 +100\.0 +100\.0 +50\.0", came.out, re.MULTILINE)
-    assert "unjudged nuggets are in no mean" in came.flat
+    assert "unjudged nuggets are excluded" in came.flat
     write("b.jsonl", share("sys", "t1", 1))
     assert "unjudged" not in ragstone("nuggets", "score", "b.jsonl").out
 
@@ -377,7 +377,7 @@ def test_without_a_file_the_lines_are_the_output(topics: str, fake: str) -> None
     assert ragstone("nuggets", "create", topics, "-j", fake, "-q").err == ""
     mixed = ragstone("nuggets", "create", topics, "-j", fake, "--json")
     assert (mixed.code, mixed.out) == (2, "")
-    assert "name a file for the lines with -o" in mixed.err
+    assert "add -o FILE for the lines" in mixed.err
 
 
 def test_banks_of_autojudge_hold_the_same(topics: str, fake: str) -> None:
@@ -413,7 +413,7 @@ def test_create_names_only_judges_that_it_asks(topics: str) -> None:
         came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
         step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")
     assert came.code == step.code == 0
-    assert f"no step of this run has the cascade embedded>{house}: it is for support and assign alone" in came.err
+    assert f"no step of this run uses the cascade embedded>{house}: it only applies to support and assign" in came.err
     assert "embedded" not in came.out
     assert "embedded" not in step.out
 
@@ -580,7 +580,7 @@ def test_bad_input_of_assign_is_one_line(answers: tuple[str, str, str]) -> None:
         ((first, "--nuggets", "other.jsonl"), "its topics are like 'x9', those of the records like 't1'"),
         ((first, first, "--nuggets", bank), "given twice"),
         ((first, "--nuggets", bank, "-o", bank), "would be overwritten"),
-        ((first, "--nuggets", bank, "--json"), "name a file for the lines with -o"),
+        ((first, "--nuggets", bank, "--json"), "add -o FILE for the lines"),
     ):
         came = ragstone("nuggets", "assign", *arguments)
         assert (came.code, came.out) == (2, ""), arguments

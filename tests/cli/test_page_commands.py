@@ -38,7 +38,7 @@ def test_no_calls_makes_it_smaller(weighed: Path) -> None:
 
 
 @pytest.mark.parametrize(("out", "said"), [
-    ("-", "a page is written to a file"),
+    ("-", "a page needs an output file"),
     ("nowhere/report.html", "cannot be written"),
 ])  # fmt: skip
 def test_where_it_cannot_go_is_one_line(weighed: Path, out: str, said: str) -> None:

@@ -106,14 +106,14 @@ def test_the_list_fits_the_terminal(columns: int) -> None:
     for style in PURPOSES:
         assert re.search(rf"^    {style}  ", came.out, re.MULTILINE)
     assert ("labels alone" in came.out.split("Styles")[0]) == (columns >= 80)
-    assert "Not as released" not in came.out
+    assert "Modified prompt" not in came.out
 
 
 def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to type to know more."""
     monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v2.md": "was changed", "x/y.v1.md": "is missing"})
     came = ragstone("prompts", "list")
-    assert "Not as released: assign/legacy.v2.md was changed, and 1 more." in came.flat
+    assert "Modified prompt: assign/legacy.v2.md was changed, and 1 more." in came.flat
     assert "ragstone prompts check" in came.flat
 
 
@@ -341,7 +341,7 @@ def test_the_prompts_of_the_package_fit_and_one_that_was_changed_is_named(monkey
     assert (told.code, told.json) == (0, {"files": len(prompts.entries()), "fits": True, "problems": {}})
     came = ragstone("prompts", "check")
     assert (came.code, came.err) == (0, "")
-    assert f"All {len(prompts.entries())} files are valid and as they were released." in came.flat
+    assert f"All {len(prompts.entries())} files are valid and unmodified." in came.flat
     monkeypatch.setattr(prompts, "changed", lambda: {"assign/legacy.v2.md": "was changed"})
     came = ragstone("prompts", "check")
     assert came.code == 2

@@ -157,7 +157,7 @@ def test_the_end_of_each_failure() -> None:
         (("a.jsonl", "-j", "opnai:gpt-4o"), "did you mean 'openai'?"),
         (("a.jsonl", "--config", "bad.toml"), "did you mean 'metrics'?"),
         (("a.jsonl", "--set", "grounding=1"), "METRIC.PARAMETER=VALUE"),
-        (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: 7 is not usable"),
+        (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: invalid value 7"),
         (("a.jsonl", "--field", "question"), "FIELD=PATH"),
     ):
         came = ragstone("run", *arguments)
@@ -204,7 +204,7 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeServer(dead_after=16) as server:
         came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "1")
     assert came.code == 3
-    assert "note: what was done is kept as run " in came.err
+    assert "note: finished records are saved as run " in came.err
 
 
 def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,9 +241,9 @@ def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
         told = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge, "--generator", "m")
         known = ragstone("run", "b.jsonl", "-m", "grounding", "-j", judge, "--json")
         other = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge)
-    assert "models rate their own answers too well" in told.err
-    assert any("models rate" in note for note in known.json["notes"])
-    assert "models rate" not in other.err
+    assert "models overrate their own answers" in told.err
+    assert any("models overrate" in note for note in known.json["notes"])
+    assert "models overrate" not in other.err
 
 
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:

@@ -64,7 +64,7 @@ def test_a_record_is_found_by_place_and_misspelt_ids_by_likeness(weighed: Path) 
     came = ragstone("show", "1", "kettel-descal", "--store", str(weighed))
     assert came.code == 2
     assert "did you mean 'kettle-descale'?" in came.err
-    assert "its ids are like" in ragstone("show", "1", "zzzz", "--store", str(weighed)).err
+    assert "ids look like" in ragstone("show", "1", "zzzz", "--store", str(weighed)).err
     assert ragstone("show", "9", "--store", str(weighed)).code == 2
 
 
@@ -242,7 +242,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     shown = ragstone("validate", "a.jsonl").flat
     left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
     assert left_out["nugget_recall"] == (
-        "no record has nuggets; add -m nugget_recall to go by question and contexts instead"
+        "no record has nuggets; add -m nugget_recall to use question and contexts instead"
     )
     for name, why in left_out.items():
         assert f"{name} all 1 {why}" in shown
@@ -276,9 +276,9 @@ def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
     """Nothing is to be mapped then: the column is there."""
     write("a.jsonl", {"id": "a", "question": "What?", "response": " ", "contexts": []})
     came = ragstone("run", "a.jsonl", "-m", "answer_relevance")
-    assert came.err == "error: answer_relevance needs question and response; response holds nothing in any record\n"
+    assert came.err == "error: answer_relevance needs question and response; response is blank in every record\n"
     came = ragstone("run", "a.jsonl")
-    said = "no metric can run: response and contexts hold nothing in any record, and no record has nuggets; map columns"
+    said = "no metric can run: response and contexts are blank in every record, and no record has nuggets; map columns"
     assert said in came.err
 
 

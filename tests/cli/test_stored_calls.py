@@ -89,7 +89,7 @@ def test_only_failed_is_written_with_or_without_a_run(server: FakeServer, writte
     assert run(server).code == 0
     for came in (run(server, *written), ragstone("run", *written, "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}")):
         assert came.code == 0, came.err
-        assert "run 1 has 4 results: none failed, 4 are taken over" in came.err or "run 2 has 4" in came.err
+        assert "run 1 has 4 results: none failed, 4 are reused" in came.err or "run 2 has 4" in came.err
         assert "4 results of run" in came.flat
     assert server.count == 4
 
@@ -97,7 +97,7 @@ def test_only_failed_is_written_with_or_without_a_run(server: FakeServer, writte
 def test_only_failed_without_a_run_says_so(server: FakeServer) -> None:
     came = run(server, "--only-failed")
     assert came.code == 2
-    assert "no run of 'a.jsonl' in .ragstone/ragstone.db to take results from" in came.err
+    assert "no run of 'a.jsonl' in .ragstone/ragstone.db to reuse" in came.err
     assert server.count == 0
 
 
@@ -138,7 +138,7 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     assert "4 calls" in ragstone("cache", "clear").out
     assert ragstone("cache", "info", "--json").json["calls"] == 0
     assert "no calls are stored" in ragstone("cache", "info").out
-    assert "nothing to delete" in ragstone("cache", "clear").out
+    assert "Nothing to delete" in ragstone("cache", "clear").out
 
 
 def test_results_outlive_their_calls(server: FakeServer) -> None:
@@ -153,7 +153,7 @@ def test_results_outlive_their_calls(server: FakeServer) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "nothing to delete is named"),
+        ((), "nothing selected to delete"),
         (("--older-than", "soon"), "expected a number and m, h, d or w, as in 30d"),
         (("--judge", "nobody"), "no stored call of a judge 'nobody'; there are vllm/m@"),
     ],
@@ -314,8 +314,8 @@ def test_a_budget_without_a_cache_promises_no_replies(server: FakeServer) -> Non
     write("a.jsonl", *(row(n) for n in range(5)))
     options = ("a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
     came = ragstone("run", *options, "--max-calls", "1")
-    assert "replies are not kept with --no-cache" in came.err
-    assert "kept as run 1 (1 record): --only-failed 1 takes that over and asks for the rest" in came.err
+    assert "--no-cache stores no replies" in came.err
+    assert "saved as run 1 (1 record): --only-failed 1 reuses them and evaluates the rest" in came.err
     assert ragstone("run", *options, "--only-failed", "1").code == 0
     assert server.count == 5
 
@@ -324,7 +324,7 @@ def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None
     write("a.jsonl", row(1))
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
     assert came.code == 4
-    assert "note: no record was done; the replies that came are kept" in came.err
+    assert "note: no record was finished; the replies received are saved" in came.err
     assert re.search(r"Calls +2 sent\n +Cost +.* tokens in", came.err)
 
 

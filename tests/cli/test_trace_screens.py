@@ -149,7 +149,7 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     )
     assert line in out
     assert out.count("no usable list 'relevant'") == 1
-    assert "Relevant and left unused" not in out
+    assert "Relevant but unused" not in out
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=False), version=2)
     assert "of the whole" not in shown("lid")
 
@@ -161,13 +161,13 @@ def test_what_was_left_unused_and_what_is_beside_the_question_stand_out() -> Non
     """In blocks of their own, with their text and how many they are of."""
     traced(WORKED)
     out = shown("lid")
-    unused, _, rest = out.partition("  Relevant and left unused  2 of 3 relevant sentences\n")[2].partition("\n\n")
+    unused, _, rest = out.partition("  Relevant but unused  2 of 3 relevant sentences\n")[2].partition("\n\n")
     assert unused.splitlines() == [
         "    □ doc_0_s1, passage 1 “It weighs ninety grams.”",
         "    □ doc_1_s0, passage 2 “The kettle boils.”",
     ]
     assert rest.startswith(
-        "  Used and not relevant  1 of 2 used sentences\n    ▲ doc_1_s1, passage 2 “Its cord is short.”\n\n"
+        "  Used but not relevant  1 of 2 used sentences\n    ▲ doc_1_s1, passage 2 “Its cord is short.”\n\n"
     )
 
 
@@ -176,10 +176,10 @@ def test_the_rest_is_counted_by_passage() -> None:
     traced(WORKED, "trace", lid(contexts=[*CONTEXTS, "Unrelated. Words."]))
     contexts = shown("lid").partition("  Contexts\n")[2]
     assert contexts.splitlines()[:9] == [
-        "    1  2 sentences: 1 relevant and used, 1 relevant and left unused",
+        "    1  2 sentences: 1 relevant and used, 1 relevant but unused",
         "       ■□",
         "       The lid is steel. It weighs ninety grams.",
-        "    2  2 sentences: 1 relevant and left unused, 1 used and not relevant",
+        "    2  2 sentences: 1 relevant but unused, 1 used but not relevant",
         "       □▲",
         "       The kettle boils. Its cord is short.",
         "    3  blank",
@@ -217,7 +217,7 @@ def test_long_blocks_are_cut_short_but_in_full() -> None:
     keys = [f"doc_0_s{n}" for n in range(30)]
     traced({**WORKED, "relevant": keys, "utilized": keys[:1]}, "trace", lid(contexts=[text]))
     out = shown("lid")
-    assert "Relevant and left unused  29 of 30 relevant sentences" in out
+    assert "Relevant but unused  29 of 30 relevant sentences" in out
     assert out.count("    □ doc_0_s") == 5
     assert "and 24 more, with --full" in out
     assert shown("lid", "--full").count("    □ doc_0_s") == 29
@@ -316,7 +316,7 @@ def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
     """The row of adherence has both of its columns."""
     traced(lambda q: said(q, ["yes", None, None], [["doc_0_s0"], [], []]), parameters={"trace": {"threshold": 0.5}})
     out = flat(shown("lid"))
-    assert "adherence: could be 0–100, 33–100 % with what is unjudged · passed" in out
+    assert "adherence: could be 0–100, 33–100 % counting unjudged units · passed" in out
     assert "relevance: relevance failed" not in out
     assert "relevance: failed" in out
 

@@ -68,7 +68,7 @@ def test_results_that_do_not_fit_are_told_with_what_is_kept() -> None:
     assert came.code == 2
     assert came.err == (
         "error: out: cannot write there (No space left on device); free space or choose another folder with -o\n"
-        "note: run 1 is done, and all of it is kept in the store\n"
+        "note: run 1 is done and saved in the store\n"
     )
     assert "run 1 · 20 records\n" in came.out
     assert "Files" not in came.out
@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_written_loses_no_run(name: str) -> None:
     assert came.code == 2
     assert came.err == (
         f"error: out/{name}: cannot be written (Is a directory); choose another folder with -o\n"
-        "note: run 2 is done, and all of it is kept in the store\n"
+        "note: run 2 is done and saved in the store\n"
     )
     assert "run 2 · 2 records\n" in came.out
     there = ", ".join(["results.jsonl", *(["summary.json", "run.json"] if name == "report.html" else [])])

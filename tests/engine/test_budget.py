@@ -171,7 +171,7 @@ def test_what_is_done_is_kept_and_the_same_command_goes_on() -> None:
         runs = 0
         while (came := spend(Limits(calls=7), backend, records(20), store=store)).error is not None:
             assert "--max-calls 7 is reached" in str(came.error)
-            assert "goes on from here" in came.error.hint  # type: ignore[attr-defined]
+            assert "to resume" in came.error.hint  # type: ignore[attr-defined]
             assert len(came.weighed) == 7 * (runs + 1)
             runs += 1
         assert (runs, backend.calls, len(came.weighed)) == (2, 20, 20)
@@ -254,7 +254,7 @@ def test_a_budget_of_nothing_sends_nothing() -> None:
 def test_a_budget_that_no_call_fits_says_so(limits: Limits) -> None:
     """To give the same command again would change nothing."""
     came = spend(limits, MeteredBackend(random.Random(3), 0.0), records(3))
-    assert "is less than a single call may take" in str(came.error)
+    assert "is less than one call may use" in str(came.error)
     assert "smaller max_tokens" in came.error.hint  # type: ignore[union-attr]
 
 
@@ -264,7 +264,7 @@ def test_without_a_cache_nobody_is_told_that_replies_are_kept() -> None:
         records(9), metrics("answer_relevance"), only(MeteredJudge(MeteredBackend(random.Random(3), 0.0))),
         settings=settings,
     )  # fmt: skip
-    assert "pays for all of it again" in came.error.hint  # type: ignore[union-attr]
+    assert "pays for every call again" in came.error.hint  # type: ignore[union-attr]
 
 
 def test_what_sends_nothing_spends_nothing() -> None:
@@ -367,7 +367,7 @@ def test_a_limit_on_calls_tells_those_that_brought_no_answer(seed: int) -> None:
     """Answered, of no use and without a reply are together what the limit allows; the first is what the bill has."""
     came = spend(Limits(calls=30), MeteredBackend(random.Random(seed), 0.6), records(50))
     tally = came.tally
-    told = f"{tally.answered} answered, {tally.unusable.calls} with a reply of no use, {tally.lost} without a reply"
+    told = f"{tally.answered} answered, {tally.unusable.calls} with an unusable reply, {tally.lost} without a reply"
     assert str(came.error) == f"--max-calls 30 is reached: {told}"
     assert tally.answered + tally.unusable.calls + tally.lost == 30 == tally.sent
 

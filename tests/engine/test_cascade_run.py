@@ -378,7 +378,7 @@ def test_for_everything_it_is_for_the_steps_that_the_first_can_be_sure_of(house:
         (["trace=embedded>house"], "trace", "no cascade for the step 'trace'"),
         (["response_support=embedded>house"], "response_groundedness", "no cascade for the step 'response_support'"),
         (["house>embedded"], "grounding", "cascade house>embedded: 'house' gives no confidence"),
-        (["support=embedded>[house,embedded]"], "grounding", "a panel is no part of it"),
+        (["support=embedded>[house,embedded]"], "grounding", "a cascade cannot contain a panel"),
         (["support=embedded>"], "grounding", "names no judge on one side of '>'"),
         (["embedded>embedded"], "grounding", "names the same judge twice"),
     ],
@@ -395,7 +395,9 @@ def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
     with FakeServer(answer=realistic) as server:
         at(server.url, house)
         summary, _ = weigh(house, ["embedded>house"], metrics=["context_relevance"])
-    assert "no step of this run has the cascade embedded>house: it is for support and assign alone" in summary["notes"]
+    assert (
+        "no step of this run uses the cascade embedded>house: it only applies to support and assign" in summary["notes"]
+    )
     assert "cascade" not in summary
 
 

@@ -58,7 +58,7 @@ def test_a_run_asks_paces_bills_and_caches_through_another_dialect(installed: Pa
         assert bill["paid"]["dollars"] == pytest.approx(calls * 0.004)
         again = weigh(tmp_path).summary()["bill"]
         assert (again["sent"], len(asked)) == (0, calls)
-        with pytest.raises(ragstone.BudgetReached, match="less than a single call may take"):
+        with pytest.raises(ragstone.BudgetReached, match="less than one call may use"):
             weigh(tmp_path, max_cost=0.01, refresh=True)
         assert len(asked) == calls
 

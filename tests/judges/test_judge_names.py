@@ -90,11 +90,11 @@ def test_what_is_wrong_with_a_name_is_said_with_what_would_be_right(name: str, s
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http://someone:word@host/v1", "the address holds a name, a password or a query"),
-        ("http://word@host/v1", "the address holds a name, a password or a query"),
-        ("https://host/v1?key=word", "the address holds a name, a password or a query"),
+        ("http://someone:word@host/v1", "the address contains a user name, password or query"),
+        ("http://word@host/v1", "the address contains a user name, password or query"),
+        ("https://host/v1?key=word", "the address contains a user name, password or query"),
         ("http://", "is not an address; expected http://"),
-        ("http://someone:word@/v1", "the address holds a name, a password or a query"),
+        ("http://someone:word@/v1", "the address contains a user name, password or query"),
         ("http://[word/v1", "'http://[word/v1' is not an address"),
         ("http://host:word/v1", "is not an address"),
         ("http://host:0/v1", "is not an address"),

@@ -327,9 +327,9 @@ def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
     ("status", "retryable", "fatal", "hint"),
     [
         (400, False, False, ""),
-        (401, False, True, "the endpoint wants a key"),
+        (401, False, True, "the endpoint requires a key"),
         (402, False, True, "no credit left"),
-        (403, False, True, "the endpoint wants a key"),
+        (403, False, True, "the endpoint requires a key"),
         (404, False, True, "check the model's name and the base URL"),
         (408, True, False, ""),
         (409, True, False, ""),

@@ -60,7 +60,7 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
-        ("answer-correctness", "nugget_recall (how many of the facts "),
+        ("answer-correctness", "nugget_recall (share of the facts "),
         ("context_recall", "nugget_recall (of the response; recall of the contexts alone is not measured)"),
         ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
         ("completeness", "trace (in its column trace.completeness)"),
@@ -97,7 +97,7 @@ def test_each_metric_says_what_it_is(name: str) -> None:
     [
         ("treshold", (0.5,), "threshold"),
         ("on_empty", ("nul", None, 0, True, ["null"], [{}], {"a": 1}), "expected null, zero or one"),
-        ("enabled", ("true", 1, 0, None, []), " is not usable; expected true or false"),
+        ("enabled", ("true", 1, 0, None, []), "; expected true or false"),
         ("threshold", (-0.01, 1.01, "0.5", True, math.nan, math.inf, [0.5], {"a": 1}), "expected a number from 0 to 1"),
     ],
 )
@@ -114,7 +114,7 @@ def test_what_no_metric_can_mean_is_refused_by_name(
             assert message.startswith(f"{name}.{parameter}: ")
             assert message.endswith(expected)
         if parameter == "enabled":
-            assert f"enabled: {tuple(value) if isinstance(value, list) else value!r} is not" in message
+            assert f"enabled: invalid value {tuple(value) if isinstance(value, list) else value!r};" in message
 
 
 CLAIMS = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])
@@ -166,7 +166,7 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
      ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
-    assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: {value!r} is not usable; expected ")
+    assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: invalid value {value!r}; expected ")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_response_groundedness_refuses_what_cannot_be_meant(parameter: str, valu
 def test_a_record_cannot_change_what_holds_for_a_run(parameter: str, value: Any) -> None:
     """The panel of a run is no record's business; for the whole run it can be set."""
     metric = find("response_groundedness")()
-    with pytest.raises(ConfigError, match=rf"response_groundedness\.{parameter} holds for a whole run"):
+    with pytest.raises(ConfigError, match=rf"response_groundedness\.{parameter} applies to the whole run"):
         metric.overridden({parameter: value})
     assert metric.with_parameters({parameter: value}).changed() != {}
 

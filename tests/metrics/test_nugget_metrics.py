@@ -153,7 +153,7 @@ def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
 @EACH
 def test_no_nuggets_is_empty_and_a_failure_is_none(name: str) -> None:
     empty, asked = weigh(find(name)(), record(), Judge([[]]))
-    assert (empty.status, empty.value, empty.reason) == ("empty", None, "the response holds no nuggets")
+    assert (empty.status, empty.value, empty.reason) == ("empty", None, "the response contains no nuggets")
     assert [q.task for q in asked] == ["nuggetize"]
     failed, asked = weigh(find(name)(), record(), {"nuggetize": DOWN})
     assert (failed.status, failed.value, failed.low, failed.high) == ("judge_failed", None, 0.0, 1.0)

@@ -298,7 +298,7 @@ def test_recall_of_a_bank_that_is_not_whole_is_partial_and_could_be_anything() -
 def test_no_nugget_at_all_is_empty_and_a_failure_is_a_failure() -> None:
     empty, _ = columns(NuggetBank(), record(), Writer([]))
     assert [(s.status, s.reason) for s in empty.values()] == [
-        ("empty", "the contexts hold no nuggets for this question")
+        ("empty", "the contexts contain no nuggets for this question")
     ]
     failed, _ = columns(NuggetBank(), record(), {"nuggetize": DOWN})
     assert [(s.status, s.reason) for s in failed.values()] == [("judge_failed", "the endpoint is down")]

@@ -123,7 +123,7 @@ def test_a_record_shows_what_falls_short_and_why(weigh: Any) -> None:
     page = read(run["r"]._repr_html_())
     assert page.text.count("It is two.") == 1
     assert "It is one." not in page.text
-    assert "What falls short ✗ not supported grounding ✗ not relevant claim_relevance It is two." in page.text
+    assert "Lowest verdicts ✗ not supported grounding ✗ not relevant claim_relevance It is two." in page.text
     assert "2 passages 1 One. 2 Three." in page.text
 
 

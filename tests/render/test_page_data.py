@@ -225,11 +225,11 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
     assert told[0].endswith(
-        ". But house/m answered nothing of what support left to it: this is of the easy part alone."
+        ". But house/m judged none of the support units passed on to it: this covers only the easy units."
     )
     assert "But" not in told[1]
-    left = ". But house/m left 2 of the 3 units of support unjudged that were left to it: "
-    assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean leans to the easy part.")
+    left = ". But house/m left 2 of 3 units of support passed on to it unjudged: "
+    assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean favours the easy units.")
 
 
 # ---- the file

@@ -168,4 +168,4 @@ def test_an_older_store_is_recovered_too(sound: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"SQLite format 3\0", b"no database " * 1000, bytes(100_000)])
 def test_a_file_that_is_no_store_has_nothing_to_copy(data: bytes, tmp_path: Path) -> None:
-    assert recovered(data, tmp_path)[:2] == ("nothing of it could be read; all is asked again", {})
+    assert recovered(data, tmp_path)[:2] == ("nothing could be recovered; every call is made again", {})

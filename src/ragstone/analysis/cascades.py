@@ -1,4 +1,4 @@
-"""How much each judge of a cascade answered in a run, and what that saved over asking the last judge everything.
+"""Count the units each judge of a cascade answered, and the calls saved over asking only the last judge.
 
 Calls are counted: the last judge's prompts are also rendered for the whole of each question. Equal calls are one. Money
 is scaled from its answered calls: input by the bytes of the requests, output by the units asked about. If it was not
@@ -175,8 +175,8 @@ def _left(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, in
 def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """One line for each step whose last judge answered nothing."""
     return [
-        f"{step}: {last.partition('@')[0]} answered nothing of what was left to it ({told[step]['unjudged']:,}); "
-        "the rest is what was easy to judge, so its mean says little"
+        f"{step}: {last.partition('@')[0]} judged none of the {told[step]['unjudged']:,} units passed on to it; "
+        "the mean covers only the easy units"
         for step, last in silent(told).items()
     ]
 

@@ -85,8 +85,8 @@ class Decision:
 
     @property
     def said(self) -> str:
-        """What was found and what was wanted, in one line."""
-        return f"{self.found}; {self.wanted} wanted" if self.wanted else self.found
+        """Return the found and the required value in one line."""
+        return f"{self.found}; required: {self.wanted}" if self.wanted else self.found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class CheckResult:
 
     @property
     def passed(self) -> bool:
-        """Whether all thresholds are met, or undecided ones are let pass."""
+        """Whether every threshold is met; undecided ones count as met unless ``undecided`` is ``fail``."""
         return self.outcome == "passed" or (self.outcome == "undecided" and self.undecided == "pass")
 
     def as_json(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class _Checked(NamedTuple):
     covered: Collection[str]
 
     def decision(self, threshold: Threshold) -> Decision:
-        """What a threshold comes to."""
+        """Decide one threshold."""
         total = len(self.records)
         ends = {_called(self.run): self.run.status}
         if self.against:
@@ -272,7 +272,7 @@ class _Checked(NamedTuple):
             return _error(threshold, f"no record has a value in both {_called(self.run)} and the baseline")
         least, limit = least_moved(), threshold.limit
         if (pairs.clusters or pairs.pairs) < least:
-            few = f"{records_said(pairs.pairs)} with a value in both; fewer than {least} cannot show a drop"
+            few = f"{records_said(pairs.pairs)} with a value in both; at least {least} are needed to show a drop"
             return replace(_error(threshold, few), value=pairs.difference, count=pairs.pairs)
         failed = _shown_below(pairs, -limit)
         undecided = not failed and pairs.difference < -limit - HAIR
@@ -291,7 +291,7 @@ class _Checked(NamedTuple):
             pairs.low,
             pairs.high,
             pairs.pairs,
-            f"{drop if pairs.difference else 'the mean of the baseline'}{between} "
+            f"{drop if pairs.difference else 'same mean as the baseline'}{between} "
             f"on {records_said(pairs.pairs)} in both runs",
             f"no drop of more than {_allowed(limit)}" if limit else "no drop",
             tuple(notes),
@@ -323,7 +323,7 @@ class _Checked(NamedTuple):
         out = f"{records_said(len(fallen))} could not be read or judged"
         note = (
             f"{out}, and with {'it' if len(fallen) == 1 else 'them'} {could}: nothing can be decided; "
-            f"--min-coverage {threshold.metric}=X sets how many may be missing"
+            f"--min-coverage {threshold.metric}=X sets the min share of scored records"
         )
         return replace(decision, outcome="error", notes=(*decision.notes, note))
 

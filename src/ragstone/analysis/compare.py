@@ -127,7 +127,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, metric by metric.
+    """Comparison of two runs, metric by metric.
 
     ``shared`` records are in both; ``only_first`` and ``only_second`` are ids. ``groups`` is the number of clusters by
     the field ``by``, None where each record stands for itself; ``ungrouped`` records lack the field. Of the shared
@@ -385,7 +385,7 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """What limits the comparison, apart from the signatures of each metric."""
+    """List limits of the comparison, except differing signatures."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"

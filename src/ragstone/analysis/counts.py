@@ -28,7 +28,7 @@ _COUNTS: Final = re.compile(r"\d+ of \d+ unjudged: ")
 
 
 class Causes:
-    """How many scores of each metric have which status for which reason; plain ``scored`` ones are left out."""
+    """Count the scores of each metric by status and reason; plain ``scored`` ones are left out."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Status, str]] = Counter()

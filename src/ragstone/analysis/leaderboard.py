@@ -242,7 +242,7 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two leaderboards rank the runs of both: Kendall's tau-b of two measures, None if undefined.
+    """Rank agreement of two leaderboards on their common runs: Kendall's tau-b, None if undefined.
 
     ``topics`` is the number of topics behind the means; None if each board has its own.
     """

@@ -1,4 +1,4 @@
-"""How well the replies of a run could be read, by judge, step, style and format of the labels.
+"""Parsing statistics of the replies of a run, by judge, step, style and format of the labels.
 
 Promises: results are read one at a time, and only the keys of calls are kept; a call that several records share counts
 once; a reply that could not be read is shown as it came, from the store.
@@ -163,7 +163,7 @@ class Formats:
 
 
 def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
-    """How the run's replies were read, as plain JSON, with at most ``most`` unreadable samples a group.
+    """Return parsing statistics as plain JSON, with at most ``most`` unparsed samples per group.
 
     ``groups`` are ordered by judge, step, style and format. ``failed`` and ``untold`` are as in ``Formats``.
     """
@@ -192,7 +192,7 @@ def _calls(run: Run) -> Iterator[tuple[str, CallDict]]:
 
 
 def advice(group: FormatGroup) -> str:
-    """What to try with a judge whose replies often cannot be read; empty if there is no reason to."""
+    """Suggest what to try if many replies of a judge cannot be parsed; empty if few."""
     if group.calls < FEWEST or group.whole >= WELL * group.calls:
         return ""
     another = f"--judge {group.step}=NAME with another model"

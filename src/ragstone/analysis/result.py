@@ -33,11 +33,11 @@ class Result(dict[str, Any]):
 
     @property
     def typed(self) -> ResultDict:
-        """The same dict, with keys that type checkers know."""
+        """The same dict, typed for type checkers."""
         return cast("ResultDict", self)
 
     def score(self, metric: str) -> dict[str, Any]:
-        """The score of that name, with its verdicts; InputError lists the names that exist."""
+        """Return a score by name, with its verdicts; raise InputError with the known names if there is none."""
         for score in self["scores"]:
             if score["metric"] == metric:
                 found: dict[str, Any] = score

@@ -59,7 +59,7 @@ class Run:
 
     @property
     def elsewhere(self) -> str:
-        """The ``--store`` option that finds the run's store, as a shell reads it; empty for the default store."""
+        """The ``--store`` option of the run's store, quoted for a shell; empty for the default store."""
         path = self._store.path.encode("utf-8", "replace").decode()
         return "" if path == DEFAULT_PATH else shlex.join(["--store", path])
 
@@ -80,12 +80,12 @@ class Run:
 
     @property
     def started(self) -> float:
-        """Seconds since 1970, UTC."""
+        """Start in seconds since 1970, UTC."""
         return self._row.started
 
     @property
     def finished(self) -> float | None:
-        """Seconds since 1970, UTC, or None for a run that did not end."""
+        """End in seconds since 1970, UTC; None for a run that did not end."""
         return self._row.finished
 
     @property
@@ -100,7 +100,7 @@ class Run:
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
 
     def quotes(self) -> QuotesDict:
-        """How much of the evidence was found, as in summary.json; without a summary it is counted from all results."""
+        """Counts of quotes and of those found, as in summary.json; counted from all results if there is no summary."""
         kept: QuotesDict | None = (self._row.summary or {}).get("quotes")
         return quotes_of(self.results()) if kept is None else kept
 
@@ -138,7 +138,7 @@ class Run:
         return None if row is None else self._result(row)
 
     def result(self, record: str) -> Result:
-        """The result of a record as in ``find``; InputError names the closest id where there is none."""
+        """Return the result of a record as ``find`` does; raise InputError with the closest id if there is none."""
         found = self.find(record)
         if found is not None:
             return found
@@ -146,8 +146,8 @@ class Run:
         if not ids:
             raise InputError(f"run {self.id} has no results")
         near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"its ids are like '{ids[0]}'"
-        raise InputError(f"no record '{record}' in run {self.id}; {hint} (#1 to #{len(ids)} by place)")
+        hint = f"did you mean '{near[0]}'?" if near else f"ids look like '{ids[0]}'"
+        raise InputError(f"no record '{record}' in run {self.id}; {hint} (or #1 to #{len(ids)} by position)")
 
     def __getitem__(self, record: str) -> Result:
         found = self.find(record)
@@ -222,7 +222,7 @@ class Run:
             return SCORE_COLUMNS, self.score_rows()
         if name == "verdicts":
             return UNIT_COLUMNS, self.verdict_rows()
-        raise InputError(f"no rows '{name}'; there are scores and verdicts")
+        raise InputError(f"no rows '{name}'; expected scores or verdicts")
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
@@ -239,7 +239,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
-    """What was probably meant by an unknown run: a record of one, a run of a similar name, or a file."""
+    """Suggest what an unknown run may be: a record, a run with a similar name, or a file."""
     holding = next((row for row in reversed(runs) if Run(store, row).find(which) is not None), None)
     if holding is not None:
         return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"

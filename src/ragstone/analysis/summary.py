@@ -121,7 +121,7 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
 
 
 def _repeats(found: list[RepeatsDict]) -> MetricRepeatsDict:
-    """How alike a metric comes out when everything is asked again.
+    """Return how much a metric varies between repeats.
 
     Means are over the records that have a value every time, so that they differ by the judge and by nothing else.
     """

@@ -93,7 +93,7 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """What to delete: calls ``older_than`` an age (``30d``), of a ``judge``, ``unused``; all that are given must match.
+    """Selection of calls to delete: ``older_than`` an age (``30d``), of a ``judge``, ``unused``; all given must match.
 
     ``keep_runs``: delete the results of all but the latest runs. ``everything``: all calls; with ``runs`` all runs too.
     """
@@ -124,7 +124,7 @@ def prune_cache(
     """
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
-        raise ConfigError("nothing to delete is named; give --older-than, --unused, --judge or --keep-runs")
+        raise ConfigError("nothing selected to delete; give --older-than, --unused, --judge or --keep-runs")
     with contextlib.closing(open_store(store)) as opened:
         runs = opened.runs()
         every = 0 if wanted.runs else len(runs)

@@ -45,7 +45,7 @@ class Earlier:
         """Say what is reused and what is evaluated again."""
         kept = self.results - len(self.failed)
         again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
-        return f"run {self.run} has {self.results} results: {again}, {kept} are taken over"
+        return f"run {self.run} has {self.results} results: {again}, {kept} are reused"
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
         """The record's result if it can be reused as it is."""
@@ -89,7 +89,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
     if which is True:
         named = [row for row in store.runs() if row.name == name]
         if not named:
-            raise ConfigError(f"no run of '{name}' in {store.path} to take results from; leave --only-failed out")
+            raise ConfigError(f"no run of '{name}' in {store.path} to reuse; remove --only-failed")
         row = named[-1]
         by_number = {one.id: one for one in named}
         while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
@@ -103,7 +103,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
     if changed:
         instead = f"run {alike.id} used these settings: --only-failed {alike.id}, or " if alike else ""
         raise ConfigError(
-            f"run {number} used other settings ({changed}); {instead}leave --only-failed out to evaluate all records"
+            f"run {number} used other settings ({changed}); {instead}remove --only-failed to evaluate all records"
         )
     return Earlier(store, number, banked=plan.bank is not None)
 

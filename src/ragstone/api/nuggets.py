@@ -117,7 +117,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
         "nuggets": bank_line, "autojudge": autojudge_line,
     }  # fmt: skip
     if form not in lines:
-        raise InputError(f"no form '{form}' of banks; there are {', '.join(lines)}")
+        raise InputError(f"no bank format '{form}'; expected {', '.join(lines)}")
     done = Created()
     with (
         _creating(source, options) as plan,
@@ -255,7 +255,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
 
 
 def _is_board(path: Path | str, form: str) -> bool:
-    """Whether a file is a leaderboard and not assignment records: those are JSON objects with nuggets."""
+    """Return whether a file is a leaderboard and not assignment records: those are JSON objects with nuggets."""
     if form != "auto" or Path(path).is_dir():
         return True
     try:

@@ -59,7 +59,7 @@ class Plan:
         return PriceBook({judge: price for judge, price in own if price})
 
     def signature(self, metric: Metric, record: Record | None = None) -> str:
-        """How the metric's scores are made, of the whole run or of one record."""
+        """Return the signature of the metric's scores, of the whole run or of one record."""
         given = self.given if record is None else _answers_of(record, self.bank)
         return signature_of(metric, self.routes, given)
 
@@ -82,7 +82,7 @@ class Plan:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """For the store and run.json."""
+        """Return plain JSON for the store and run.json."""
         return {
             **self.spec.as_json(),
             **({"bank": {"name": self.bank.name, "digest": self.bank.digest}} if self.bank else {}),
@@ -225,7 +225,7 @@ def choose(
             chosen.append(made)
     for name, parameters in spec.parameters.items():
         if parameters and name not in wanted and name not in left_out:
-            left_out[name] = "has parameters, and is not among the metrics of this run"
+            left_out[name] = "has parameters, but is not a metric of this run"
     return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
 
 
@@ -233,7 +233,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
     """Say that no record has these fields, or that a column is blank in all of them."""
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
-    said = [f"{' and '.join(blank)} {'holds' if len(blank) == 1 else 'hold'} nothing in any record"] if blank else []
+    said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
     return ", and ".join([*said, *([f"no record has {' or '.join(absent)}"] if absent else [])])
 
 
@@ -327,7 +327,7 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
     """Warn of each judge that wrote the responses: models favour their own."""
     ours = {generator.rpartition("/")[2].casefold() for generator in generators}
     return [
-        f"the judge {judge.name} is the model that wrote the responses; models rate their own answers too well"
+        f"the judge {judge.name} is the model that wrote the responses; models overrate their own answers"
         for judge in judges
         if judge.model and judge.model.rpartition("/")[2].casefold() in ours
     ]
@@ -346,9 +346,7 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
     named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
-    return [
-        f"{' and '.join(named)} changed nothing: no judge of this run is a language model that is asked with prompts"
-    ]
+    return [f"{' and '.join(named)} has no effect: no judge of this run uses prompts"]
 
 
 def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
@@ -359,9 +357,9 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
     if spec.default.cascade:
         sure = [task for task in TASKS if routes.default.able(task).error is not None]
         named = ">".join(spec.default.judges)
-        return [f"no step of this run has the cascade {named}: it is for {' and '.join(sure)} alone"]
+        return [f"no step of this run uses the cascade {named}: it only applies to {' and '.join(sure)}"]
     changed = options.cascade_error is not None
-    return ["--cascade-error changed nothing: no step of this run has a cascade"] if changed else []
+    return ["--cascade-error has no effect: no step of this run uses a cascade"] if changed else []
 
 
 # ---- the input
@@ -381,7 +379,7 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
     if spec.nuggets is None:
         return None
     if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError("standard input can be only one of the records and --nuggets")
+        raise ConfigError("standard input can be used for the records or --nuggets, not both")
     return read_bank(spec.nuggets)
 
 

@@ -157,9 +157,9 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
     """Say what an unfinished run keeps."""
     if not records:
-        return "no record was done; the replies that came are kept" if replies else "no record was done"
-    kept = f"what was done is kept as run {run} ({records} record{'' if records == 1 else 's'})"
-    return kept if replies else f"{kept}: --only-failed {run} takes that over and asks for the rest"
+        return "no record was finished; the replies received are saved" if replies else "no record was finished"
+    kept = f"finished records are saved as run {run} ({records} record{'' if records == 1 else 's'})"
+    return kept if replies else f"{kept}: --only-failed {run} reuses them and evaluates the rest"
 
 
 def progress_of(plan: Plan, store: Store, engine: Engine, run: int = 0) -> Progress:
@@ -208,7 +208,7 @@ def _close(
         except OutputError as error:
             if status == "done":  # else it is told why the run ended
                 error.run = progress.run
-                error.add_note(f"run {progress.run} is done, and all of it is kept in the store")
+                error.add_note(f"run {progress.run} is done and saved in the store")
                 raise
 
 

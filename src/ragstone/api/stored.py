@@ -41,7 +41,7 @@ def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[by
         return
     wanted = format_named(form)
     if to is None or not wanted.pipes:
-        raise ConfigError(f"{form} is written to a file; name it with -o")
+        raise ConfigError(f"{form} needs an output file; add -o FILE")
     wanted.write(run, rows, to)
 
 

@@ -138,7 +138,7 @@ def check(
 
 
 def _options(store: Path | None) -> tuple[str, ...]:
-    """How a command that is suggested finds the store."""
+    """Return the store options of a suggested command."""
     return ("--store", str(store)) if store else ()
 
 

@@ -128,7 +128,7 @@ def show_bill(progress: Progress | None) -> None:
 
 
 def place_of(finished: Run, options: RunOptions) -> Place:
-    """Where the results are, and the options that find them again."""
+    """Return the place of the results and the options to find them again."""
     elsewhere = options.store or (options.config and finished.store.path)
     found = ("--store", str(elsewhere)) if elsewhere else ()
     return Place(str(options.out or ""), options.cases, found, report=options.report)
@@ -148,7 +148,7 @@ def exit_if_unjudged(finished: Run) -> None:
 
 
 def _unanswered(bill: Mapping[str, Any]) -> bool:
-    """Whether calls were made and none was answered: any score came without the judge."""
+    """Return whether calls were made and none was answered: any score came without the judge."""
     return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
 
 

@@ -300,7 +300,7 @@ def score(
     scored = api.score_nuggets(tuple(files), on_missing=on_missing, against=against, form=against_form)
     board = scored.board
     if sort is not None and sort not in board.measures:
-        raise InputError(f"--sort '{sort}': no such measure; there are {', '.join(board.measures)}")
+        raise InputError(f"--sort '{sort}': no such measure; expected {', '.join(board.measures)}")
     measure = sort or sorted_by(board)
     written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
     standings = order(board.standings(scored.on_missing), measure)

@@ -1,4 +1,4 @@
-"""Where commands print: pages for people, one JSON document for programs, lines of records for the next command.
+"""Output of commands: pages for people, one JSON document for programs, lines of records for the next command.
 
 What draws and writes is loaded when something is printed, so that ``--help`` costs nothing.
 """
@@ -65,7 +65,7 @@ def html_file(out: str | None, name: str) -> Path | None:
     from ragstone.output.target import is_folder, unwritable
 
     if out == "-":
-        raise ConfigError(f"a page is written to a file; name it, as in: -o {name}")
+        raise ConfigError(f"a page needs an output file, e.g. -o {name}")
     if out is None or not is_folder(out):
         return None if out is None else Path(out)
     folder = Path(out)
@@ -118,7 +118,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
 
     if not out:
         if as_json:
-            raise ConfigError("--json prints one document; name a file for the lines with -o")
+            raise ConfigError("--json prints one document; add -o FILE for the lines")
         yield Lines(None, binary_output())
         return
     form_of(out, None, {"jsonl": LINES})  # refuses the extension of another format
@@ -129,5 +129,5 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
             yield coming
         except RagstoneError as error:
             if coming.kept:
-                error.add_note(f"the lines that came before are in {coming.kept}")
+                error.add_note(f"the lines written before that are in {coming.kept}")
             raise

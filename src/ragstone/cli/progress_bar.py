@@ -45,7 +45,7 @@ class Watch:
         return (self.tally.answered + self.tally.replayed - calls) / passed, left
 
     def counts(self) -> list[str]:
-        """What has been done so far, the most important first."""
+        """Return the progress counts, most important first."""
         tally = self.tally
         speed, _ = self.look()
         of_calls = tally.most_calls is not None
@@ -65,7 +65,7 @@ class Watch:
         return parts
 
     def limit(self) -> str:
-        """What limits the run's speed at this moment; empty when nothing does."""
+        """Return what limits the run's speed now; empty if nothing does."""
         limit = self.tally.limit()
         return f"limit: {flat(limit)}" if limit else ""
 

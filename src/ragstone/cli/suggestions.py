@@ -68,7 +68,7 @@ OPTIONS: Final = _by_word(
 
 OTHER_WAYS: Final = _by_word(
     ("--input --file --data --dataset --path -i -f", "name the file without an option: {path} FILE"),
-    ("--api-key --key --token", "keys stay in variables: ragstone judges lists them"),
+    ("--api-key --key --token", "set the key as an environment variable; ragstone judges lists the names"),
     ("--temperature --timeout --top-p", "that is set in a [judges.NAME] table of ragstone.toml"),
     ("--retries --max-retries --tries --deadline", "that is set under [engine] in ragstone.toml"),
     ("--resume --continue", "run the same command again: it resumes where it stopped"),
@@ -106,7 +106,7 @@ def _typed_wrong(error: Any, kind: str) -> str:
 
 
 def message_of(error: Any) -> str:
-    """What is wrong, in one line without a full stop; ``error`` is the parser's usage error."""
+    """Return a usage error of the parser as one line without a full stop."""
     if (name := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
         return f"no option {name}"
     if command := _typed_wrong(error, "command"):
@@ -121,7 +121,7 @@ def message_of(error: Any) -> str:
 
 
 def hint_for(error: Any, typed: Sequence[str]) -> str:
-    """What to type instead of ``typed``, the words of the whole command line."""
+    """Return a hint on what to type instead of ``typed``, the words of the whole command line."""
     context = error.ctx
     path = context.command_path if context is not None else "ragstone"
     options = [name for parameter in (context.command.params if context else ()) for name in parameter.opts]

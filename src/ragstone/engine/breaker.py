@@ -90,7 +90,7 @@ class Breaker:
         return self.alone and not self.unsure
 
     def dead(self, now: float) -> bool:
-        """Whether to give up on the endpoint."""
+        """Return whether to give up on the endpoint."""
         if self.tries - self.refusals > self.dead_after:
             return True
         return self._silent and max(now, self.again) >= self._since + self.deadline

@@ -111,7 +111,7 @@ class Budget:
                 )
 
     def room(self, begun: int) -> bool:
-        """Whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
+        """Return whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
 
         A budget that is spread over many records finishes none of them. Records that took nothing tell nothing.
         """
@@ -260,8 +260,8 @@ class Budget:
             so_far = f"${_money(spent.dollars)} is or may be spent, and the next call may cost {needed}"
         if alone:
             return BudgetReached(
-                f"{limit} is less than a single call may take: {needed}, with the longest reply that it allows",
-                hint="give more, or set a smaller max_tokens in the judge's table",
+                f"{limit} is less than one call may use: {needed} with the longest allowed reply",
+                hint="raise the limit, or set a smaller max_tokens in the judge's table",
             )
         return BudgetReached(f"{limit} is reached: {so_far}", hint=self._hint())
 
@@ -271,13 +271,13 @@ class Budget:
         if not useless and not lost:
             return ""
         parts = [f"{self._spent.calls - useless - lost:,} answered"]
-        parts += [f"{useless:,} with a reply of no use"] if useless else []
+        parts += [f"{useless:,} with an unusable reply"] if useless else []
         return f": {', '.join([*parts, *([f'{lost:,} without a reply'] if lost else [])])}"
 
     def _hint(self) -> str:
         if not self._kept:
-            return "replies are not kept with --no-cache: the same command pays for all of it again"
-        return "the same command goes on from here with a new budget; stored replies are free"
+            return "--no-cache stores no replies: the same command pays for every call again"
+        return "run the same command with a new budget to resume; stored replies are free"
 
 
 class Reservation:

@@ -345,7 +345,7 @@ class Calls:
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
         """Return the error for an endpoint that does not answer."""
         kept = self._settings.cache != "off" and self._tally.anything
-        goes_on = "finished work is kept; the same command goes on from there" if kept else ""
+        goes_on = "finished work is saved; run the same command to resume" if kept else ""
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 

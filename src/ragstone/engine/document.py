@@ -72,7 +72,7 @@ class CallNote:
 
 @dataclass(frozen=True, slots=True)
 class CascadeNote:
-    """How a cascade answered one question; ``error`` is the accepted error rate of a judge that is sure.
+    """Answers of a cascade to one question; ``error`` is the accepted error rate.
 
     ``answered`` counts by judge's id the units that it decided, ``unjudged`` those that no judge did; both are zero for
     repeats. Of the last judge's calls, repairs aside, ``asked`` were sent, and ``alone`` would have been if it had been

@@ -83,7 +83,7 @@ class Window:
 
 
 class Remaining:
-    """What the endpoint says is left, minus what was sent since.
+    """Allowance left by the endpoint's count, minus what was sent since.
 
     The count is on the careful side: what was on its way when the endpoint counted may be taken off twice, until
     its own reply says what is left then.
@@ -120,7 +120,7 @@ class Remaining:
 
 
 class Charge:
-    """What one call was charged when it was sent."""
+    """Charge of one call when it was sent."""
 
     __slots__ = ("requests", "sent_requests", "sent_tokens", "tokens")
 
@@ -218,7 +218,7 @@ class Pace:
 
 
 class Width:
-    """How many calls at a time: up to ``most``; less while the endpoint refuses calls, and then more again.
+    """Number of concurrent calls: up to ``most``, fewer while the endpoint refuses calls.
 
     A refusal takes half a place away, so that a round in which all are refused halves the width. Answers give back
     four places for as many answers as there are places, and never more than one each. Where a share s of calls is

@@ -64,7 +64,7 @@ class Routes:
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
     def cascading(self) -> bool:
-        """Whether any step that is asked has a cascade."""
+        """Return whether any step that is asked has a cascade."""
         return any(route.error is not None for route in self.in_use())
 
     def of(self, task: Task) -> Route:

@@ -62,7 +62,7 @@ class Figure:
 
 @dataclass(slots=True)
 class Row:
-    """What one metric takes of one judge at one step; ``stored`` calls need not be made.
+    """Calls of one metric to one judge at one step; ``stored`` calls need not be made.
 
     ``again`` is what all calls of the expected world would take once more, with their replies in the request: calls,
     input, output, dollars. ``priced``: every price is known.

@@ -60,7 +60,7 @@ class FittedLine:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What is known of a judge at one step; None and 0 where nothing is.
+    """Statistics of a judge at one step; None and 0 if unknown.
 
     ``kin`` names the models whose calls the ratio was learned from, where they are not the judge's own. ``repaired`` is
     how many of ``asked`` calls had to be made again, ``cached`` the share of input from the provider's cache.

@@ -13,7 +13,7 @@ from ragstone.forecast.figures import Range, Row, Sum, added
 
 @dataclass(frozen=True, slots=True)
 class JudgePrice:
-    """What a judge costs: dollars per million tokens of input, output and cached input, None where it is unknown.
+    """Price of a judge: dollars per million tokens of input, output and cached input, None if unknown.
 
     ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more.
     """
@@ -46,7 +46,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would take: calls, tokens, dollars and seconds, each low, expected and high.
+    """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
     ``total`` is all of it, ``of`` the part of a metric, step or judge. ``exact`` says that the calls do not depend on
     answers. ``assumed`` maps what had to be assumed to how it was, ``counted`` a judge to how its tokens were counted.
@@ -80,7 +80,7 @@ class Estimate:
         return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Tell whether the budget is enough: True at the high end, False not even at the low end, None in between.
+        """Return whether the budget is enough: True at the high end, False not even at the low end, None in between.
 
         To be enough it has to have room for the last call at its worst.
         """
@@ -167,4 +167,4 @@ def price_said(price: JudgePrice) -> str:
     given, written, cached = price.price
     parts = [f"${given:g} in", f"${written:g} out"] + ([f"${cached:g} cached"] if cached != given else [])
     more = "; more for long requests" if price.tiers else ""
-    return f"{name}: {', '.join(parts)}, a million tokens ({price.source}{more})"
+    return f"{name}: {', '.join(parts)} per million tokens ({price.source}{more})"

@@ -1,1 +1,1 @@
-"""Who answers: a judge is a pure codec (a question to calls, replies to an answer) over an effectful backend."""
+"""Judges: a judge is a pure codec (a question to calls, replies to an answer) over an effectful backend."""

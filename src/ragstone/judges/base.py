@@ -32,7 +32,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked, in no provider's dialect.
+    """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
     ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
@@ -85,7 +85,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How much of a limit is left, in requests or tokens, and the seconds until it is whole again.
+    """Remainder of a rate limit, in requests or tokens, and the seconds until it resets.
 
     ``limit`` is the whole of it, 0 where that was not said.
     """
@@ -97,7 +97,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an endpoint said, with one reply, is left of its own limits; None where it did not say."""
+    """Remaining rate limits that an endpoint reported with a reply; None if not reported."""
 
     requests: Left | None = None
     tokens: Left | None = None
@@ -219,12 +219,12 @@ class InProcess:
 
 
 def is_inside(backend: Backend) -> bool:
-    """Whether the backend answers in this process, so that offline runs may ask it."""
+    """Return whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))
 
 
 def is_steady(backend: Backend) -> bool:
-    """Whether the backend is deterministic, so that repeats add nothing."""
+    """Return whether the backend is deterministic, so that repeats add nothing."""
     return bool(getattr(backend, "steady", False))
 
 
@@ -242,7 +242,7 @@ class Dialect(Backend, Protocol):
         ...
 
     def size(self, body: bytes) -> Size:
-        """What a prepared request may take, for pacing, budgets and estimates."""
+        """Return the max size of a prepared request, for pacing, budgets and estimates."""
         ...
 
     def usage(self, answer: Any) -> Usage:
@@ -296,7 +296,7 @@ class Judge(Protocol):
     def backend(self) -> Backend: ...  # noqa: D102 - see the class
 
     def can(self, task: Task) -> bool:
-        """Whether it answers questions of this task at all."""
+        """Return whether it answers questions of this task at all."""
         ...
 
     def maker(self, question: Question[Any]) -> str:

@@ -63,7 +63,7 @@ def cascade(question: Rate, bands: Sequence[SureBand]) -> Generator[Rate, Rated,
 
 
 def is_sure(verdict: Verdict, scale: Scale, band: SureBand) -> bool:
-    """Whether the verdict stands without asking the next judge."""
+    """Return whether the verdict stands without asking the next judge."""
     chance = verdict.probability
     if chance is None:
         return False

@@ -94,7 +94,7 @@ class HttpBackend(ABC):
         return body
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:  # noqa: ARG002 - see a dialect
-        """Whether the error refuses a part of the request that can be left out from now on."""
+        """Return whether the error refuses a part of the request that can be left out from now on."""
         return False
 
     def notes(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class HttpBackend(ABC):
                 )
             if not key.isprintable():  # it would break the header's line
                 raise self.trouble(
-                    f"the key in the variable {self.key_variable} holds a line break or the like",
+                    f"the key in the variable {self.key_variable} contains a line break or control character",
                     fatal=True,
                     hint=f"set {self.key_variable} to one key, on one line",
                 )
@@ -237,7 +237,7 @@ class HttpBackend(ABC):
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
             fatal = True
-            hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint wants a key"
+            hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint requires a key"
         elif status == 404:
             fatal, hint = True, "check the model's name and the base URL"
         elif status == 402 or code == "insufficient_quota":

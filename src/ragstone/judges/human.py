@@ -56,7 +56,7 @@ class HumanJudge:
         self._digest = hashlib.blake2b(b"\n".join(labels.values()), digest_size=3).hexdigest()
 
     def can(self, task: Task) -> bool:
-        """Whether labels can answer this task."""
+        """Return whether labels can answer this task."""
         return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all

@@ -58,7 +58,7 @@ def allowance(headers: Mapping[str, str]) -> Allowance | None:
 
 
 def _left(headers: Mapping[str, str], what: str, remaining: str | None) -> Left | None:
-    """None where the reset is missing: an allowance without an end would be waited for without one."""
+    """Return None if the reset is missing: waiting for it would never end."""
     amount = _number(remaining or "")
     seconds = duration(headers.get(f"x-ratelimit-reset-{what}", ""))
     if amount is None or seconds is None:

@@ -109,7 +109,7 @@ class OpenAIBackend(HttpBackend):
         return False
 
     def notes(self) -> tuple[str, ...]:
-        """What was left out of requests, or sent under another name."""
+        """List parameters left out of requests or sent under another name."""
         return tuple(
             f"{name} is not accepted by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
             for name, instead in self._refused.items()

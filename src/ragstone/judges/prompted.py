@@ -34,7 +34,7 @@ REPEATED: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one call asks about: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
+    """Part of a question for one call: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
 
     question: Rate | Write | Trace
     units: tuple[Unit, ...] = ()
@@ -57,7 +57,7 @@ class PromptedJudge:
         self._setups: dict[tuple[str, str, float | None], Setup] = {}
 
     def can(self, task: Task) -> bool:
-        """Whether the task has a prompt."""
+        """Return whether the task has a prompt."""
         return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:
@@ -218,7 +218,7 @@ def _halves(part: _Part, reply: Reply | Failed) -> list[_Part]:
 
 
 def _has_schema(template: Template, fmt: Format) -> bool:
-    """Whether the whole reply is one JSON object: no reasoning block stands before it."""
+    """Return whether the whole reply is one JSON object: no reasoning block stands before it."""
     return fmt == "object" or (fmt == "keyed" and not template.gives)
 
 

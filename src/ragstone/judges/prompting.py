@@ -19,7 +19,7 @@ GIVEN: Final = "given"
 
 
 def is_prompted(spec: Spec) -> bool:
-    """Whether the judge's prompts can be chosen: it is a named language model."""
+    """Return whether the judge's prompts can be chosen: it is a named language model."""
     return spec.provider not in (GIVEN, "embedded", "human", "replay")
 
 

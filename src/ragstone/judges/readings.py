@@ -30,7 +30,7 @@ QUOTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a judge asks questions of one kind: the prompt, the format of labels, the temperature.
+    """Settings of one kind of question: the prompt, the format of labels, the temperature.
 
     ``maker`` names all that changes a request. ``block``: with a reasoning block before the labels. ``exact``: only the
     exact words of the scale are labels.
@@ -47,7 +47,7 @@ class Setup:
 
 @dataclass(slots=True)
 class ReplyReading:
-    """What could be read of the replies about one part of a question.
+    """Parsed replies about one part of a question.
 
     ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
     """
@@ -59,12 +59,12 @@ class ReplyReading:
 
     @property
     def left(self) -> int:
-        """How many of the things that were asked about have no answer."""
+        """Return the number of units without an answer."""
         return 1 if self.problem else 0
 
     @property
     def wanted(self) -> Sequence[int | str]:
-        """What to ask about once more; empty for all of it."""
+        """Return the units to ask about again; empty for all."""
         return ()
 
     @property

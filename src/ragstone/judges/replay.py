@@ -72,7 +72,7 @@ class ReplayJudge:
         self.provider = ""
 
     def can(self, task: Task) -> bool:
-        """Whether the task was recorded."""
+        """Return whether the task was recorded."""
         return task in self._by_task
 
     def maker(self, question: Question[Any]) -> str:

@@ -132,7 +132,7 @@ def check_address(base_url: str, where: str) -> None:
         usable, secret = False, "@" in base_url or "?" in base_url
     if secret:
         raise ConfigError(
-            f"{where}: the address holds a name, a password or a query; put the key in a variable instead"
+            f"{where}: the address contains a user name, password or query; put the key in a variable instead"
         )
     if not usable:
         raise ConfigError(f"{where}: '{base_url}' is not an address; expected http://… or https://…")

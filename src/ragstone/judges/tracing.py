@@ -41,7 +41,7 @@ SEED: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a reply says of one response sentence."""
+    """Label of one response sentence in a reply."""
 
     keys: tuple[str, ...]
     supported: bool
@@ -50,7 +50,7 @@ class Label:
 
 @dataclass(slots=True)
 class Labelling(ReplyReading):
-    """What could be read of the replies about one piece of the contexts."""
+    """Parsed replies about one piece of the contexts."""
 
     part: Trace = field(kw_only=True)
     labels: dict[str, Label] = field(default_factory=dict)

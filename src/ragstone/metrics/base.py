@@ -144,14 +144,14 @@ class Metric:
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
-        """Whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
+        """Return whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
         return True
 
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Why a suite leaves it out, by the number of records that have each field; empty where none is missing."""
         absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
-        instead = f"; add -m {cls.name} to go by {' and '.join(cls.instead)} instead"
+        instead = f"; add -m {cls.name} to use {' and '.join(cls.instead)} instead"
         able = set(absent) <= set(cls.wants) and all(present.get(name) for name in cls.instead)
         return f"no record has {' or '.join(absent)}{instead if able and cls.instead else ''}" if absent else ""
 
@@ -166,7 +166,7 @@ class Metric:
 
     def refuse(self, parameter: str, found: object, expected: str) -> None:
         """Raise ConfigError for a parameter's value."""
-        raise ConfigError(f"{self.name}.{parameter}: {found!r} is not usable; expected {expected}")
+        raise ConfigError(f"{self.name}.{parameter}: invalid value {found!r}; expected {expected}")
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         """The same metric with some parameters changed; ConfigError for an unknown name or a bad value."""
@@ -182,7 +182,7 @@ class Metric:
         """The same metric with one record's overrides; ConfigError also for a parameter that is the run's."""
         for name in parameters:
             if name in self.fixed:
-                raise ConfigError(f"{self.name}.{name} holds for a whole run; a record cannot change it")
+                raise ConfigError(f"{self.name}.{name} applies to the whole run; a record cannot change it")
         return self.with_parameters(parameters)
 
     def parameters(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ class Metric:
         )
 
     def band(self, value: float) -> dict[str, Any]:
-        """For a score's detail: the band that a value falls in; empty where the metric has none."""
+        """Return the band of a value for a score's detail; empty if the metric has none."""
         found = next((band for band in self.bands if value >= band.least), None)
         return {"band": {"name": found.name, "en": found.en, "ru": found.ru}} if found else {}
 
@@ -288,7 +288,7 @@ def _absent(record: Record, field: str) -> bool:
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """For a panel: the agreement of its judges, averaged over units, and the number of failures of each."""
+    """Return the mean agreement of a panel's judges over units, and the number of failures of each."""
     judged = [verdict for verdict in verdicts if verdict.members]
     if not judged:
         return {}

@@ -22,10 +22,10 @@ GAP: Final = 10.0
 
 _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
     {
-        ("groundedness", True): "sentences lose marks for a part of what they say, while the vital facts score well",
+        ("groundedness", True): "sentences are marked down for parts, while the vital facts score well",
         ("groundedness", False): "whole sentences score better than the facts in them: check the facts one by one",
-        ("relevance", True): "the facts bear on the question, while the answer as a whole leaves a part of it open",
-        ("relevance", False): "the answer as a whole meets the question, while many of its facts are beside it",
+        ("relevance", True): "the facts are relevant, but the whole answer leaves part of the question open",
+        ("relevance", False): "the whole answer is relevant, but many of its facts are not",
     }
 )
 

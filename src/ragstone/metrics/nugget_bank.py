@@ -23,7 +23,7 @@ class NuggetBank(BankMetric):
     """
 
     name: ClassVar[str] = "nugget_bank"
-    title: ClassVar[str] = "the facts that a good answer holds"
+    title: ClassVar[str] = "the facts that a good answer contains"
     needs: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
     brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
@@ -35,7 +35,7 @@ class NuggetBank(BankMetric):
         if not bank.units:
             if bank.failure:
                 return self.nothing(record, "judge_failed", bank.failure)
-            return self.nothing(record, "empty", "the contexts hold no nuggets for this question")
+            return self.nothing(record, "empty", "the contexts contain no nuggets for this question")
         listed = [{"text": unit.text, "importance": unit.importance} for unit in bank.units]
         detail = {**bank.counts(), "rounds": bank.rounds, "nuggets": listed}
         status: Status = "partial" if bank.failure else "scored"

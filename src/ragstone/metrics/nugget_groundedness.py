@@ -19,7 +19,7 @@ class NuggetGroundedness(NuggetMetric):
     """
 
     name: ClassVar[str] = "nugget_groundedness"
-    title: ClassVar[str] = "how far the contexts support the response, nugget by nugget, vital ones twice"
+    title: ClassVar[str] = "how far the contexts support the response, nugget by nugget; vital ones count twice"
     needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "support")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)

@@ -1,4 +1,4 @@
-"""Nugget recall: how many of the facts that a good answer holds does the response hold?
+"""Nugget recall: how many of the facts that a good answer contains does the response hold?
 
 The six ways in which TREC RAG and its successors count, from one assignment. Counts in denominators are true
 counts; what is unjudged is in none of them and widens low and high.
@@ -110,17 +110,17 @@ def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetRecall(BankMetric):
-    """Share of the nuggets of a bank that the response holds, in six columns.
+    """Share of a bank's nuggets that the response contains, in six columns.
 
-    The bank is the record's own (a bank file gives it one), else it is created from the contexts, unless ``create``
-    is off: windows of ``window`` passages, at most ``max_nuggets``, of which the first ``keep`` (0: all) are kept,
-    vital ones first; passages judged below ``min_judgment`` are left out. ``grades`` is 3 (support, partial support,
-    none) or 2. ``evidence`` asks for the words of the response that hold a nugget, ``reasons`` for a reason each.
-    ``batch`` is the most nuggets that one call assigns; 0 leaves it to the judge.
+    Uses the record's nuggets or those of a bank file; if there are none and ``create`` is on, creates them from the
+    contexts. ``window``: passages per call. ``max_nuggets``: max nuggets while creating. ``keep``: nuggets to keep,
+    vital first (0: all). ``min_judgment``: skip passages with a lower judgment. ``grades``: 3 (support, partial
+    support, none) or 2. ``evidence``: ask for quotes from the response. ``reasons``: ask for a reason each.
+    ``batch``: max nuggets per call (0: the judge decides).
     """
 
     name: ClassVar[str] = "nugget_recall"
-    title: ClassVar[str] = "how many of the facts that a good answer holds the response holds"
+    title: ClassVar[str] = "share of the facts of a good answer that the response contains"
     needs: ClassVar[tuple[str, ...]] = ("response",)
     wants: ClassVar[tuple[str, ...]] = ("nuggets",)
     instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
@@ -177,7 +177,7 @@ class NuggetRecall(BankMetric):
             "weighted": ("weighted_strict", "weighted"),
         },
         ("strict", "half"),
-        "strict: nuggets that are there in full; half: those in part count half",
+        "strict: full matches only; half: partial matches count half",
     )
 
     create: bool = True
@@ -235,7 +235,7 @@ class NuggetRecall(BankMetric):
             return created, ()
         if created.failure:
             return created, self.nothing(record, "judge_failed", f"no nuggets: {created.failure}")
-        return created, self.nothing(record, "empty", "the contexts hold no nuggets for this question")
+        return created, self.nothing(record, "empty", "the contexts contain no nuggets for this question")
 
     def _scores(
         self, record: Record, nuggets: NuggetSet, verdicts: tuple[Verdict, ...], reason: str

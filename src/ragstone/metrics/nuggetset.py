@@ -42,7 +42,7 @@ class NuggetSet:
     passages: int = 0
 
     def counts(self) -> dict[str, Any]:
-        """For a score's detail: how many are vital, okay or of no known importance, and what is missing."""
+        """Count vital, okay and unknown nuggets for a score's detail, and note what is missing."""
         found: dict[str, Any] = {
             "vital": sum(unit.importance == "vital" for unit in self.units),
             "okay": sum(unit.importance == "okay" for unit in self.units),
@@ -212,7 +212,7 @@ class NuggetMetric(Metric):
         if not written.units:
             if written.failure:
                 return (self.without_value(record, "judge_failed", f"no nuggets: {written.failure}"),)
-            return (self.without_value(record, "empty", "the response holds no nuggets"),)
+            return (self.without_value(record, "empty", "the response contains no nuggets"),)
         nuggets = yield from weighed(record, written)
         (rated,) = yield from ask(self.question(record, unnamed(nuggets.units)))
         verdicts = named(rated.verdicts, nuggets.units)

@@ -42,16 +42,16 @@ BANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseGroundedness(Metric):
-    """The whole response against all contexts on 0, 1, 2; the value is raw / 2.
+    """Grade the whole response against all contexts as 0, 1 or 2; the value is the grade / 2.
 
-    ``shortcuts``: a response that equals one context, or stands in the joined contexts at word boundaries and
-    has at least ``min_words`` words, is 1.0 without a call. ``judges`` names a panel, ``aggregate`` how its
-    verdicts are put together: failed members are left out and named. ``two_prompts`` asks in two wordings and
-    takes the mean. ``temperature`` is for judges that have one. Source: NVIDIA's response groundedness.
+    ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it
+    and it has at least ``min_words`` words. ``judges``: the judges of a panel; failed ones are left out and named.
+    ``aggregate``: how to combine a panel's verdicts. ``two_prompts``: ask with two prompts and take the mean.
+    ``temperature``: for judges that have one. Source: NVIDIA's response groundedness.
     """
 
     name: ClassVar[str] = "response_groundedness"
-    title: ClassVar[str] = "whether the contexts hold all information of the response, judged as a whole"
+    title: ClassVar[str] = "whether the contexts contain all information in the response, judged as a whole"
     needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("response_support",)
     suites: ClassVar[tuple[str, ...]] = ("claims",)
@@ -98,7 +98,7 @@ class ResponseGroundedness(Metric):
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
         shortcut = self._shortcut(record) if self.shortcuts else ""
         if shortcut:
-            words = "equals a context" if shortcut == "exact" else "stands word for word in the contexts"
+            words = "equals a context" if shortcut == "exact" else "appears word for word in the contexts"
             verdict = Verdict(
                 unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
             )
@@ -135,7 +135,7 @@ def _folded(text: str) -> str:
 
 
 def _stands_in(wanted: str, text: str) -> bool:
-    """Whether the wanted text stands in the other with a word boundary at either end."""
+    """Return whether the wanted text stands in the other with a word boundary at either end."""
     at = text.find(wanted)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]

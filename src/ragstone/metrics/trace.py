@@ -59,12 +59,12 @@ class TraceColumn:
 class TraceMetric(Metric):
     """RAGBench's four measures in eight columns, from one call.
 
-    ``normaliser`` is the number of relevant sentences that counts as all relevant in ``relevance``. ``length`` is
-    what the ``_share`` columns count sentences by: ``sentences``, ``characters`` or ``tokens`` (words).
+    ``normaliser``: number of relevant sentences that makes ``relevance`` 1. ``length``: unit of the ``_share``
+    columns: ``sentences``, ``characters`` or ``tokens`` (words).
     """
 
     name: ClassVar[str] = "trace"
-    title: ClassVar[str] = "what of the contexts is relevant and used, and whether they support the response"
+    title: ClassVar[str] = "which context sentences are relevant and used, and whether they support the response"
     needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("trace",)
     suites: ClassVar[tuple[str, ...]] = ("trace",)
@@ -149,11 +149,11 @@ class TraceMetric(Metric):
         contexts = tuple(islice(context_sentences(record), SENTENCES + 1))
         response = tuple(response_units(record))
         if not contexts:
-            return self.nothing(record, "empty", "the contexts hold no sentence")
+            return self.nothing(record, "empty", "the contexts contain no sentence")
         if not response:
-            return self.nothing(record, "empty", "the response holds no sentence")
+            return self.nothing(record, "empty", "the response contains no sentence")
         if len(contexts) > SENTENCES:
-            return self.nothing(record, "judge_failed", f"the contexts hold more than {SENTENCES:,} sentences")
+            return self.nothing(record, "judge_failed", f"the contexts contain more than {SENTENCES:,} sentences")
         (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
         traced = _checked(answer, {key_of(unit) for unit in contexts})
         first = f"{self.name}.{COLUMNS[0]}"
@@ -268,7 +268,7 @@ def _average(parts: list[TraceColumn]) -> TraceColumn:
 
 
 def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
-    """Which sentence supports which, what was relevant and used: plain JSON."""
+    """Return the map of supporting, relevant and used sentences as plain JSON."""
     relevant = None if traced.relevant is None else set(traced.relevant)
     utilized = None if traced.utilized is None else set(traced.utilized)
     rows = []

@@ -53,7 +53,7 @@ def formats() -> Mapping[str, ExportFormat]:
 def format_named(name: str) -> ExportFormat:
     """The format of that name; InputError lists them all."""
     if name not in formats():
-        raise InputError(f"no format '{name}'; there are {', '.join(formats())}")
+        raise InputError(f"no format '{name}'; expected {', '.join(formats())}")
     return formats()[name]
 
 
@@ -84,7 +84,7 @@ def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, .
     since programs take it for the content.
     """
     if given is not None and given not in known:
-        raise InputError(f"no format '{given}'; there are {', '.join(known)}")
+        raise InputError(f"no format '{given}'; expected {', '.join(known)}")
     ending = "" if out is None or is_folder(out) else Path(out).suffix.lower()
     if ending in COMPRESSIONS:
         raise ConfigError(f"{out}: compressed output is not supported; name it without '{ending}'")

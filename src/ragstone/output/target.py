@@ -131,7 +131,7 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a path is a folder, or is written with a ``/`` at its end."""
+    """Return whether a path is a folder, or is written with a ``/`` at its end."""
     return name.endswith(("/", os.sep)) or Path(name).is_dir()
 
 
@@ -159,7 +159,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def holds_anything(path: Path) -> bool:
-    """Whether there is a file with something in it."""
+    """Return whether there is a file with something in it."""
     try:
         return path.stat().st_size > 0
     except OSError:

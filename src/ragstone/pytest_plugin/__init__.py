@@ -118,7 +118,7 @@ def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | No
     own = {mark.name for mark in item.own_markers}  # marks of a module need not apply to each of its tests
     if scorer is None:
         lonely = next((name for name in (MARK, RECORD) if name in own), None)
-        return lonely and f"marked {lonely}, and uses neither of the fixtures assert_scores and ragstone"
+        return lonely and f"marked {lonely}, but uses neither fixture: assert_scores or ragstone"
     if MARK in own and scorer.least and not scorer.checked:
         return f"marked with thresholds ({', '.join(scorer.least)}), and assert_scores was never called"
     return None

@@ -66,7 +66,7 @@ def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[
             lines += _named(result, one.score) if one.score["status"] != "judge_failed" else ()
     if options is not None:
         command = ["ragstone", "show", str(result.run), handle(result["id"], result["position"]), *options]
-        lines.append(f"see all of it: {shlex.join(command)}")
+        lines.append(f"details: {shlex.join(command)}")
     return "\n".join(lines)
 
 
@@ -82,9 +82,7 @@ def _head(one: ThresholdResult, result: Result) -> str:
         return f"{name} is between {low} and {high}, which does not show whether it reaches {least}: {because}"
     value, least = _apart(score["value"], one.least)
     tally = shortfall(result, score)
-    best = (
-        f"; even if all that is unjudged were good: {_apart(score['high'], one.least)[0]}" if score["unjudged"] else ""
-    )
+    best = f"; even if all unjudged units were good: {_apart(score['high'], one.least)[0]}" if score["unjudged"] else ""
     return f"{name} is {value}, below {least}{': ' if tally else ''}{tally}{best}"
 
 

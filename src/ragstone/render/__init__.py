@@ -1,1 +1,1 @@
-"""What people see of a run: terminal, page, notebook and CI. Everything here reads results, never the engine."""
+"""Rendering of runs: terminal, page, notebook and CI. Everything here reads results, never the engine."""

@@ -101,7 +101,7 @@ def markdown(gate: CheckResult) -> bytes:
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
     lines = [
         f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "",
-        "| | metric | wanted | found |", "|---|---|---|---|",
+        "| | metric | required | found |", "|---|---|---|---|",
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold

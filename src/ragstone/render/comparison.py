@@ -33,7 +33,7 @@ def leading_of(found: Comparison) -> Compared | None:
 def headline(found: Comparison, leading: Compared | None) -> str:
     """The comparison in a few sentences."""
     if leading is None or leading.paired is None:
-        return "No record has a value of one metric in both runs."
+        return "No metric has a value for the same record in both runs."
     pairs = leading.paired
     words = f"{plural(pairs.pairs, 'record')} with {leading.metric} in both: {said(leading, found.second.label)}"
     if pairs.low is not None and pairs.high is not None:
@@ -44,7 +44,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
 
 
 def notes(found: Comparison) -> list[str]:
-    """How p was computed, for how many tests it was adjusted, and what one of them alone would have found."""
+    """Explain the p values: the test, the adjustment, and metrics below .05 only unadjusted."""
     told = []
     if alone := [one.metric for one in found.metrics if one.only_alone]:
         told.append(
@@ -57,12 +57,12 @@ def notes(found: Comparison) -> list[str]:
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
-        told.append(f"Whole groups of {flat(found.by)} are drawn and flipped, {number(found.groups or 0)} of them.")
+        told.append(f"Resampled and sign-flipped by {flat(found.by)}: {number(found.groups or 0)} groups.")
     return told
 
 
 def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
-    """What makes the runs hard to compare: other judges, prompts or parameters, an early end, unjudged units."""
+    """List caveats of a comparison: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
     for one in found.metrics:
@@ -72,7 +72,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
         lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
-        lines.append("Values that were made in two ways differ by that too, and not by the system alone.")
+        lines.append("Part of the difference may come from these settings, not from the system.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [
@@ -82,9 +82,11 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
         ]
         lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
     if found.groups is not None and found.groups < GROUPS:
-        lines.append(f"{plural(found.groups, 'group')} are few: below about {GROUPS}, p and intervals are rough.")
+        lines.append(
+            f"Only {plural(found.groups, 'group')}: with fewer than about {GROUPS}, p and intervals are rough."
+        )
     if found.ungrouped:
-        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each is a group of its own.")
+        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each counts as its own group.")
     return lines
 
 
@@ -114,14 +116,14 @@ def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
 
 
 def _lacking(one: Compared, found: Comparison) -> str:
-    """How many records have no value, by run and why."""
+    """Count records without a value, by run and reason."""
     if one.unit == "nugget":
-        return f"{plural(one.unmatched, 'nugget')} in one bank alone, or unjudged" if one.unmatched else ""
+        return f"{plural(one.unmatched, 'nugget')} only in one bank, or unjudged" if one.unmatched else ""
     halves = ((f"in {found.first.label}", one.first), (f"in {found.second.label}", one.second))
     if one.first.statuses == one.second.statuses and one.first.statuses:
         why = flat(", ".join(one.first.statuses))
         lacking = number(one.first.records - one.first.scored)
-        return f"{lacking} of {number(found.shared)} without a value in each ({why})"
+        return f"{lacking} of {number(found.shared)} without a value in both runs ({why})"
     told = []
     for where, half in halves:
         if half.records > half.scored:

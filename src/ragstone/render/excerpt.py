@@ -16,7 +16,7 @@ GAP: Final = 60
 
 
 def merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """In order, and in one where they overlap or only blanks are between them."""
+    """Sort spans, and merge those that overlap or have only blanks between them."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and not text[found[-1][1] : start].strip():

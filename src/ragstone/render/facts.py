@@ -407,22 +407,22 @@ def sureness(found: Mapping[str, Any]) -> str:
         nothing = band["above"] is None and band["below"] is None
         where = "of nothing" if nothing else f"of a yes {yes}, of a no {no}"
         parts.append(f"{called(judge)} is sure {where}")
-    return f"wanted error {rate(found['error'])} where it is sure: {'; '.join(parts)}"
+    return f"accepted error rate {rate(found['error'])}: {'; '.join(parts)}"
 
 
 def saved(found: Mapping[str, Any]) -> str:
     """The calls and the money that asking the last judge everything would have taken besides."""
     last, calls, money = called(found["judges"][-1]), found["calls"], found["dollars"]
     if not calls["saved"] and found["answered"][found["judges"][-1]] + found["unjudged"] == found["units"]:
-        return f"nothing: {last} was asked everything"
+        return f"nothing: every unit went to {last}"
     said = f"{number(calls['saved'])} of {plural(calls['alone'], 'call')}"
     if money["saved"] is None:
-        return f"{said} that {last} alone would have taken; how much money is not known"
+        return f"{said} that {last} alone would have needed; the saved cost is unknown"
     if not money["alone"]:
-        return f"{said} that {last} alone would have taken; they cost nothing"
-    how = "by what its calls cost" if found["by"] == "calls" else "by the estimate"
+        return f"{said} that {last} alone would have needed; they are free"
+    how = "by the cost of its calls" if found["by"] == "calls" else "by the estimate"
     share = f"{dollars(max(0.0, money['saved']))} of {dollars(money['alone'])}"
-    return f"{said} and {share} that {last} alone would have taken, {how}"
+    return f"{said} and {share} that {last} alone would have needed, {how}"
 
 
 def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> list[str]:
@@ -431,21 +431,21 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
     Too little means that the ``metric``'s range in the summary is visible at its precision.
     """
     said = [
-        f"But {called(last)} answered nothing of what {step} left to it: this is of the easy part alone."
+        f"But {called(last)} judged none of the {step} units passed on to it: this covers only the easy units."
         for step, last in silent(told).items()
     ]
     left = partial(told)
     if left and differs(metric):
         said += [
-            f"But {called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} unjudged that were left "
-            "to it: the mean leans to the easy part."
+            f"But {called(last)} left {number(lost)} of {plural(whole, 'unit')} of {step} passed on to it unjudged: "
+            "the mean favours the easy units."
             for step, (last, lost, whole) in left.items()
         ]
     return said
 
 
 def differs(metric: Mapping[str, Any]) -> bool:
-    """Whether the least and the highest that a mean may be look different where they are printed."""
+    """Return whether the least and the highest that a mean may be look different where they are printed."""
     if metric["low"] is None or metric["mean"] is None:
         return False
     return bool(points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
@@ -467,7 +467,7 @@ def rate(error: float) -> str:
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
-    """Whether a result or a summary has anything by both methods."""
+    """Return whether a result or a summary has anything by both methods."""
     return any(found["difference"] is not None for found in told.get("methods", {}).values())
 
 

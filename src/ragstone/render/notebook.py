@@ -174,7 +174,7 @@ def _wanting(result: Result) -> Markup:
     rows: list[Sequence[Markup | str]] = [_fallen(result, entries) for entries in told[:MOST]]
     if len(told) > MOST:
         rows.append(("", _quiet(f"and {len(told) - MOST} more")))
-    return _section("What falls short", _table((), rows))
+    return _section("Lowest verdicts", _table((), rows))
 
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:

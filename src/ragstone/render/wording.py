@@ -40,7 +40,7 @@ def kind_of(verdict: Mapping[str, Any]) -> str:
 
 
 def by_embedded(signature: str) -> bool:
-    """Whether the embedded judge alone gave the verdicts of scores with this signature."""
+    """Return whether the embedded judge alone gave the verdicts of scores with this signature."""
     return bool(_ALONE.search(signature))
 
 
@@ -86,7 +86,7 @@ def card_order(score: str) -> tuple[bool, int]:
 
 
 def in_response(score: str) -> bool:
-    """Whether the evidence of a score's verdicts is in the response, and not in the passages."""
+    """Return whether the evidence of a score's verdicts is in the response, and not in the passages."""
     return of_score(score).task() == "assign"
 
 
@@ -163,7 +163,7 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
 
 
 def is_map(score: Mapping[str, Any]) -> bool:
-    """Whether a score holds a map of sentences: which rest on which."""
+    """Return whether a score holds a map of sentences: which rest on which."""
     return of_score(score["metric"]).task() == "trace" and bool(score["detail"].get("response"))
 
 

@@ -31,7 +31,7 @@ class Interval:
 
 
 def reaches(value: float, limit: float) -> bool:
-    """Whether a value is at or above a limit, to the nine digits that results are written with.
+    """Return whether a value is at or above a limit, to the nine digits that results are written with.
 
     A mean of .4, 1 and 1 is a hair below .8 in binary, and would be refused as .8 by a limit of .8.
     """

@@ -222,7 +222,7 @@ def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], see
 
 
 def _standard_error(off: Sequence[float], size: int) -> float:
-    """Of a mean of clusters, from what each cluster's sum is off; 0 for one cluster, or where none is off at all."""
+    """Return the standard error of a mean of clusters, from the deviation of each cluster's sum; 0 for one cluster."""
     squares = math.fsum(value * value for value in off)
     count = len(off)
     if count < 2 or squares <= _HAIR * _HAIR * size:

@@ -73,7 +73,7 @@ def identity(path: str) -> int | None:
 
 
 def is_foreign(path: str) -> bool:
-    """Whether the file is something else: no database, or one of another program. The file is only read.
+    """Return whether the file is something else: no database, or one of another program. The file is only read.
 
     A store may have lost its beginning (zeros), or have all it holds in a log beside it.
     """

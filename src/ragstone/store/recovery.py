@@ -59,7 +59,7 @@ def recover(damaged: str, into: sqlite3.Connection) -> str:
         found = [_copy_run(old, into, run) for run in _readable(old, "runs")]
     whole = [results for results in found if results is not None]
     if not calls and not found:
-        return "nothing of it could be read; all is asked again"
+        return "nothing could be recovered; every call is made again"
     runs, results = f"{len(whole):,} of {_count(len(found), 'run')}", _count(sum(whole), "result")
     return f"copied to a new store: {_count(calls, 'call')}, {runs}, {results}; the rest is asked again"
 

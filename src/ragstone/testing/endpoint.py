@@ -35,7 +35,7 @@ reply, client left first."""
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What shall happen to one request. ``answered`` is the hash of a request that this answers with 200.
+    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
 
     ``tokens`` are those of the request and its reply, 0 where it was refused.
     """

@@ -95,7 +95,7 @@ class ScriptedJudge:
         self.backend = ScriptedBackend(self, concurrency)
 
     def can(self, task: Task) -> bool:
-        """Whether the task is among those it was given."""
+        """Return whether the task is among those it was given."""
         return task in self.tasks
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the protocol's signature
@@ -116,7 +116,7 @@ class ScriptedJudge:
 
 
 class ScriptedBackend:
-    """Where the calls of a ``ScriptedJudge`` go. The script is asked here, so that a stored reply needs none.
+    """Backend of a ``ScriptedJudge``. The script is asked here, so that a stored reply needs none.
 
     A ``Failed`` in the script is raised as a ``BackendError`` that is not worth a retry. The script may raise
     a ``BackendError`` of its own, to try what the engine does with a retryable or a fatal one.
@@ -133,7 +133,7 @@ class ScriptedBackend:
         self.closed = 0
 
     async def open(self) -> None:
-        """Nothing to open; counted."""
+        """Count the opening; there is nothing to open."""
         self.opened += 1
 
     async def send(self, call: Call) -> Reply:
@@ -147,7 +147,7 @@ class ScriptedBackend:
         return Reply(text, usage=Usage(input=len(call.body) // 4, output=len(text) // 4))
 
     async def close(self) -> None:
-        """Nothing to close; counted."""
+        """Count the closing; there is nothing to close."""
         self.closed += 1
 
 

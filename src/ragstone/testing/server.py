@@ -124,12 +124,12 @@ class FakeServer:
 
     @property
     def count(self) -> int:
-        """How many chat requests were answered with status 200."""
+        """Return the number of chat requests answered with status 200."""
         return int(self._stats()["count"])
 
     @property
     def seen(self) -> Counter[int | str]:
-        """How many replies had each status; ``reset``, ``cut``, ``hang`` and ``gone`` (the client left first) too."""
+        """Count replies by status; ``reset``, ``cut``, ``hang`` and ``gone`` (the client left first) too."""
         return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
 
     @property
@@ -158,7 +158,7 @@ class FakeServer:
 
     @property
     def connections(self) -> int:
-        """How many connections were opened."""
+        """Return the number of connections opened."""
         return int(self._stats()["connections"])
 
     def _stats(self, *, full: bool = False) -> dict[str, Any]:

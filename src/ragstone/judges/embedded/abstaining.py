@@ -59,7 +59,7 @@ class Abstention:
 
 
 def abstains(text: str, language: str) -> bool:
-    """Whether a sentence says that the evidence does not say, or that no answer can be given."""
+    """Return whether a sentence says that the evidence does not say, or that no answer can be given."""
     return abstention(text, language) is not None
 
 
@@ -90,7 +90,7 @@ def abstention(text: str, language: str) -> Abstention | None:
 
 
 def begins_ignorant(text: str) -> bool:
-    """Whether a statement begins with the ignorance of who speaks: "Sorry, I don't know ..."."""
+    """Return whether a statement begins with the ignorance of who speaks: "Sorry, I don't know ..."."""
     low = " ".join(_words(text))
     return any(low[:at].count(" ") <= AHEAD for kind in ("ignorance", "wanting") for _, at in _hits(kind, low))
 
@@ -103,7 +103,7 @@ def names(text: str, language: str) -> bool:
 
 
 def leads(text: str, language: str) -> bool:
-    """Whether a stretch only leads to a statement: "Based on the provided context", "Here is the answer".
+    """Return whether a stretch only leads to a statement: "Based on the provided context", "Here is the answer".
 
     All its words are of the frame, and one names the evidence or what is given.
     """
@@ -143,7 +143,7 @@ def _unframed(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _unspaced_words() -> re.Pattern[str]:
-    """What is listed in languages that put no blanks between words, longest first."""
+    """Return the listed words of languages without blanks between words, longest first."""
     kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
     listed = {word for entry in listed_words(kinds) for word in entry.split("|")}
     return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))
@@ -194,7 +194,7 @@ def _ignorant(low: str) -> bool:
 
 
 def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: bool, led: bool) -> bool:
-    """Whether a stretch abstains.
+    """Return whether a stretch abstains.
 
     ``before``: a source was named in a stretch ahead of it. ``referred``: the sentence begins with a pronoun, which
     may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
@@ -219,7 +219,7 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
 
 
 def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: bool) -> bool:
-    """Whether what stands before a phrase ends with a source, but for words that frame it.
+    """Return whether what stands before a phrase ends with a source, but for words that frame it.
 
     "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
     ``active``: the phrase says what its subject does not hold, so that it matters whose documents these are: "the

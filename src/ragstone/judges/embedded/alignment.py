@@ -98,7 +98,7 @@ class ParsedStatement:
 
     @cached_property
     def negated(self) -> list[bool]:
-        """For each word whether a negation before it in its clause is about it, two negations cancelling out.
+        """Return for each word whether a negation before it in its clause applies; two negations cancel out.
 
         "Not" is about the next content word, "no" and "without" about the next two.
         """
@@ -125,7 +125,7 @@ class ParsedStatement:
         return found
 
     def denies(self, i: int) -> bool:
-        """Whether a word is a negation, or such as "fails to"."""
+        """Return whether a word is a negation, or such as "fails to"."""
         return self.tokens[i].kind == NEGATION or (self.words[i] in word_set("failing") and self.word(i + 1) == "to")
 
     def _turns(self, i: int) -> bool:
@@ -291,7 +291,7 @@ class Alignment(ParsedStatement):
         return [self.line(*place) for place in self.library.sentences_with(stem, LINES, 2 * LINES)]
 
     def is_known(self, stem: str) -> bool:
-        """Whether the question or some passage has a stem."""
+        """Return whether the question or some passage has a stem."""
         return stem in self.asked or self.library.has(stem)
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
@@ -382,7 +382,7 @@ class Alignment(ParsedStatement):
     def prefers(
         self, i: int, rival: Place, own: Place | None, without: frozenset[int] = frozenset(), times: float = 1.0
     ) -> bool:
-        """Whether a rival's place clearly corresponds better to a word's than the place of the word itself.
+        """Return whether a rival's place clearly corresponds better to a word's than the place of the word itself.
 
         What speaks for either place are the words that stand nearer to it than to the other; ``times``: how many times
         more must speak for the rival's.
@@ -428,11 +428,11 @@ class Alignment(ParsedStatement):
         return self.weight_in(line) >= share * self.total
 
     def carriers(self, most: int) -> list[Line]:
-        """Those of the best sentences that are about the same."""
+        """Return the best sentences that are about the same."""
         return [line for line in self.lines[:most] if self.carries(line)]
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
-        """Whether a place is about what a word's clause is about: enough of its words stand close by."""
+        """Return whether a place is about what a word's clause is about: enough of its words stand close by."""
         close = total = 0.0
         for j in self.content:
             if j != i and self.clauses[j] == self.clauses[i]:

@@ -109,7 +109,7 @@ def _acts(words: list[str]) -> bool:
 
 
 def _rows(texts: Sequence[str]) -> dict[int, str]:
-    """What the rows of tables assert, by number: ``Region: Europe, 2023: 453``; nothing, where they are headings."""
+    """Return the statements of table rows, by number: ``Region: Europe, 2023: 453``; nothing for headings."""
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
     number = {start: n for n, start in enumerate(starts)}
     whole = "\n".join(texts)

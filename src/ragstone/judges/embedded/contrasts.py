@@ -21,7 +21,7 @@ LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
 def asks(text: str) -> bool:
-    """Whether a sentence is a question."""
+    """Return whether a sentence is a question."""
     return text.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
@@ -60,7 +60,7 @@ def polarity(aligned: Alignment) -> Clash | None:
 
 
 def _denials(side: ParsedStatement, i: int) -> int | None:
-    """How many words of a word's clause deny something; None where "not until" and the like leave it open."""
+    """Count the words of a word's clause that deny something; None if "not until" and the like leave it open."""
     until, leaving = word_set("until"), word_set("open")
     count = 0
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):

@@ -98,7 +98,7 @@ def find(
 
 
 def _copied(statement: Statement, window: Sequence[str]) -> bool:
-    """Whether a window has the statement word for word, so that it can only ask or doubt it."""
+    """Return whether a window has the statement word for word, so that it can only ask or doubt it."""
     return "\0".join(("", *(token.stem for token in statement.tokens), "")) in "\0".join(("", *window, ""))
 
 
@@ -147,7 +147,7 @@ def _features(
 
 
 def _grades(statement: Statement, library: Library, there: set[str], mask: int) -> dict[str, float]:
-    """How much of each content word the windows have: 1, or the grade of the word most like it."""
+    """Return the grade of each content word in the windows: 1, or that of the word most like it."""
     grades: dict[str, float] = {}
     for i, stem in enumerate(statement.stems):
         if mask >> i & 1:

@@ -80,7 +80,7 @@ CHINESE: Final = re.compile(rf"{_CHINESE_DIGIT}{{2,}}|(?<=\u7b2c){_CHINESE_DIGIT
 
 
 class Reading(NamedTuple):
-    """How a language writes numbers.
+    """Number notation of a language.
 
     ``numbers``: words below a hundred, and a hundred where it takes no factor; ``ordinals`` the same of "third";
     ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure; ``units``: suffixes that are
@@ -135,7 +135,7 @@ class Reading(NamedTuple):
         return self.suffixes.get(low)
 
     def multiplied(self, text: str, end: int) -> bool:
-        """Whether a power of ten follows, so that "one" and "a" are a number."""
+        """Return whether a power of ten follows, so that "one" and "a" are a number."""
         after = _NEXT.match(text, end)
         return after is not None and after[1].lower() in self.multipliers
 

@@ -58,7 +58,7 @@ class EmbeddedBackend:
         self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
-        """Nothing to connect to; the thread starts with the first call."""
+        """Do nothing: the thread starts with the first call."""
 
     async def send(self, call: Call) -> Reply:
         """The reply to one call."""
@@ -231,7 +231,7 @@ class EmbeddedJudge:
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
-    """What the one reply holds, or why it cannot be used; the lists that it must have, with their length if known."""
+    """Return the content of the one reply, or why it cannot be used; it must have these lists, of known length."""
     (reply,) = replies
     if isinstance(reply, Failed):
         return reply.reason

@@ -267,7 +267,7 @@ class Library:
         return {}
 
     def has(self, stem: str) -> bool:
-        """Whether some passage has a stem."""
+        """Return whether some passage has a stem."""
         return stem in self._passages
 
     @cached_property

@@ -155,7 +155,7 @@ def assignment_cuts() -> tuple[float, float]:
 
 
 def is_vital(closeness: float) -> bool:
-    """Whether a nugget is close enough to the question to be important."""
+    """Return whether a nugget is close enough to the question to be important."""
     return bool(closeness >= nugget_lexicon()["importance"]["vital"])
 
 

@@ -54,7 +54,7 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
 
 
 def _stands_alike(aligned: Alignment, first: int, rival: tuple[Line, tuple[int, int]], own: Place | None) -> bool:
-    """Whether another name stands behind the same word, or in another sentence behind some preposition, too."""
+    """Return whether another name stands behind the same word, or in another sentence behind some preposition, too."""
     mine, theirs = aligned.behind(first), rival[0].behind(rival[1][0])
     apart = own is not None and own[1] is not rival[0] and mine != "^"
     return mine != "" and (theirs == mine or (apart and theirs not in ("", "^")))
@@ -105,7 +105,7 @@ def _is_date(side: ParsedStatement, i: int) -> bool:
 
 
 def _mixed(aligned: Alignment, own: Iterable[str]) -> bool:
-    """Whether only part of a name stands in the evidence, in another name."""
+    """Return whether only part of a name stands in the evidence, in another name."""
     every = set(own)
     for one, other in pairwise(own):
         lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
@@ -158,5 +158,5 @@ def _turned(aligned: Alignment, line: Line, one: tuple[int, int], other: tuple[i
 
 
 def _is_passive(side: ParsedStatement, verb: int, end: int) -> bool:
-    """Whether a verb is in the passive with its agent before ``end``: "was beaten by"."""
+    """Return whether a verb is in the passive with its agent before ``end``: "was beaten by"."""
     return not _PASSIVE.isdisjoint(side.words[verb + 1 : end])

@@ -76,14 +76,14 @@ def _opened(text: str, language: str) -> str:
 
 
 class _Content(NamedTuple):
-    """What of a nugget is compared: beginnings of content stems with their weights, numbers, odd denials."""
+    """Comparable parts of a nugget: beginnings of content stems with their weights, numbers, odd denials."""
 
     weights: dict[str, float]
     numbers: frozenset[str]
     denied: bool
 
     def says(self, other: _Content) -> bool:
-        """Whether this one says all that the other says."""
+        """Return whether this one says all that the other says."""
         if self.denied != other.denied or not other.numbers <= self.numbers or not other.weights:
             return False
         lacking = [weight for head, weight in other.weights.items() if head not in self.weights]
@@ -187,7 +187,7 @@ def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a stretch of text ends as a sentence and has no sign of being cut from something else."""
+    """Return whether a stretch of text ends as a sentence and has no sign of being cut from something else."""
     if not 6 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")) or _PAGE.search(text):
         return False
     words = text.split()
@@ -211,7 +211,7 @@ def _headless(text: str) -> str:
 
 
 def stands(text: str, language: str, *, instructing: bool = False) -> bool:
-    """Whether a statement is of a nugget's length and can be read alone."""
+    """Return whether a statement is of a nugget's length and can be read alone."""
     if not text or any(sign in text for sign in "?!\uff1f"):
         return False
     if language in _UNSPACED:

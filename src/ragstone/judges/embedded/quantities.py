@@ -160,7 +160,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
 
 
 def _near(text: str, tokens: Sequence[Token], i: int, k: int) -> bool:
-    """Whether nothing but a qualifying word stands between a number and its unit."""
+    """Return whether nothing but a qualifying word stands between a number and its unit."""
     if k == i + 1:
         return _BLANK.fullmatch(text, tokens[i].end, tokens[k].start) is not None
     between = text[tokens[i].end : tokens[k].start]
@@ -181,7 +181,7 @@ def _month(tokens: Sequence[Token], low: list[str], text: str, i: int) -> tuple[
 
 
 def _bound(text: str, token: Token, end: int) -> tuple[int, bool]:
-    """Whether a number is a least (1) or a most (-1), and whether it is said to be rough."""
+    """Return whether a number is a least (1) or a most (-1), and whether it is said to be rough."""
     before, behind = text[max(0, token.start - BEFORE) : token.start], text[end : end + 14].lower()
     hedged = not word_set("hedges").isdisjoint(before.lower().split()[-3:])
     if _limit("least").search(before) or " or more" in behind or " or older" in behind:
@@ -200,7 +200,7 @@ def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None
 
 
 def agree(claim: Quantity, other: Quantity) -> bool:
-    """Whether the evidence's quantity is the claim's."""
+    """Return whether the evidence's quantity is the claim's."""
     a, b = claim.dimension, other.dimension
     if a == "decade" and b in ("", "year"):
         return 0 <= other.written - claim.written < 10
@@ -226,7 +226,7 @@ def agree(claim: Quantity, other: Quantity) -> bool:
 
 
 def rivals(claim: Quantity, other: Quantity) -> bool:
-    """Whether two quantities measure the same kind of thing, so that one could stand in the other's place."""
+    """Return whether two quantities measure the same kind of thing, so that one could stand in the other's place."""
     a, b = claim.dimension, other.dimension
     if a == b or (PRICE in (a, b) and {a, b} & _money()):
         return True
@@ -234,7 +234,7 @@ def rivals(claim: Quantity, other: Quantity) -> bool:
 
 
 def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> bool:
-    """Whether the quantity follows from two of the evidence: a difference of times, a share, where asked a sum.
+    """Return whether the quantity follows from two of the evidence: a difference of times, a share, where asked a sum.
 
     Few operations are tried, and sums and differences of counts only where the claim has a word that says so: among
     enough numbers any value is some sum.

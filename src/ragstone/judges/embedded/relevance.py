@@ -278,7 +278,7 @@ def relevance(question: str, texts: Sequence[str], level: Level) -> list[Passage
 
 
 def _likeness(texts: Sequence[PassageWords], library: Library) -> list[float]:
-    """For each text the mean cosine to the others, weighted by how much of the question they hold."""
+    """Return for each text the mean cosine to the others, weighted by their share of the question's words."""
     made: list[dict[str, float]] = []
     centre: dict[str, float] = {}
     for text in texts:

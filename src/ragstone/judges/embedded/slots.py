@@ -157,7 +157,7 @@ def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Seq
 
 
 def _ratio(one: float, other: float) -> float:
-    """How many times one value is the other, as a logarithm; 9 of values with another sign."""
+    """Return the ratio of two values as a logarithm; 9 if their signs differ."""
     return abs(math.log(one / other)) if one * other > 0 else 9.0
 
 

@@ -51,7 +51,7 @@ def unmarked(text: str) -> str:
 
 
 def stated(text: str, language: str) -> str:
-    """What a sentence states; the sentence itself where nothing would be left."""
+    """Return what a sentence states; the sentence itself if nothing would be left."""
     bare = unmarked(text)
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
@@ -61,7 +61,7 @@ def stated(text: str, language: str) -> str:
 
 
 def told(text: str, language: str) -> str:
-    """What a sentence tells under the form of "Did you know that ...?"; empty for any other sentence."""
+    """Return the statement in the form of "Did you know that ...?"; empty for any other sentence."""
     asked = _ASKED.search(text[-80:])
     if not asked:
         return ""
@@ -81,7 +81,7 @@ def told(text: str, language: str) -> str:
 
 
 def _asks(text: str) -> bool:
-    """Whether a stretch begins with a word that asks; without blanks between words, whether it has one."""
+    """Return whether a stretch begins with a word that asks; without blanks between words, whether it has one."""
     if UNSPACED.search(text):
         return any(word in text for word in listed_words("asking") if UNSPACED.search(word))
     return text.lower().strip(" \u00bf").partition(" ")[0] in listed_words("asking")
@@ -106,7 +106,7 @@ def _lead(text: str, language: str) -> int:
 
 
 def restated(question: str, answer: str, language: str) -> str:
-    """What to look for where an answer is too short to be understood without its question; else the answer.
+    """Return the text to look up: the answer, completed from the question if it is too short.
 
     "Paris." to "What is the capital of France?" gives "capital France Paris." "Yes" gives the content words of a
     question that can be answered so, "No" the same denied.
@@ -187,7 +187,7 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
 
 
 def _courteous(plain: str, language: str) -> bool:
-    """Whether a sentence begins with a courtesy and does not go on to anything else."""
+    """Return whether a sentence begins with a courtesy and does not go on to anything else."""
     starts = listed_phrases("trivial_starts", language, "en")
     start = max((phrase for phrase in starts if plain.startswith(phrase)), key=len, default="")
     _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
@@ -205,7 +205,7 @@ def _said(plain: str) -> bool:
 
 
 def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) -> bool:
-    """Whether what is set as a heading is a statement: it has a verb, or holds a name and is no title."""
+    """Return whether what is set as a heading is a statement: it has a verb, or holds a name and is no title."""
     words = [word for raw in bare.replace("\u2019", "'").split() if (word := raw.strip(_ENDS))]
     if words[0].casefold() in _ASKING:
         return False

@@ -56,7 +56,7 @@ class Statement:
         return frozenset(pairwise(token.stem for token in self.tokens))
 
     def alike(self, stems: Sequence[str]) -> int:
-        """How many of its neighbouring words are neighbours in a text, too."""
+        """Count neighbouring words of a statement that are neighbours in a text, too."""
         return len(self.pairs.intersection(pairwise(stems)))
 
     def share(self, mask: int) -> float:
@@ -76,7 +76,7 @@ Masks = dict[tuple[int, int], int]
 
 
 def masks_of(statement: Statement, library: Library) -> tuple[Masks, int]:
-    """Which words of the claim each sentence holds, as bits, and which all of them together do.
+    """Return as bits which words of the claim each sentence has, and which all of them have together.
 
     Of many sentences that share a word only the promising ones and those beside them are listed.
     """

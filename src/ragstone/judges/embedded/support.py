@@ -124,7 +124,7 @@ def supported(text: str, library: Library, name: Name, *, trivial: bool = False,
 
 
 def named(words: Sequence[str]) -> list[str]:
-    """As many words as a reason names, cut to a fair length."""
+    """Return the words to name in a reason, cut to a fair length."""
     return [word[:40] for word in words[:WORDS_NAMED]]
 
 
@@ -213,7 +213,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
 
 
 def _denied(text: str, library: Library) -> bool:
-    """Whether the passages themselves deny what a statement says is missing ("no survey mentions fees")."""
+    """Return whether the passages themselves deny what a statement says is missing ("no survey mentions fees")."""
     finding = find(text, library)
     if not finding.windows or finding.clash is not None:
         return False

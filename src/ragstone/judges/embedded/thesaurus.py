@@ -50,12 +50,12 @@ def likes(stem: str, language: str) -> dict[str, float]:
 
 
 def listed(stem: str) -> bool:
-    """Whether a stem is a common English word's, so that a capital makes it no name."""
+    """Return whether a stem is a common English word's, so that a capital makes it no name."""
     return stem in _lines()
 
 
 def verbal(stem: str) -> bool:
-    """Whether an English stem is more often a verb than anything else, by WordNet's counts."""
+    """Return whether an English stem is more often a verb than anything else, by WordNet's counts."""
     return _lines().get(stem, "").startswith("v|")
 
 

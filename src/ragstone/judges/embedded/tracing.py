@@ -41,7 +41,7 @@ Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as releva
 
 
 class Use(NamedTuple):
-    """What the model of use sees of a context sentence, all in [0, 1]."""
+    """Features of a context sentence for the model of use, all in [0, 1]."""
 
     share: float  # its part of the response's words, each shared among the sentences that have it, against the best
     held: float  # share of its words that the response has, averaged over the sentences around it
@@ -50,7 +50,7 @@ class Use(NamedTuple):
 
 
 class Relevance(NamedTuple):
-    """What the model of relevance sees of a context sentence. What was used is the best sign of what answers."""
+    """Features of a context sentence for the model of relevance. What was used is the best sign of what answers."""
 
     around: float  # weight of the question's words, against the best, averaged over the sentences around it
     used: float  # log-odds that the response used it
@@ -95,7 +95,7 @@ class Contexts:
         return range(first + bisect_right(starts, start) - 1, first + bisect_left(starts, end))
 
     def weight(self, stem: str) -> float:
-        """How rare a stem is in the language, times how rare it is among the different sentences."""
+        """Return the rarity of a stem in the language, times its rarity among the different sentences."""
         rarity = math.log((self._different + 1) / (self.counts[stem] + 0.5))
         return self.library.weight(stem) * max(LEAST, round(rarity, DIGITS))
 
@@ -170,7 +170,7 @@ def utilized(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[Use 
 
 
 def _shared(contexts: Contexts, stems: Iterable[str]) -> dict[int, float]:
-    """For each sentence that has some of the stems, their weight; words of very many sentences are left out."""
+    """Return the weight of the stems by sentence; words of very many sentences are left out."""
     found: dict[int, float] = {}
     left = POSTINGS
     for stem in sorted(stems, key=lambda stem: (contexts.counts[stem], stem)):
@@ -213,7 +213,7 @@ def _pieces(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float
 
 
 def _log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
-    """What a model says of each sentence, to six decimals; None where it has no features."""
+    """Return the log odds of each sentence, to six decimals; None if it has no features."""
     return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
 
 

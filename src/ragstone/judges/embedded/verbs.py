@@ -1,4 +1,4 @@
-"""Which words of an English sentence are its verbs, and whether it is a full statement.
+"""Find the verbs of an English sentence, and whether it is a full statement.
 
 Word lists and neighbours, no tagger: it errs towards finding no verb, because what it finds decides whether a
 stretch of a passage may stand alone.
@@ -41,7 +41,7 @@ def listed(kinds: str, language: str = LANGUAGE) -> frozenset[str]:
 
 
 def is_auxiliary(word: str) -> bool:
-    """Whether a plain word is a form of be, have or do, or a modal, contracted or not."""
+    """Return whether a plain word is a form of be, have or do, or a modal, contracted or not."""
     return word in listed("auxiliaries") or word.endswith(_CONTRACTED) or word in _SUBJECT_IS
 
 
@@ -88,7 +88,7 @@ def states(text: str) -> bool:
 
 
 def imperative(words: Sequence[str]) -> bool:
-    """Whether an English sentence begins with a verb that tells somebody what to do."""
+    """Return whether an English sentence begins with a verb that tells somebody what to do."""
     if len(words) < 3:
         return False
     first, second = plain(words[0]), plain(words[1])
@@ -105,7 +105,7 @@ def imperative(words: Sequence[str]) -> bool:
 
 
 def purposeful(words: Sequence[str]) -> bool:
-    """Whether an English sentence says what to do to an end: ``To open the lid, press the latch``."""
+    """Return whether an English sentence says what to do to an end: ``To open the lid, press the latch``."""
     if plain(words[0]) not in {"to", "if", "when", "before", "after", "for"}:
         return False
     for i, word in enumerate(words[:16]):

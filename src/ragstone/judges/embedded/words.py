@@ -149,7 +149,7 @@ def listed_phrases(kind: str, *languages: str) -> tuple[str, ...]:
 
 
 class _Word(NamedTuple):
-    """What a written word is, wherever it stands; ``stem`` is empty for what is only a negation or a number.
+    """Analysis of a written word, independent of its place; ``stem`` is empty for what is only a negation or a number.
 
     With both a stem and a number it is a number only before a power of ten ("one", "a") or as an ordinal. ``coded``:
     it has digits or capitals within, as names have.
@@ -166,7 +166,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """How a language's words are read; ``known`` remembers what it has read, and is for words of a fair length only."""
+    """Word reader of a language; ``known`` remembers what it has read, and is for words of a fair length only."""
 
     stem: Callable[[str], str]
     read: Callable[[str], _Word]
@@ -274,7 +274,7 @@ def power_of(word: str) -> int:
 
 
 def stem_of(word: str, language: str) -> str:
-    """What a single lowercase word is compared by."""
+    """Return the stem that a single lowercase word is compared by."""
     return _language(language).stem(word[:LONGEST_WORD])
 
 
@@ -349,7 +349,7 @@ def _tokens(text: str, language: str) -> list[Token]:
 
 
 def _counts(code: _Language, text: str, before: list[Token], start: int, end: int) -> bool:
-    """Whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
+    """Return whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
     word = text[start:end]
     if word.lower() in code.figures.ordinals:
         counted = bool(before) and before[-1].kind == NUMBER and start - before[-1].end <= 1
@@ -434,7 +434,7 @@ def _couples(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
 
 
 def _inside(text: str, last_end: int, start: int) -> bool:
-    """Whether a word stands within a sentence, so that a capital means something."""
+    """Return whether a word stands within a sentence, so that a capital means something."""
     if last_end == 0:
         return False
     gap = text[last_end:start] if start - last_end < 16 else text[last_end : last_end + 16]

@@ -261,7 +261,7 @@ def _differ(one: _Judged | None, other: _Judged | None) -> bool:
 
 
 def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
-    """Whether a unit is in the first alone, and takes nothing from its score: it is counted and not listed."""
+    """Return whether a unit is in the first alone, and takes nothing from its score: it is counted and not listed."""
     return other is None and one is not None and one.told["kind"] in ("yes", "trivial")
 
 

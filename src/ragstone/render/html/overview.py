@@ -145,7 +145,7 @@ def _facts(told: RunFacts, readings: Readings | None) -> list[CardFact]:
     if readings is not None and readings.replies:
         unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
         facts.append(
-            CardFact("Unread", unread, "not read whole at the first asking or a repair" if readings.unread else "")
+            CardFact("Unread", unread, "not parsed in full, even after a repair call" if readings.unread else "")
         )
     if told.quotes:
         facts.append(CardFact("Quotes", told.quotes))

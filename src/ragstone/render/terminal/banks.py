@@ -81,7 +81,7 @@ class Assigned:
 
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
-    """How many nuggets were assigned and how, the recall, where the results are, what to do next."""
+    """Show assigned nuggets by label, the recall, where the results are, and the next command."""
     told = RunFacts.of(run)
     summary = told.summary
     count = sum(assigned.grades.values())

@@ -167,7 +167,7 @@ class _Drawing:
             yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
 
     def _traced(self, part: Marked) -> Iterable[RenderableType]:
-        """What a sentence is based on, with its own sign where the one in the margin is not that of its trace."""
+        """Show the evidence of a sentence, with its own sign if the margin shows another."""
         if self.map is None:
             return
         shown: Sequence[Mapping[str, Any]] = ()
@@ -204,7 +204,7 @@ class _Drawing:
         signs = {(kind_of(v), word(self.names["off_topic"], v)) for v in shown}
         legend = [indented(self.grounds.legend(signs))] if len(signs) > 1 else []
         count = f"{len(shown)} of {plural(len(verdicts), 'claim')}"
-        return section("Beside the question", marked(rows), *legend, note=count)
+        return section("Relevance of claims", marked(rows), *legend, note=count)
 
     # ---- scores
 
@@ -233,7 +233,7 @@ class _Drawing:
         facts = [] if elsewhere else [score["status"]]
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
-            facts.append(f"could be {ends} % with what is unjudged")
+            facts.append(f"could be {ends} % counting unjudged units")
         if score["outcome"] and not in_columns:
             facts.append(score["outcome"].lower())
         detail = score["detail"]
@@ -348,7 +348,7 @@ class _Drawing:
     # ---- the rest
 
     def footer(self) -> RenderableType:
-        """Where the record came from, its notes and meta, what judging it cost."""
+        """Show the source of the record, its notes and meta, and the cost."""
         result = self.result
         rows = [("From", result["where"])]
         rows += [("Note", note) for note in result["notes"]]
@@ -357,7 +357,7 @@ class _Drawing:
             shown = ", ".join(f"{key} {value}" for key, value in list(meta.items())[: None if self.full else 6])
             rows.append(("Meta", shown))
         for step, told in result.get("cascade", {}).items():
-            rows.append(("Judged", f"{step}: {answered(told)}; wanted error {rate(told['error'])}"))
+            rows.append(("Judged", f"{step}: {answered(told)}; accepted error rate {rate(told['error'])}"))
         cost = result["cost"]
         spent = plural(cost["calls"], "call")
         if cost["calls"]:

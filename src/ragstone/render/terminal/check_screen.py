@@ -61,4 +61,4 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
 def _worst(decision: Decision, look: Look) -> RenderableType:
     room = look.width - 4
     blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
-    return section(f"Behind {threshold_said(decision)}", indented(Group(*blocks)))
+    return section(f"Worst records for {threshold_said(decision)}", indented(Group(*blocks)))

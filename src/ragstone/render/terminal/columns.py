@@ -68,7 +68,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     below: list[str] = []
     if width_of(table) > look.width and "could be" in table:
         del table["could be"]
-        below += [f"{row} could be {ends} % with what is unjudged" for row, ends in possible.items() if ends]
+        below += [f"{row} could be {ends} % counting unjudged units" for row, ends in possible.items() if ends]
     if width_of(table) > look.width or not any(any(table[title]) for title in intervals):
         for title in intervals:
             del table[title]
@@ -170,7 +170,7 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:
     ends = [_ends(score["low"], score["high"], 0, look) for score in found if score["value"] is not None]
-    told = [f"could be {', '.join(end for end in ends if end)} % with what is unjudged"] if any(ends) else []
+    told = [f"could be {', '.join(end for end in ends if end)} % counting unjudged units"] if any(ends) else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []

@@ -124,7 +124,7 @@ def p_said(p: float | None) -> str:
 
 
 def _in_words(found: Comparison, look: Look) -> RenderableType:
-    """Which metrics differ and which do not, with how large a difference would have been seen."""
+    """Say which metrics differ and which do not, with the smallest difference that could be shown."""
     lines = []
     for finding, title in _FOUND.items():
         ones = [one for one in found.metrics if one.finding == finding]

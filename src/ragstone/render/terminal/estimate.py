@@ -38,7 +38,7 @@ def sentence(estimate: Estimate, look: Look) -> str:
     stored = f"; {plural(total.stored, 'call')} more {'is' if total.stored == 1 else 'are'} in the store"
     if not total.calls.high:
         asked = any(row.free for row in estimate.rows)
-        why = "it is judged on this machine" if asked and not total.stored else "every reply is there already"
+        why = "it is judged on this machine" if asked and not total.stored else "every reply is in the store"
         return f"It would cost nothing: {why}. It would take about {duration(estimate.seconds.expected)}."
     about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)

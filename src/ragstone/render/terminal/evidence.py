@@ -71,7 +71,7 @@ class Grounds:
         return Text(clean(text).strip(), overflow="fold", style=style)
 
     def legend(self, signs: Iterable[tuple[str, str]]) -> Text:
-        """What the signs mean: each kind of verdict with its words, the best first."""
+        """Explain the signs: each kind of verdict with its words, the best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
         return legend((self.look.mark(kind), words) for kind, words in ranked)
 

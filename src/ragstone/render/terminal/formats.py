@@ -1,4 +1,4 @@
-"""How the replies of a run were read: a table by judge, below it what went wrong, and what to do about it."""
+"""Parsing statistics of a run: a table by judge, problems below it, and suggestions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, u
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
-    "calls: first askings; whole: read without a problem; entries: units that could be used (a list or a trace is "
-    "one); left: still missing after asking again; by: the readers"
+    "calls: first attempts; whole: parsed in full; entries: usable units (a list or a trace is one); left: still "
+    "missing after a repair call; by: parsers"
 )
 READERS: Final = 16
 """Columns for the readers below which they are under the table."""
@@ -27,10 +27,10 @@ NAMES: Final = ("step", "style", "format")
 LINES: Final = 2
 """Lines of a reply, and of what is wrong with it."""
 _PROBLEMS: Final[Mapping[str, str]] = {
-    "format_error": "nothing in it that was asked for",
-    "count_mismatch": "another number of labels",
+    "format_error": "no expected content",
+    "count_mismatch": "wrong number of labels",
     "truncation": "some units left out",
-    "unknown_label": "labels outside the scale, or in doubt",
+    "unknown_label": "labels outside the scale, or doubtful",
     "cut_off": "cut off at its length limit",
     "withheld": "withheld by a content filter",
 }
@@ -58,7 +58,7 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
     again = sum(group["repairs"]["calls"] for group in groups)
     if not calls:
         return f"{plural(again, 'call')} mended others."
-    said = f"{percent(whole / calls, calls)} of {plural(calls, 'call')} were read whole at the first asking"
+    said = f"{percent(whole / calls, calls)} of {plural(calls, 'call')} were parsed in full at the first attempt"
     if again:
         said += f", {plural(again, 'was', 'were')} asked again"
     return f"{said}; {plural(left, 'entry is', 'entries are')} left unjudged." if left else f"{said}."
@@ -126,10 +126,10 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
 
 
 def _repairs(group: Mapping[str, Any]) -> str:
-    """How often it was asked again, how many replies that mended, and its cost."""
+    """Count repair calls, repaired replies and their cost."""
     spent = group["repairs"]
     times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
-    said = f"asked again {times}, {number(spent['mended'])} mended"
+    said = f"asked again {times}, {number(spent['mended'])} repaired"
     if group["unjudged"]:
         said += f", {plural(group['unjudged'], 'entry', 'entries')} left unjudged"
     if spent["unmetered_calls"] == spent["calls"]:
@@ -142,7 +142,7 @@ def _repairs(group: Mapping[str, Any]) -> str:
 
 
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
-    """Which record, what was wrong, and how the reply begins."""
+    """Show one unparsed reply: the record, the problem and the beginning."""
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
     told = f"  {flat(sample['status'])}{after}"
@@ -165,13 +165,13 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
 
 
 def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
-    """What of the calls is not in the table, and why."""
+    """Explain calls that are not in the table."""
     for judge, calls in told["untold"].items():
         if judge in WRITES_NOTHING:  # their calls come back as data
-            yield f"{judge} writes no replies, so there is nothing to read ({plural(calls, 'call')})."
+            yield f"{judge} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
-                f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were read: made by an "
+                f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were parsed: made by an "
                 "earlier version, or the judge writes none. Repeat the run to read them again from the store."
             )
     if told["failed"]:
@@ -179,14 +179,14 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
     if run.status != "done":
         yield (
             f"The run did not end ({run.status}): only calls of its {plural(len(run), 'finished record')} are counted "
-            "here. The same command goes on from there."
+            "here. Run the same command to resume."
         )
     elif not (told["groups"] or told["untold"] or told["failed"]):
-        yield "No call was made in this run, so there is nothing to read."
+        yield "No call was made in this run, so there is nothing to show."
 
 
 def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Look) -> list[tuple[str, RenderableType]]:
-    """What to try where figures say so, else the run itself."""
+    """Suggest a remedy if the figures call for one, else the run itself."""
     advised: dict[str, list[str]] = {}
     for group in groups:
         if group["advice"]:

@@ -34,9 +34,9 @@ SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all",
 """Measures in the order in which a narrow terminal goes without them."""
 
 TREATED: Final[Mapping[str, str]] = {
-    "warn": "their means leave those topics out",
-    "skip": "no mean counts those topics",
-    "zero": "those count as 0",
+    "warn": "excluded from the means of that run",
+    "skip": "excluded from all means",
+    "zero": "counted as 0",
 }
 """What was done about topics that a run has not answered."""
 
@@ -156,18 +156,18 @@ def _over(columns: Sequence[Column], shown: Mapping[str, Column], look: Look) ->
 def _below(
     told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column], look: Look
 ) -> list[RenderableType]:
-    """What the numbers count, which are not shown, and what they leave out."""
+    """Explain the columns, hidden measures and excluded topics."""
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
-        said.append("no importance is known: vital has no value, and weighted is the same as all")
+        said.append("importance is unknown: vital has no value, and weighted equals all")
     if dropped := [name for name in measures if name not in shown]:
         said.append(f"no room for {', '.join(dropped)}; a wider terminal or --json shows them")
     if any(len({s.topics.get(name, 0) for name in measures}) > 1 for s in told.standings):
-        said.append("the vital columns leave out topics without a vital nugget")
+        said.append("vital columns exclude topics without a vital nugget")
     if any(unjudged_of(told.board).values()):
-        said.append("unjudged nuggets are in no mean")
+        said.append("unjudged nuggets are excluded")
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
-        said.append(f"{plural(empty, 'answer')} without nuggets in no mean")
+        said.append(f"{plural(empty, 'answer')} without nuggets excluded")
     lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
     if missing := told.board.missing():
         lines.append(prose(f"{flat(missed(missing))}; {TREATED[told.on_missing]}", look, "partly"))

@@ -75,11 +75,11 @@ def metric_list(look: Look) -> Page:
         head = Text.assemble((name, "head"), "  ", (f"needs {', '.join(metric.needs)}", "quiet"))
         blocks += [head, indented(prose(metric.title, look, indent=2))]
     suites = {name: ", ".join(members) for name, members in catalogue.suites().items()}
-    suites = {"auto": "every metric whose fields the records have and that takes few calls", **suites}
+    suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
     return page(
         Group(*blocks),
         section("Suites", indented(facts(suites.items(), 7))),
-        Text("ragstone metrics NAME describes one", style="quiet"),
+        Text("To describe one: ragstone metrics NAME", style="quiet"),
     )
 
 
@@ -87,19 +87,19 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     """All of one metric."""
     rows = {
         "Needs": ", ".join(metric.needs),
-        "Wants": f"{', '.join(metric.wants)}, where a suite or auto is to choose it" if metric.wants else "",
+        "Wants": f"{', '.join(metric.wants)}, to be selected by a suite or auto" if metric.wants else "",
         "Asks": ", ".join(metric.asks),
-        "Calls": f"about {metric.calls} a record, of ordinary length, to a language model",
+        "Calls": f"about {metric.calls} per record of ordinary length, with a language model",
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
-        "Also": f"{', '.join(metric.blocks)}, as the name of a record's own parameters" if metric.blocks else "",
+        "Also": f"{', '.join(metric.blocks)} is also accepted in a record's own parameters" if metric.blocks else "",
         "Source": metric.source,
     }
     parameters = [
         (
             one.name,
             written(one.default),
-            Text("fixed for a whole run" if one.name in metric.fixed else "", style="quiet"),
+            Text("same for all records" if one.name in metric.fixed else "", style="quiet"),
         )
         for one in fields(metric)
     ]
@@ -132,9 +132,9 @@ def written(value: object) -> str:
 
 
 def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
-    """Who can be asked, where, and whether the key's variable is set."""
+    """List the judges, their addresses, and whether the key's variable is set."""
     tables = [judge for judge in judges if judge.table]
-    hint = "vllm:MODEL@http://HOST:PORT/v1 is the same at another address. To ask one: "
+    hint = "Another address: vllm:MODEL@http://HOST:PORT/v1. To test a judge: "
     return page(
         _judges([judge for judge in judges if not judge.table], look, look.width - 2),
         section("In ragstone.toml", indented(_judges(tables, look, look.width - 4))) if tables else None,
@@ -176,13 +176,13 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 
 
 def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str], following: str, look: Look) -> Page:
-    """What an input holds, which metrics could run, what is odd about it, what cannot be read.
+    """Show the fields of an input, available metrics, notes and unreadable records.
 
     ``named`` says why a metric runs only where it is named; ``following`` is the command to go on with, if any.
     """
     counts = plural(found.records, "record")
     if found.set_aside:
-        counts += f", {number(found.set_aside)} more that cannot be read"
+        counts += f", {number(found.set_aside)} more unreadable"
     notes = warnings(found, MOST_NOTES)
     columns = offered(found.columns)
     if columns and not any(able.values()):
@@ -190,9 +190,9 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
     return page(
         heading(found.name, look, counts),
         _shares("Fields", found.present, found.records),
-        _shares("Metrics that could run", able, found.records, named),
+        _shares("Available metrics", able, found.records, named),
         _notes("Notes", notes, look),
-        _notes("Cannot be read", messages(found), look),
+        _notes("Unreadable records", messages(found), look),
         facts([("Next", to_paste(following, look))]) if following else None,
     )
 

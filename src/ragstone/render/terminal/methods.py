@@ -48,7 +48,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 
 def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
-    """For each metric of a run that was repeated: the mean of all times, its spread, that of a record, the flips."""
+    """Show for each repeated metric the mean, its spread, that of a record, and the flips."""
     found = {name: entry["repeats"] for name, entry in entries.items() if entry.get("repeats")}
     if not found:
         return None

@@ -155,7 +155,7 @@ def _passed(entry: Mapping[str, Any]) -> str:
 
 
 def _said(title: str, name: str, cell: str) -> Text:
-    words = f"{name} could be {cell} % with what is unjudged" if title == "could be" else f"{name}: {cell} passed"
+    words = f"{name} could be {cell} % counting unjudged units" if title == "could be" else f"{name}: {cell} passed"
     return Text(words, style="quiet")
 
 
@@ -167,7 +167,7 @@ def _plain(text: str) -> str:
 
 
 def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
-    """Which scores are missing, and why; None where none is."""
+    """List missing scores with reasons; None if there are none."""
     if not told.missing:
         return None
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -46,7 +46,7 @@ def _explained(words: Mapping[str, str], look: Look) -> Table:
 
 
 def gives(kind: PromptStyle) -> str:
-    """What an answer holds, in a few words."""
+    """Describe the parts of an answer in a few words."""
     if kind.gives == ("labels",):
         return "labels alone"
     if kind.gives[0] == "labels" and kind.formats == ("object",) and kind.step != "trace":
@@ -57,16 +57,16 @@ def gives(kind: PromptStyle) -> str:
 def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
     most = max((kind.formats for kind in kinds), key=len)
     said = {
-        "units": "the most that one call asks about",
+        "units": "max units per call",
         "object": "one JSON object with an entry for each unit",
         str(len(most)): ", ".join(most),
-        "as asked": "the label, and reason and evidence where the metric asks for them",
+        "as asked": "the label, plus reason and evidence if the metric asks for them",
     }
     for language in sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"}):
-        said[f".{language}"] = f"each style also in this language: short_cot.{language}"
+        said[f".{language}"] = f"each style is also available in this language: short_cot.{language}"
     for kind in kinds:
         if len(kind.names) > 1:
-            before = f"{said[kind.step]}; " if kind.step in said else "several questions: "
+            before = f"{said[kind.step]}; " if kind.step in said else "several prompts: "
             said[kind.step] = before + " and ".join(kind.names)
     return said
 
@@ -76,7 +76,7 @@ def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
         return None
     path, what = next(iter(changed.items()))
     more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return prose(f"Not as released: {path} {what}{more}. All of them: ragstone{NBSP}prompts{NBSP}check", look, "wrong")
+    return prose(f"Modified prompt: {path} {what}{more}. To list all: ragstone{NBSP}prompts{NBSP}check", look, "wrong")
 
 
 # ---- what one asks
@@ -120,7 +120,7 @@ def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
 def packaged_page(count: int, wrong: Mapping[str, Sequence[str]], look: Look) -> Page:
     """One line where all is well, else each problem with its file."""
     lines = [f"{path}: {problem}" for path, problems in wrong.items() for problem in problems]
-    said = f"All {count} files are valid and as they were released."
+    said = f"All {count} files are valid and unmodified."
     return page(_lines("no", lines, look) if lines else _lines("yes", [said], look))
 
 

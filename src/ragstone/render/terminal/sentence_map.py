@@ -1,6 +1,6 @@
 """The sentence map of a trace: what each sentence of the response is based on, and which context sentences matter.
 
-Sentences that are relevant and unused, or used and not relevant, come with their text. The rest is counted, a sign for
+Sentences that are relevant and unused, or used but not relevant, come with their text. The rest is counted, a sign for
 each; in full, every sentence of the contexts is there with its key and its marks.
 """
 
@@ -31,8 +31,8 @@ SPECIALS: Final[Mapping[Special, str]] = {
 
 SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "both": ("■", "#", "", "relevant and used"),
-    "unused": ("□", "o", "head", "relevant and left unused"),
-    "beside": ("▲", "^", "partly", "used and not relevant"),
+    "unused": ("□", "o", "head", "relevant but unused"),
+    "beside": ("▲", "^", "partly", "used but not relevant"),
     "neither": ("·", ".", "quiet", "neither"),
     "relevant": ("r", "r", "", "relevant"),
     "used": ("u", "u", "", "used"),
@@ -65,7 +65,7 @@ class ContextSentence:
 
     @property
     def kind(self) -> str:
-        """Which of the signs it gets."""
+        """Return the sign of the sentence."""
         if self.relevant is None or self.used is None:
             return "relevant" if self.relevant else "used" if self.used else "unknown"
         if self.relevant:
@@ -86,12 +86,12 @@ class TracedSentence:
 
     @property
     def kind(self) -> str:
-        """Which of the marks of verdicts it gets."""
+        """Return the verdict mark of the sentence."""
         return kind_of(self.verdict)
 
 
 class SentenceMap:
-    """What the trace of one record says, sentence by sentence."""
+    """Trace of one record, sentence by sentence."""
 
     def __init__(self, result: Mapping[str, Any], score: Mapping[str, Any], grounds: Grounds) -> None:
         self.grounds = grounds
@@ -127,7 +127,7 @@ class SentenceMap:
     def under(
         self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = ""
     ) -> list[RenderableType]:
-        """What a sentence of the response is based on, and why it falls short.
+        """Show the evidence of a response sentence, and why it is not supported.
 
         ``shown`` are quotes above it, whose words are not repeated. ``named`` comes first if other verdicts are there.
         """
@@ -184,7 +184,7 @@ class SentenceMap:
         return f"{place.key}, passage {self.grounds.ranks.get(place.passage, place.passage)}"
 
     def notes(self) -> RenderableType | None:
-        """What a reader must know of the labelling itself, in one quiet line."""
+        """Note caveats of the labelling in one quiet line."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
             said.append(f"asked in {number(self.detail['parts'])} pieces")
@@ -202,7 +202,7 @@ class SentenceMap:
         return any(getattr(place, what) is not None for place in self.places)
 
     def _every(self) -> bool | None:
-        """Whether every sentence is supported, None where that is not known."""
+        """Return whether every sentence is supported, None where that is not known."""
         kinds = {resting.kind for resting in self.response}
         return False if "no" in kinds else None if "unjudged" in kinds else True
 
@@ -214,11 +214,11 @@ class SentenceMap:
         return not self._known("relevant") and not self._known("used")
 
     def standing_out(self) -> list[RenderableType]:
-        """The sentences that are relevant and unused, then those that are used and not relevant."""
+        """The sentences that are relevant and unused, then those that are used but not relevant."""
         blocks = []
         for kind, title, what in (
-            ("unused", "Relevant and left unused", "relevant"),
-            ("beside", "Used and not relevant", "used"),
+            ("unused", "Relevant but unused", "relevant"),
+            ("beside", "Used but not relevant", "used"),
         ):
             if places := [place for place in self.places if place.kind == kind]:
                 of = plural(sum(bool(getattr(place, what)) for place in self.places), f"{what} sentence")
@@ -238,7 +238,7 @@ class SentenceMap:
         return marked(rows)
 
     def counts(self, passage: str) -> str:
-        """How many sentences of a passage there are, and what they are to the response."""
+        """Count the sentences of a passage by relevance and use."""
         places = [place for place in self.places if place.passage == passage]
         kinds = Counter(place.kind for place in places)
         parts = [f"{number(kinds[kind])} {words}" for kind, (*_, words) in SIGNS.items()
@@ -255,7 +255,7 @@ class SentenceMap:
         return Text("", overflow="fold").join(sign(kind, self.grounds.look) for kind in kinds)
 
     def legend(self) -> Text | None:
-        """What the signs of the sentences mean, or in full the two letters; None where there are none."""
+        """Explain the signs of the sentences, or in full the two letters; None if there are none."""
         kinds = {place.kind for place in self.places}
         if self.grounds.full:
             return legend([(Text("R"), "relevant"), (Text("U"), "used")])
@@ -298,7 +298,7 @@ def _letter(letter: str, known: bool | None, look: Look) -> Text:
 
 
 def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
-    """Whether a quote has all the words of a sentence."""
+    """Return whether a quote has all the words of a sentence."""
     if quote["start"] is None or quote["passage"] != place.passage:
         return False
     return bool(quote["start"] <= place.start and place.end <= quote["end"])

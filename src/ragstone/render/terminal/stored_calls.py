@@ -32,11 +32,11 @@ def cache_page(told: Mapping[str, Any], look: Look) -> Page:
 
 
 def pruning_page(told: Mapping[str, Any], look: Look) -> Page:
-    """What was deleted, or would be."""
+    """Show the calls that were deleted, or would be."""
     what = went(told)
     what = what[:1].upper() + what[1:]
     if not told["groups"] and not told["runs"]:
-        said = "There is nothing to delete."
+        said = "Nothing to delete."
     elif not told["done"]:
         said = f"{what} would be deleted."
     else:

@@ -161,7 +161,7 @@ function coverage(metric, toRecords) {
     parts.push([/** @type {any} */ (link)]);
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
-    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% with what is unjudged`]);
+    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% counting unjudged units`]);
   }
   if (metric.outcomes) parts.push([`${count(metric.outcomes.PASSED || 0)} passed`]);
   if (metric.repeats && metric.repeats.flip_rate !== null)
