@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-7", "211ddcf7d530")
+RULES = ("embedded-7", "87a80e2cf861")
 """A version, and the digest of the code that it stands for."""
 
 
