@@ -156,7 +156,7 @@ def test_a_copy_is_a_prompt_of_ones_own() -> None:
     [
         (["asign"], "no step 'asign'; steps are claims, nuggetize, "),
         (["short_cot"], "'short_cot' is a style; name the step too, as in assign=short_cot"),
-        (["assign", "shortcot"], "no prompt 'shortcot' for the step 'assign'; known are default, "),
+        (["assign", "shortcot"], "no prompt 'shortcot' for the step 'assign'; known: default, "),
         (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'"),
         (["assign=short_cot.v\u0663"], "no prompt 'short_cot.v\u0663' for the step 'assign'"),
         (["nuggetize"], "asks 2 questions; name the prompt of one: nuggetize=answer or nuggetize=passages"),
@@ -377,7 +377,7 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
         ([("task: support", "task: suport")], "there is no step 'suport'; the steps are claims, "),
         ([("task: support\n", "")], "the header names no task"),
         ([("batch: 10", "batch: ten")], "batch is 'ten'; expected a whole number from 1"),
-        ([("formats: json,", "formats: jsn,")], "no 'jsn' among formats; known are "),
+        ([("formats: json,", "formats: jsn,")], "no 'jsn' among formats; known: "),
         ([("=== user ===", "=== reader ===")], "expected one '=== system ===' and one '=== user ===' part"),
     ],
 )

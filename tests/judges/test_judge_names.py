@@ -63,7 +63,7 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
     [
         (
             "opnai:gpt",
-            "no judge 'opnai:gpt'; did you mean 'openai'? known are embedded, replay:FILE, human:FILE, anthropic:MODEL",
+            "no judge 'opnai:gpt'; did you mean 'openai'? known: embedded, replay:FILE, human:FILE, anthropic:MODEL",
         ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),
@@ -71,9 +71,9 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
         ("azure", "judge 'azure' has no model; write azure:MODEL"),
         ("gpt-4o", "no judge 'gpt-4o'; add the provider, as in openai:gpt-4o"),
         ("claude-x", "as in anthropic:claude-x"),
-        ("qwen3", "no judge 'qwen3'; known are"),
-        ("", "no judge ''; known are"),
-        (":m", "no judge ':m'; known are"),
+        ("qwen3", "no judge 'qwen3'; known:"),
+        ("", "no judge ''; known:"),
+        (":m", "no judge ':m'; known:"),
         ("openai:", "has no model; write openai:MODEL"),
         ("vllm:@http://host/v1", "has no model; write vllm:MODEL"),
         ("replay:", "has no file; write replay:calls.jsonl"),
@@ -84,7 +84,7 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
 def test_what_is_wrong_with_a_name_is_said_with_what_would_be_right(name: str, said: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(said)) as error:
         parse(name)
-    assert "[judges.NAME]" in str(error.value) or "known are" not in str(error.value)
+    assert "[judges.NAME]" in str(error.value) or "known:" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_a_number_of_units_that_cannot_be_is_refused(units: int) -> None:
 
 
 def test_a_format_that_there_is_not_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="known are json, keyed"):
+    with pytest.raises(ValueError, match="known: json, keyed"):
         parse_labels("[]", 1, SUPPORT_3, "toml")  # type: ignore[arg-type]
 
 

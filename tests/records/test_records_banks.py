@@ -271,11 +271,11 @@ def test_records_are_given_the_nuggets_of_their_topic() -> None:
     ]  # fmt: skip
     assert [record.id for record in found][:2] == ["1", "1#2"]
     assert found[0].notes == ()
-    assert found[2].notes == ("nuggets: the bank has none for this topic",)
+    assert found[2].notes == ("nuggets: the bank has no nuggets for this topic",)
     assert found[3].notes[1:] == found[2].notes
     assert found[6].notes == ("kept",)
     notes = {note.text: note.count for note in survey(open_records(rows, bank=bank)).notes}
-    assert notes["nuggets: the bank has none for this topic"] == 2
+    assert notes["nuggets: the bank has no nuggets for this topic"] == 2
 
 
 def test_half_a_character_in_a_nugget_is_named() -> None:

@@ -389,7 +389,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("contexts: there are none, or all are blank", 2, "records item 2"),
         ("question: blank", 1, "records item 2"),
         ("response: blank", 1, "records item 2"),
-        ("no id: a hash of the content stands for it", 1, "records item 4"),
+        ("no id: a hash of the content is used", 1, "records item 4"),
     ]
     assert found.warnings[0] == "2 records have an id that came before: 'a' (3 times); the second is called 'a#2'"
     assert len(found.warnings) == 6

@@ -234,7 +234,7 @@ def parse(name: str) -> Spec:
         near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *providers()], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
-        raise ConfigError(f"no judge '{shown}'; {hint}known are {', '.join(known)}, and [judges.NAME] tables")
+        raise ConfigError(f"no judge '{shown}'; {hint}known: {', '.join(known)}, and [judges.NAME] tables")
     model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
     base_url = where[0] if where else ""
     if not model:

@@ -117,7 +117,7 @@ def parse_labels(
     if not 1 <= units <= MOST:
         raise ValueError(f"units is {units}; expected a number from 1 to {MOST}")
     if format not in LABEL_FORMATS:
-        raise ValueError(f"no format {format!r} for labels; known are {', '.join(LABEL_FORMATS)}")
+        raise ValueError(f"no format {format!r} for labels; known: {', '.join(LABEL_FORMATS)}")
     words = words_of(scale, tuple(more), exact=case_sensitive)
     return read_labels(text, range(1, units + 1), words, format, material, ended=ended)
 

@@ -96,7 +96,7 @@ def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
     if found:
         return found[-1]
     known = dict.fromkeys(entry.name for entry in named)
-    listed = f"; known are {', '.join(known)}" if known else ""
+    listed = f"; known: {', '.join(known)}" if known else ""
     what = f"version {version} of the prompt '{name}'" if version else f"prompt '{name}'"
     raise TemplateError(f"no {what} for the step '{task}'{listed}")
 

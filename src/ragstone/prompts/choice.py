@@ -113,7 +113,7 @@ def check_named(task: str, named: str) -> None:
         own(named, task)
     elif named not in styles(task):
         raise TemplateError(
-            f"no prompt style '{named}' for the step '{task}'; known are {', '.join(styles(task))}, or a file"
+            f"no prompt style '{named}' for the step '{task}'; known: {', '.join(styles(task))}, or a file"
         )
 
 
@@ -123,7 +123,7 @@ def check_style(style: str) -> None:
     if style not in names:
         near = difflib.get_close_matches(style, names, 1)
         hint = f"did you mean '{near[0]}'? " if near else ""
-        raise TemplateError(f"no prompt style '{style}'; {hint}known are {', '.join(names)}, or TASK=FILE.md")
+        raise TemplateError(f"no prompt style '{style}'; {hint}known: {', '.join(names)}, or TASK=FILE.md")
 
 
 @lru_cache(maxsize=32)

@@ -164,7 +164,7 @@ def _read(text: str, name: str, wanted: Sequence[str]) -> tuple[dict[str, str], 
         if not colon:
             raise TemplateError(f"prompt {name}: {line!r} is not 'key: value'")
         if key.strip() not in KEYS:
-            raise TemplateError(f"prompt {name}: no header line '{key.strip()}'; known are {', '.join(KEYS)}")
+            raise TemplateError(f"prompt {name}: no header line '{key.strip()}'; known: {', '.join(KEYS)}")
         if key.strip() in header:
             raise TemplateError(f"prompt {name}: the header has '{key.strip()}' twice")
         header[key.strip()] = value.strip()
@@ -186,7 +186,7 @@ def _listed(given: str, known: Sequence[str], key: str, name: str) -> tuple[str,
     values = tuple(dict.fromkeys(value.strip() for value in given.split(",") if value.strip()))
     for value in values:
         if value not in known:
-            raise TemplateError(f"prompt {name}: no '{value}' among {key}; known are {', '.join(known)}")
+            raise TemplateError(f"prompt {name}: no '{value}' among {key}; known: {', '.join(known)}")
     return values
 
 

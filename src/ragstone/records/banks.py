@@ -28,7 +28,7 @@ from ragstone.records.survey import Note, Notes
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
-NOT_IN_BANK: Final = "nuggets: the bank has none for this topic"
+NOT_IN_BANK: Final = "nuggets: the bank has no nuggets for this topic"
 OTHER_QUESTION: Final = "nuggets: the bank asks another question under this topic"
 EMPTY: Final = "nuggets: an empty list"
 NONE_HERE: Final = "nuggets: a record without any, passed over"

@@ -42,7 +42,7 @@ Rows = Generator[Item, None, None]
 """What a reader is; closing it closes the file."""
 
 SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
-NO_ID: Final = "no id: a hash of the content stands for it"
+NO_ID: Final = "no id: a hash of the content is used"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 MAX_KEYS: Final = 1000

@@ -60,7 +60,7 @@ def run_page(run: Run) -> str:
         for one in told.missing[:WORST]
     ]
     if causes:
-        parts.append(_section("Without a score, or not all judged", _table((), causes)))
+        parts.append(_section("Without a score, or only partly judged", _table((), causes)))
     if shown := [_lowest(low) for low in told.lowest(WORST)]:
         parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]

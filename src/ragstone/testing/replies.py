@@ -220,5 +220,5 @@ REPLY_FORMATS: Final[tuple[Format, ...]] = tuple(_WRITERS)
 def labels_reply(labels: Sequence[str], fmt: Format = "json") -> str:
     """Write the labels of units 1, 2, … in one of ``REPLY_FORMATS``; ValueError for another format."""
     if fmt not in _WRITERS:
-        raise ValueError(f"no reply in the format {fmt!r}; known are {', '.join(REPLY_FORMATS)}")
+        raise ValueError(f"no reply in the format {fmt!r}; known: {', '.join(REPLY_FORMATS)}")
     return _WRITERS[fmt](labels)

@@ -103,7 +103,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
             rows.append(("" if number_ else label, prose(line, look, "quiet", LEFT)))
 
     if any(not row.free for row in estimate.rows):
-        told("Assumed", [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()])
+        told("Basis", [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()])
     alone = estimate.alone.items()
     told("Alone", [f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
                    for step, one in alone])  # fmt: skip

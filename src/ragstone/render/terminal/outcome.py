@@ -180,7 +180,7 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
         table.add_row(number(cause.count), line)
     if len(told.missing) > MOST_CAUSES:
         table.add_row("", Text(f"and {plural(len(told.missing) - MOST_CAUSES, 'more cause')}", style="quiet"))
-    return section("Without a score, or not all judged", indented(table))
+    return section("Without a score, or only partly judged", indented(table))
 
 
 def _worst(told: RunFacts, look: Look, count: int = 5) -> RenderableType | None:

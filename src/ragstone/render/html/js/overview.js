@@ -289,7 +289,7 @@ function missingBlock(toRecords) {
   return el(
     'section',
     { class: 'missing', 'aria-labelledby': 'missing' },
-    el('h2', { id: 'missing' }, causes.length ? 'Without a score, or judged in part' : 'Notes on this run'),
+    el('h2', { id: 'missing' }, causes.length ? 'Without a score, or only partly judged' : 'Notes on this run'),
     rows.length ? el('ul', { class: 'causes' }, rows) : null,
     more,
     left.length || first.notes.length

@@ -3,7 +3,7 @@
 /** @type {Record<string, string>} */
 const STATES = {
   both: 'relevant and used',
-  unused: 'relevant, left unused',
+  unused: 'relevant but unused',
   beside: 'used, not relevant',
   neither: 'neither',
   unknown: 'not said',
@@ -153,7 +153,7 @@ function traceView(record, lights) {
     box,
     reading,
     traceLegend(detail, entries),
-    standingOut(record, kept('unused'), 'Relevant, and left unused'),
+    standingOut(record, kept('unused'), 'Relevant but unused'),
     standingOut(record, kept('beside'), 'Used, and not relevant'),
     detail.relevance_reason
       ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), reasoned(record, detail.relevance_reason, lights))
