@@ -531,7 +531,7 @@ def test_a_drop_that_could_not_be_shown_is_an_error(tmp_path: Path) -> None:
             pass
     found = check("new", store=tmp_path / "s.db", max_drop={"grounding": 0.0}, baseline="main")
     assert found.outcome == "error"
-    assert "fewer than 6" in found.decisions[0].found
+    assert "at least 6 are needed" in found.decisions[0].found
 
 
 def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> None:
