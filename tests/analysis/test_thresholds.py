@@ -77,7 +77,7 @@ def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     gate = drop_of([0.5] * 8, [0.3] * 8)
     assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
     few = drop_of([0.5] * 5, [0.3] * 5)
-    assert (few.outcome, "fewer than 6 cannot show a drop" in few.decisions[0].found) == ("error", True)
+    assert (few.outcome, "at least 6 are needed to show a drop" in few.decisions[0].found) == ("error", True)
 
 
 def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allowed() -> None:
