@@ -162,4 +162,4 @@ def _hint(text: str) -> str:
         return "a file that is one JSON array is to be named .json"
     if start == "{'":
         return "a Python dict is not JSON: write it with json.dumps"
-    return "one complete JSON object"
+    return "expected one complete JSON object"
