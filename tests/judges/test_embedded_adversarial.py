@@ -310,6 +310,13 @@ def test_other_languages_are_told_by_numbers_and_negations() -> None:
     told("other languages: accepted", [right >= model().support.yes for right, _, _ in cases])
 
 
+def test_an_hour_of_the_day_is_no_length_of_time() -> None:
+    """``18 часов`` is 18:00, and another than ``десять минут`` in the same place is no contradiction."""
+    there = "Музей открыт ежедневно с 10:00 до 18:00. Музей в десяти минутах ходьбы от вокзала."
+    assert weighed("Музей открыт с 10 до 18 часов.", there).label == "yes"
+    assert weighed("Музей открыт с 10 до 19 часов.", there).label == "no"
+
+
 @pytest.mark.parametrize("claim", ["It is the one of them.", "And so it was, for all of that.", "This is what it is."])
 def test_a_claim_of_stop_words_is_not_supported(claim: str) -> None:
     """Words of grammar are in every passage, and say nothing."""

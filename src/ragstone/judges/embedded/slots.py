@@ -138,6 +138,8 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     if not spelled:
         aligned.agreed.update(itself)
     theirs, counted = best[2], one.dimension == "" != one.unit
+    if theirs.dimension == "clock" != one.dimension:
+        return None  # "18 hours" is 18:00, and rivals no length of time
     if one.bound and theirs.bound == -one.bound:
         return _other("limit", _limited(one, aligned.text), best)
     if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
