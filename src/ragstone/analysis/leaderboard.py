@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
@@ -19,7 +19,6 @@ from ragstone.stats.means import kendall_tau, mean
 from ragstone.types import Nugget
 
 OnMissing = Literal["error", "warn", "skip", "zero"]
-ON_MISSING: Final[tuple[OnMissing, ...]] = get_args(OnMissing)
 ALL: Final = "all"
 """The topic of the rows that hold a run's means."""
 NAMED: Final = 3

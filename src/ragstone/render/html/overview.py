@@ -20,8 +20,6 @@ from ragstone.store.database import ScoreRow
 
 BINS: Final = 20
 """Bins of a distribution, each five hundredths wide; the last also holds the value 1."""
-CARDS: Final = 6
-"""The most metrics on the first screen."""
 WORST: Final = 10
 """Records that are printed."""
 
