@@ -78,14 +78,15 @@ def test_a_new_field_is_an_option_everywhere(monkeypatch: pytest.MonkeyPatch) ->
         ("python", "patience 0; expected a whole number from 1 to 9"),
         ("file", "ragstone.toml: run.patience = 0: input should be greater than or equal to 1"),
         ("environment", "TOY_PATIENCE 'soon'; expected a whole number from 1 to 9"),
+        ("environment beyond", "TOY_PATIENCE 12; expected a whole number from 1 to 9"),
         ("unknown", "ragstone.toml: no setting 'run.patence'; did you mean 'patience'?"),
     ],
 )
 def test_a_bad_value_is_refused_wherever_it_stands(how: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if how in ("file", "unknown"):
         Path("ragstone.toml").write_text(f"[run]\n{'patience' if how == 'file' else 'patence'} = 0\n")
-    if how == "environment":
-        monkeypatch.setenv("TOY_PATIENCE", "soon")
+    if how.startswith("environment"):
+        monkeypatch.setenv("TOY_PATIENCE", "soon" if how == "environment" else "12")
     with pytest.raises(ConfigError) as caught:
         patience_of("a", patience=0 if how == "python" else None)
     assert str(caught.value) == message
