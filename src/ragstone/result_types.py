@@ -228,6 +228,57 @@ class MetricDict(TypedDict):
     signature: str
 
 
+class CorrectedDict(TypedDict):
+    """A metric's mean over all records, corrected by people's labels of a random sample, with its 95 % interval.
+
+    ``method`` is ``ppi`` (prediction-powered), ``rogan_gladen``, or ``labels``: too few are labelled, so that the mean
+    and interval are of the labels alone. ``raw`` is the judge's mean; ``labelled`` of ``records`` have people's labels.
+    ``power`` is the weight of the judge's values, None except for ``ppi``.
+    """
+
+    method: str
+    value: float
+    low: float
+    high: float
+    raw: float
+    labelled: int
+    records: int
+    power: float | None
+
+
+class MetricAgreementDict(TypedDict):
+    """Agreement of a judge with people on one metric's units.
+
+    ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion matrix over it; ``units`` its total,
+    over ``records``. ``unjudged`` more units are labelled and have no verdict. ``kappa`` is Cohen's without weights,
+    ``interval`` its 95 % interval clustered by record; None where undefined. ``base_rate`` is the accuracy of always
+    answering the most frequent label. ``corrected`` is None where ``withheld`` says why.
+    """
+
+    task: str
+    judge: str
+    labels: list[str]
+    counts: list[list[int]]
+    units: int
+    records: int
+    unjudged: int
+    accuracy: float | None
+    base_rate: float | None
+    kappa: float | None
+    interval: list[float] | None
+    corrected: CorrectedDict | None
+    withheld: str
+
+
+class AgreementDict(TypedDict):
+    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's."""
+
+    gold: list[str]
+    annotators: list[str]
+    at: str
+    metrics: dict[str, MetricAgreementDict]
+
+
 class CauseDict(TypedDict):
     """Number of scores of a metric with one status and reason."""
 
@@ -262,6 +313,7 @@ class SummaryDict(TypedDict):
     bill: NotRequired[dict[str, Any]]
     cascade: NotRequired[dict[str, Any]]
     estimate: NotRequired[dict[str, Any]]
+    agreement: NotRequired[AgreementDict]
     left_out: NotRequired[dict[str, str]]
     taken_over: NotRequired[int]
     notes: NotRequired[list[str]]

@@ -1,0 +1,136 @@
+"""Labels that people gave to units, as rows of a file: one JSON line for each unit, task and annotator.
+
+A row names its unit by id and by a hash of the text that the person read, so that a label is never joined to a unit
+that has changed since. Nothing here knows a judge or a metric.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import orjson
+
+from ragstone.errors import InputError
+
+DrawMode = Literal["random", "worst"]
+
+EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """How the records of a labelled sample were drawn: ``n`` of ``of`` records, with a seed.
+
+    ``worst`` is a draw of what judges disagree on. It is no ground for a mean or an interval. ``by`` is the field that
+    the draw was stratified by, if any.
+    """
+
+    mode: DrawMode
+    seed: int
+    n: int
+    of: int
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """One person's label of one unit for one task.
+
+    ``label`` None means that the person could not tell. ``hash`` is ``text_hash`` of what the person read as the unit,
+    empty where that is not known; ``text`` is the unit itself where a judge wrote it (claims, nuggets). ``rubric`` is a
+    hash of the scale's text. ``seconds`` is the time that the label took.
+    """
+
+    record: str
+    unit: str
+    task: str
+    label: str | None
+    annotator: str = ""
+    seconds: float | None = None
+    draw: LabelDraw | None = None
+    rubric: str = ""
+    hash: str = ""
+    text: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The row without its empty fields; ``label`` is always there."""
+        every = asdict(self)
+        return {name: value for name, value in every.items() if name == "label" or value not in (None, "")}
+
+
+def text_hash(text: str) -> str:
+    """The hash of a unit's text, blank space at its ends aside: 16 hex digits."""
+    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def row_from_json(row: object, where: str) -> LabelRow:
+    """Check a row; InputError says ``where`` it is, what was found and what is expected."""
+    if not isinstance(row, Mapping):
+        raise InputError(f"{where}: a {type(row).__name__}, no label; {EXPECTED}")
+    for name in ("record", "unit", "task"):
+        if not (isinstance(row.get(name), str) and row[name]):
+            raise InputError(f"{where}: no {name}; {EXPECTED}")
+    label = row.get("label")
+    if "label" not in row or not (label is None or (isinstance(label, str) and label)):
+        raise InputError(f"{where}: 'label' is missing or no text; expected a label, or null for: cannot tell")
+    seconds = row.get("seconds")
+    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):
+        raise InputError(f"{where}: seconds is {seconds!r}; expected a number of at least 0")
+    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text")}
+    if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
+        raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a text")
+    return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)
+
+
+def _draw(row: Mapping[str, Any], where: str) -> LabelDraw | None:
+    given = row.get("draw")
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or given.get("mode") not in get_args(DrawMode):
+        raise InputError(f"{where}: 'draw' is {str(given)[:60]!r}; expected {{mode: random or worst, seed, n, of}}")
+    seed, n, of = (given.get(name) for name in ("seed", "n", "of"))
+    if not (isinstance(seed, int) and isinstance(n, int) and isinstance(of, int)):
+        raise InputError(f"{where}: seed, n and of of 'draw' are {seed}, {n} and {of}; expected whole numbers")
+    return LabelDraw(given["mode"], seed, n, of, str(given.get("by") or ""))
+
+
+def is_label_row(row: object) -> bool:
+    """Whether a parsed line has the shape of a label row, right or wrong."""
+    return isinstance(row, Mapping) and {"record", "unit", "label"} <= row.keys()
+
+
+def read_labels(path: Path | str) -> Iterator[LabelRow]:
+    """The rows of a file of labels, in order; InputError for a line that is none, and for an unreadable file.
+
+    The same label twice is one; two different ones of one annotator for a unit and task are refused.
+    """
+    seen: dict[tuple[str, str, str, str], str | None] = {}
+    try:
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                where = f"{path}:{number}"
+                try:
+                    row = row_from_json(orjson.loads(line), where)
+                except orjson.JSONDecodeError as error:
+                    raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
+                key = (row.record, row.unit, row.task, row.annotator)
+                if key in seen:
+                    if seen[key] != row.label:
+                        who = f" by {row.annotator}" if row.annotator else ""
+                        raise InputError(
+                            f"{where}: {row.unit} ({row.task}) is labelled {row.label}{who}, and {seen[key]} before; "
+                            "keep one of the two lines"
+                        )
+                    continue
+                seen[key] = row.label
+                yield row
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,50 @@
+"""Label rows: what is read, what is refused and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from ragstone.errors import InputError
+from ragstone.labels import LabelDraw, LabelRow, read_labels, text_hash
+
+ROW = LabelRow(
+    "r1", "r1/claim/1", "support", "yes", "ana", 4.5, LabelDraw("random", 0, 20, 400), "a1", text_hash("Six."), "Six."
+)
+
+
+def rows(tmp_path: Path, *lines: object) -> list[LabelRow]:
+    path = tmp_path / "labels.jsonl"
+    path.write_bytes(b"\n".join(line if isinstance(line, bytes) else orjson.dumps(line) for line in lines) + b"\n\n")
+    return list(read_labels(path))
+
+
+def test_a_row_is_read_as_it_was_written(tmp_path: Path) -> None:
+    unsure = LabelRow("r1", "r1/claim/2", "support", None)
+    assert unsure.as_json() == {"record": "r1", "unit": "r1/claim/2", "task": "support", "label": None}
+    assert rows(tmp_path, ROW.as_json(), unsure.as_json(), ROW.as_json()) == [ROW, unsure]
+
+
+def test_the_hash_is_of_the_text_without_blank_ends() -> None:
+    assert text_hash(" Six.\n") == text_hash("Six.") != text_hash("Six")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{", r"labels.jsonl:2: not JSON"),
+        ([], r":2: a list, no label"),
+        ({"record": "r1", "unit": "r1/claim/2", "label": "yes"}, r":2: no task"),
+        ({**ROW.as_json(), "label": 1}, r":2: 'label' is missing or no text"),
+        ({**ROW.as_json(), "seconds": -1}, r":2: seconds is -1"),
+        ({**ROW.as_json(), "text": ["Six."]}, r":2: 'text' is a list"),
+        ({**ROW.as_json(), "draw": {"mode": "best"}}, r":2: 'draw' is"),
+        ({**ROW.as_json(), "draw": {"mode": "random", "seed": 0, "n": "20", "of": 400}}, r":2: seed, n and of"),
+        ({**ROW.as_json(), "label": "no"}, r":2: r1/claim/1 \(support\) is labelled no by ana, and yes before"),
+    ],
+)
+def test_a_wrong_row_is_refused_with_its_place(tmp_path: Path, line: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rows(tmp_path, ROW.as_json(), line)
