@@ -7,12 +7,12 @@ interval can be given, ``withheld`` says why.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from ragstone.analysis.gold_join import Joined, LabelledUnit, RecordValues
+from ragstone.analysis.gold_join import Joined, RecordValues
 from ragstone.result_types import CorrectedDict
 from ragstone.stats.correction import Corrected, labels_to_halve, prediction_powered, rogan_gladen
 from ragstone.stats.means import mean, rounded, spread, t_quantile
@@ -78,7 +78,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     found: dict[str, Any] = {
         "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
     }  # fmt: skip
-    if not any(unit.random for unit in joined.units):
+    if not any(unit.random for unit in (*joined.units, *joined.wholes)):
         return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))

@@ -117,12 +117,17 @@ class Joined:
 
 @dataclass(slots=True)
 class Gathered:
-    """All that the one pass over a run's results leaves."""
+    """All that the one pass over a run's results leaves.
+
+    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities
+    of rows that joined.
+    """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
     refused: dict[Problem, Refused] = field(default_factory=dict)
     formats: Formats = field(default_factory=Formats)
-    records: int = 0
+    names: dict[str, None] = field(default_factory=dict)
+    joined: set[int] = field(default_factory=set)
     example: str = ""
 
     def refuse(self, problem: Problem, *rows: LabelRow) -> None:
@@ -150,12 +155,12 @@ def join(
         result = each.typed
         if "set_aside" in each:
             continue
-        gathered.records += 1
         gathered.example = gathered.example or result["id"]
         labelled = waiting.pop(result["id"], [])
         try:
             held = {name: _Held(cls, result) for name, cls in _measured(result).items()}
             own = _sorted(labelled, held, result, gathered)
+            gathered.names.update(dict.fromkeys(held))
             for name, one in held.items():
                 if metrics is not None and name not in metrics:
                     continue
@@ -297,6 +302,7 @@ def _labelled(
         kept = [row for row in rows if row.label in again.labels]
         gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
         even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
+        gathered.joined.update(map(id, kept))
         votes = {row.annotator: row.label or "" for row in even or kept}
         if not votes:
             continue
@@ -309,14 +315,14 @@ def _labelled(
             result["id"], result["position"], name, unit_text(result, about[name]), votes, gold, verdict["label"],
             verdict["probability"], verdict["reason"], verdict["judge"], bool(even), group,
         ))  # fmt: skip
-        joined.stand |= {score for score in one.scores if one.cls.stands_on(column_of(score), about[name])}
     if one.cls.unit == "passage" and not wholes and len(units) == len(one.verdicts):
         best = overall([unit.gold for unit in units], scale, best=True)
         wholes.append(_whole(one, scale, {}, best, all(unit.random for unit in units), group))
     joined.units += units
     joined.wholes += wholes
     fair = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
-    return fair, _by_people(joined, one, again, fair) if fair else {}
+    whole = next((one.gold for one in wholes if one.random and one.votes), None)
+    return fair, _by_people(joined, one, again, fair, whole)
 
 
 def _whole(
@@ -332,25 +338,37 @@ def _whole(
     )  # fmt: skip
 
 
-def _by_people(joined: Joined, one: _Held, again: Replayed, gold: Mapping[str, str]) -> dict[str, float]:
-    """The record's values by people's labels, by score; none unless all units are labelled and the flow repeats."""
-    if any(unit not in gold for unit in one.verdicts):
-        joined.part += 1
+def _by_people(
+    joined: Joined, one: _Held, again: Replayed, gold: Mapping[str, str], whole: str | None
+) -> dict[str, float]:
+    """The record's values by people's labels, by score; none unless all units are labelled and the flow repeats.
+
+    A trace has one value for a label of the whole response alone.
+    """
+    about = [unit for unit in one.result["units"] if unit["id"] in one.verdicts]
+    stand = {score for score in one.scores if any(one.cls.stands_on(column_of(score), unit) for unit in about)}
+    if any(unit not in gold for unit in one.verdicts) if gold else whole is None:
+        joined.part += bool(gold)
+        joined.stand |= stand
         return {}
 
     def judging(unit: Unit, scale: Scale) -> Verdict:
-        label = gold[unit.id]
-        if label == TRIVIAL:
+        label = gold.get(unit.id)
+        if label in (None, TRIVIAL):
             return Verdict(unit, label, None, "people")
         return Verdict(unit, label, scale.value(label), "people", raw=scale.raw(label))
 
-    stand = [score for score in again.scores if score.metric in joined.stand and score.value is not None]
     values = {name: score["value"] for name, score in one.scores.items()}
-    if not again.exact or any(_differ(score.value, values[score.metric]) for score in stand):
+    if not again.exact or any(
+        _differ(found.value, values[found.metric]) for found in again.scores if found.metric in stand
+    ):
         joined.unlike += 1
         return {}
-    scores = replay(joined.metric, one.result, judging).scores
-    return {s.metric: s.value for s in scores if s.metric in joined.stand and s.value is not None}
+    best = again.scale.labels[-1] if again.scale else ""
+    scores = replay(joined.metric, one.result, judging, whole == best if whole else None).scores
+    people = {score.metric: score.value for score in scores if score.metric in stand and score.value is not None}
+    joined.stand |= stand if gold else people.keys()
+    return people
 
 
 def _differ(one: float | None, other: float | None) -> bool:
