@@ -12,7 +12,7 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("aevaluate", "agree", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "validate"),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
@@ -22,6 +22,7 @@ _HOMES: Final = {
     "analysis.compare": ("Comparison",),
     "forecast.summary": ("Estimate",),
     "analysis.check": ("CheckResult",),
+    "analysis.labelling": ("LabelSample",),
     "analysis.result": ("Result",),
     "analysis.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),

@@ -19,6 +19,7 @@ _HOMES: Final = {
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
+    "labelling": ("label",),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
         "forecast_banks", "forecast_methods", "score_nuggets",
