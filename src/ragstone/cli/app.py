@@ -260,6 +260,9 @@ def _brief(run: Any) -> dict[str, Any]:
         "records": summary["records"],
         "judges": judges_of(run.spec),
         "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+        **(
+            {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}
+        ),
     }
 
 

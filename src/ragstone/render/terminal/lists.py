@@ -16,7 +16,8 @@ from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey, offered
-from ragstone.render.facts import judged_by, lead
+from ragstone.render.agreement import kappa_said
+from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
@@ -36,7 +37,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     if not runs:
         return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
-    number_, name, when, records, judge, status, mean = zip(*rows, strict=True)
+    number_, name, when, records, judge, status, mean, kappa = zip(*rows, strict=True)
     columns = [
         Column("", number_, right=True),
         Column("name", name, style="head"),
@@ -45,6 +46,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         Column("judge", judge, drop=1, least=8, style="quiet"),
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
         Column("mean", mean),
+        *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
     ]
     return page(table(fitting(columns, look.width - 2, look)))
 
@@ -63,7 +65,15 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(judge), 20, look.ellipsis),
         run.status,
         f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
+        _kappa(run, name, look),
     )
+
+
+def _kappa(run: Run, leading: str, look: Look) -> str:
+    """The attached kappa of the leading metric, else of the first that has one; empty without any."""
+    found = run.agreement["metrics"] if run.agreement else {}
+    one = found.get(leading) or next(iter(found.values()), None)
+    return kappa_said(one).replace(DASH, look.dash) if one else ""
 
 
 # ---- metrics
