@@ -105,8 +105,8 @@ def _draw(row: Mapping[str, Any], where: str) -> LabelDraw | None:
 
 
 def is_label_row(row: object) -> bool:
-    """Whether a parsed line has the shape of a label row, right or wrong."""
-    return isinstance(row, Mapping) and {"record", "unit", "label"} <= row.keys()
+    """Whether a parsed line is meant as a label row, right or wrong: it has a unit."""
+    return isinstance(row, Mapping) and "unit" in row
 
 
 def read_labels(path: Path | str) -> Iterator[LabelRow]:

@@ -123,10 +123,10 @@ class HumanJudge:
         record = units[0].id.rsplit("/", 1 if isinstance(question, Trace) else 2)[0]
         body = orjson.dumps({"record": record, "task": question.task})
         (reply,) = yield (Call(self.id, question.task, self.maker(question), body, len(units), repeat),)
-        if isinstance(question, Trace) and (isinstance(reply, Failed) or not reply.text.startswith("[")):
-            return _traced_record(question, reply, self.id)
-        failure = reply.reason if isinstance(reply, Failed) else ""
-        rows = [LabelRow(**row) for row in (None if isinstance(reply, Failed) else orjson.loads(reply.text)) or ()]
+        found, failure = (None, reply.reason) if isinstance(reply, Failed) else (orjson.loads(reply.text), "")
+        if isinstance(question, Trace) and not isinstance(found, list):
+            return _traced_record(question, found, failure or UNLABELLED, self.id)
+        rows = [LabelRow(**row) for row in found or ()]
         if isinstance(question, Write):
             return Written((), failure) if failure else _written(question, rows)
         ballots = _Ballots(rows, self.id, failure)
@@ -235,12 +235,11 @@ def _traced(question: Trace, ballots: _Ballots) -> Traced:
     return Traced(relevant, utilized, verdicts, ((),) * len(verdicts), failure="; ".join(failures))
 
 
-def _traced_record(question: Trace, reply: Reply | Failed, judge: str) -> Traced:
-    """The trace from a record's line."""
+def _traced_record(question: Trace, labels: Mapping[str, Any] | None, failure: str, judge: str) -> Traced:
+    """The trace from a record's line; ``failure`` says why there is none."""
     found = Labelling(part=question)
-    labels = None if isinstance(reply, Failed) else orjson.loads(reply.text)
     if labels is None:
-        found.problem = reply.reason if isinstance(reply, Failed) else UNLABELLED
+        found.problem = failure
         return traced(question, [found], judge)
     known = {key_of(unit) for unit in question.sentences}
     found.problem = "no label for this sentence"
@@ -275,12 +274,11 @@ def _labels(path: str, annotator: str) -> Labels:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
         raise ConfigError(f"human: cannot read {path} ({error.strerror})") from error
-    first = next((line for line in lines if line.strip()), b"")
     try:
-        rows = is_label_row(orjson.loads(first))
+        first = orjson.loads(next((line for line in lines if line.strip()), b""))
     except orjson.JSONDecodeError:
-        rows = False
-    if rows:
+        first = None
+    if is_label_row(first):
         return _rows(path, annotator)
     if annotator:
         raise ConfigError(f"human: {path} names no annotators; remove #{annotator}")
