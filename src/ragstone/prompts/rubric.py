@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragstone.questions import Trace
 
 _LISTED: Final = re.compile(r'^ *- (?:"(?P<label>[^"\n]+)": )?(?P<said>.*(?:\n +(?![ -]).*)*)', re.MULTILINE)
-_OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)
+_OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)  # noqa: RUF001 - Russian
 """Rules on writing labels, which a person only chooses."""
 
 

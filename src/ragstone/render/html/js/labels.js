@@ -1,5 +1,5 @@
-// A person's labels: a list that only grows and shrinks at its end, kept by the browser after each change and written out
-// as JSON lines. Nothing here draws.
+// A person's labels: a list that grows and shrinks at its end, kept by the browser after each change and written out as
+// JSON lines. Nothing here draws.
 
 /** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
 
@@ -20,7 +20,7 @@ const KEPT_AS = `ragstone-label/${first.key}`;
 class Labels {
   constructor() {
     this.annotator = '';
-    /** @type {[number, string | null][]} unit and label in the order in which they were given; the last of a unit counts */
+    /** @type {[number, string | null][]} unit and label in the order of labelling; the last of a unit counts */
     this.given = [];
     /** @type {Record<string, number>} seconds by unit */
     this.spent = {};
