@@ -273,7 +273,9 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
         )
         nuggets = tuple(Nugget(unit.text) for unit in units if unit.level == "nugget")
         text = result["response"]
-        flow = made.judged(Record(result["id"], result["question"], text, _passages(result), nuggets=nuggets or None))
+        flow = made.flow(
+            Record(result["id"], result["question"], text, _passages(result), result["reference"], nuggets or None)
+        )
         try:
             questions = next(flow)
             for _ in range(_ROUNDS):

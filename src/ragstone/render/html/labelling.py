@@ -46,7 +46,6 @@ def label_page(sample: LabelSample, name: str, command: str, annotator: str = ""
         "evidence": sample.evidence,
         "labels": sample.rubric.labels,
         "rules": sample.rubric.rules,
-        "prompt": sample.rubric.prompt,
         "task": sample.task,
         "rubric": sample.rubric.hash,
         "draw": sample.draw.as_json(),

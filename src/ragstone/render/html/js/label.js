@@ -214,8 +214,7 @@ async function show(place) {
 /** @param {LabelUnit} unit @param {any} texts */
 function drawUnit(unit, texts) {
   const shown = texts.units[unit.place];
-  const fresh = drawn.at !== unit.at || !body.querySelector('.work');
-  if (fresh) drawRecord(unit, texts);
+  if (drawn.at !== unit.at || !body.querySelector('.work')) drawRecord(unit, texts);
   const of = texts.units.length > 1 ? ` ${unit.place + 1} of ${texts.units.length}` : '';
   const whole = shown.level === 'response' || shown.level === 'passage';
   const heading = el('h1', { id: 'unit', tabindex: -1 }, `${capital(first.unit)}${of}`);
@@ -235,7 +234,9 @@ function drawUnit(unit, texts) {
   const response = document.getElementById('response');
   if (response) refill(response, markedResponse(texts, shown));
   for (const mark of body.querySelectorAll('.unit-mark, .passage.labelled')) reveal(mark);
-  if (!/^(input)$/i.test(document.activeElement?.tagName || '')) heading.focus({ preventScroll: !fresh });
+  /** @type {Element} */ (body.querySelector('.left')).scrollTop = 0;
+  scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
 }
 
 /** The texts that all units of a record share. @param {LabelUnit} unit @param {any} texts */
@@ -273,7 +274,6 @@ function drawRecord(unit, texts) {
       ),
     ),
   );
-  scrollTo(0, 0);
 }
 
 /** Bring an element into view where its box scrolls; the page stays where it is. @param {Element} element */
@@ -285,9 +285,14 @@ function reveal(element) {
   }
 }
 
-/** Add up the time on a unit that is left without a label. */
-function leave() {
+/** Add up the time on a unit that has no label yet. */
+function addTime() {
   if (here >= 0 && !labels.current.has(here)) labels.spend(here, (performance.now() - since) / 1000);
+  since = performance.now();
+}
+
+function leave() {
+  addTime();
   here = -1;
 }
 
@@ -371,13 +376,15 @@ async function readFile(chosen) {
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || tools.hidden) return;
   if (/** @type {HTMLElement} */ (event.target).closest?.('input')) return;
-  const chosen = CHOICES.find(({ key }) => key === event.key);
+  // A keyboard of another alphabet has the same keys in the same places.
+  const key = /^[!-~]/.test(event.key) ? event.key : event.code.replace('Key', '').toLowerCase();
+  const chosen = CHOICES.find((one) => one.key === key);
   if (chosen) give(chosen.label);
-  else if (event.key === 'u') undo();
-  else if (event.key === 'ArrowRight') step(1);
-  else if (event.key === 'ArrowLeft') step(-1);
-  else if (event.key === 'e') drawn.passages?.openAll();
-  else if (event.key === '/' && drawn.passages) drawn.passages.search.focus();
+  else if (key === 'u') undo();
+  else if (key === 'ArrowRight') step(1);
+  else if (key === 'ArrowLeft') step(-1);
+  else if (key === 'e') drawn.passages?.openAll();
+  else if (key === '/' && drawn.passages) drawn.passages.search.focus();
   else return;
   event.preventDefault();
 }
@@ -389,11 +396,17 @@ addEventListener('drop', (event) => {
   readFile(event.dataTransfer?.files[0]);
 });
 document.addEventListener('visibilitychange', () => {
-  if (here < 0) return;
-  if (document.hidden) labels.spend(here, (performance.now() - since) / 1000);
+  if (document.hidden) addTime();
   since = performance.now();
+});
+// Another tab with this page: what it labels is here too, so that neither writes over the other.
+addEventListener('storage', (event) => {
+  if (tools.hidden || event.key !== labels.key) return;
+  labels.open(labels.annotator);
+  drawProgress();
 });
 document.title = seen(first.name);
 drawFrame();
-if (first.annotator || labels.last() !== null) start(first.annotator || labels.last() || '');
-else showStart();
+const known = labels.last() ?? (first.annotator || null);
+if (known === null) showStart();
+else start(known);
