@@ -187,6 +187,10 @@ def test_passages_are_searched_and_opened(page: Chromium, drawn: tuple[LabelSamp
     page.press("Enter")
     page.until("document.querySelector('mark.here') || document.querySelector('.found').textContent === 'no match'")
     page.press("Escape")
+    page.press("ArrowRight")
+    page.until("document.querySelector('#unit').textContent === 'Claim 2 of 5'")
+    assert page.evaluate("document.querySelector('#search').value") == "sentence 2111"
+    page.press("Escape")
     assert len(page.all(".passage:not([hidden])")) == 3
     assert page.evaluate("document.querySelector('.progress').ariaValueNow") == "0"
     page.press("e")

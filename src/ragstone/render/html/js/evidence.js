@@ -137,11 +137,16 @@ class Passages {
     this.found.textContent = wanted ? (found ? plural(found, 'match', 'matches') : 'no match') : '';
   }
 
-  /** Enter goes to the next match, Escape ends the search. @param {KeyboardEvent} event */
+  /** Show all passages again. */
+  clear() {
+    this.search.value = '';
+    this.look();
+  }
+
+  /** Enter goes to the next match; Escape leaves the field and the marks. @param {KeyboardEvent} event */
   typed(event) {
     if (event.key === 'Escape') {
-      this.search.value = '';
-      this.look();
+      event.preventDefault();
       this.search.blur();
     } else if (event.key === 'Enter') {
       const marks = this.list.querySelectorAll('mark');

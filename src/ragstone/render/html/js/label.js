@@ -330,7 +330,7 @@ function showEnd() {
   const seconds = Object.values(labels.spent).reduce((sum, one) => sum + one, 0);
   const unsure = [...labels.current.values()].filter((label) => label === null).length;
   const heading = el('h1', { tabindex: -1 }, `Done: all ${plural(units.length, first.unit)} are labelled`);
-  const time = plural(Math.max(1, Math.round(seconds / 60)), 'minute');
+  const time = seconds < 60 ? 'under a minute' : plural(Math.round(seconds / 60), 'minute');
   const each = `${Math.round(seconds / units.length)} s a ${first.unit}`;
   refill(
     body,
@@ -384,7 +384,8 @@ function keys(event) {
   else if (key === 'ArrowRight') step(1);
   else if (key === 'ArrowLeft') step(-1);
   else if (key === 'e') drawn.passages?.openAll();
-  else if (key === '/' && drawn.passages) drawn.passages.search.focus();
+  else if (event.key === 'Escape') drawn.passages?.clear();
+  else if (key === '/' && drawn.passages) drawn.passages.search.select();
   else return;
   event.preventDefault();
 }
