@@ -141,13 +141,13 @@ def sample(
         raise InputError(f"--by {by}: no record of the run has it")
     else:
         drawn = _proportional(lots, n)
-    results = [result for lot in sorted(drawn) if (result := run.find(lot.record)) is not None]
+    results = [found for lot in sorted(drawn) if (found := run.find(lot.record)) is not None]
     question = _question(run, metric, results)
-    found = LabelDraw("worst" if worst else "random", seed, len(results), len(lots), by or "")
+    draw = LabelDraw("worst" if worst else "random", seed, len(results), len(lots), by or "")
     named = find(metric.partition(".")[0])
     evidence = _evidence(question)
     records = tuple(_record(result, metric, evidence) for result in results)
-    return LabelSample(metric, named.unit, named.task(), evidence, _rubric(run, question), found, records)
+    return LabelSample(metric, named.unit, named.task(), evidence, _rubric(run, question), draw, records)
 
 
 # ---- the draw
@@ -273,7 +273,9 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
         )
         nuggets = tuple(Nugget(unit.text) for unit in units if unit.level == "nugget")
         text = result["response"]
-        flow = made.judged(Record(result["id"], result["question"], text, _passages(result), nuggets=nuggets or None))
+        flow = made.flow(
+            Record(result["id"], result["question"], text, _passages(result), result["reference"], nuggets or None)
+        )
         try:
             questions = next(flow)
             for _ in range(_ROUNDS):

@@ -66,7 +66,7 @@ def label(
         raise ConfigError("--against is only for --worst; add it")
     with opened(run, store) as one, nullcontext() if against is None else opened(against, store) as other:
         drawn = sample(one, _holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
-        refuse_inputs(Path(out), sources(one))
+        refuse_inputs(Path(out), [source for each in (one, other) if each for source in sources(each)])
         parts = label_page(drawn, one.name, agree_command(one), annotator)
         with whole(Path(out)) as file:
             file.writelines(parts)

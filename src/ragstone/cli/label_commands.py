@@ -21,7 +21,7 @@ class LabelCommands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put in the command of the page if none is named."""
-        if not args or (args[0] not in self.commands and args[0] not in HELP["help_option_names"]):
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = [PAGE, *args]
         return super().parse_args(ctx, args)
 

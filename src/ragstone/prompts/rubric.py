@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     from ragstone.questions import Trace
 
 _LISTED: Final = re.compile(r'^ *- (?:"(?P<label>[^"\n]+)": )?(?P<said>.*(?:\n +(?![ -]).*)*)', re.MULTILINE)
-_OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)
+_OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)  # noqa: RUF001 - Russian
 """Rules on writing labels, which a person only chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """The ``labels`` of a scale with their meanings, best first, and the ``rules``; ``prompt`` has the same text."""
+    """The ``labels`` of a scale with their meanings, best first, and the ``rules``."""
 
-    prompt: str
     labels: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]
 
@@ -62,9 +61,9 @@ def _rubric(question: Rate | Trace, template: Template) -> Rubric | None:
         best, worst = reversed(YES_NO.labels)
         rules = tuple(meanings[name] for name in ("support",) if name in meanings)
         whole = meanings.get("fully_supported")
-        return Rubric(template.id, ((best, whole), (worst, "")), rules) if whole else None
+        return Rubric(((best, whole), (worst, "")), rules) if whole else None
     wanted = {*question.scale.labels, *([TRIVIAL] if question.skippable else ())}
     if not wanted <= meanings.keys():
         return None
     rules = tuple(said for label, said in entries if not label and not _OF_LABELS.search(said))
-    return Rubric(template.id, tuple((label, said) for label, said in meanings.items() if label in wanted), rules)
+    return Rubric(tuple((label, said) for label, said in meanings.items() if label in wanted), rules)

@@ -37,15 +37,15 @@ def label_page(sample: LabelSample, name: str, command: str, annotator: str = ""
     """The parts of a page for the run ``name``; ``command`` is what to do with its ``LABELS``."""
     records = [{"id": record.id, "units": [_row(unit) for unit in record.units]} for record in sample.records]
     heading = of_score(sample.metric).heading or sample.metric.partition(".")[0].replace("_", " ")
+    title = f"{name}: labels for {heading}"
     first = {
-        "name": f"{name}: labels for {heading}",
+        "name": title,
         "heading": heading,
         "unit": sample.unit,
         "asked": ASKED.get(f"{sample.task}/{sample.unit}", ASKED[sample.task]).format(unit=sample.unit),
         "evidence": sample.evidence,
         "labels": sample.rubric.labels,
         "rules": sample.rubric.rules,
-        "prompt": sample.rubric.prompt,
         "task": sample.task,
         "rubric": sample.rubric.hash,
         "draw": sample.draw.as_json(),
@@ -58,7 +58,7 @@ def label_page(sample: LabelSample, name: str, command: str, annotator: str = ""
     first["key"] = hashlib.blake2b(to_json([first[part] for part in ("task", "rubric", "draw", "records")]),
                                    digest_size=8).hexdigest()  # fmt: skip
     blocks = (Block(f"record-{number}", to_json(_texts(record))) for number, record in enumerate(sample.records))
-    return page("label", first["name"], first, blocks)
+    return page("label", title, first, blocks)
 
 
 def _row(unit: LabelUnit) -> dict[str, Any]:

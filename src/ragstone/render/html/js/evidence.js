@@ -43,9 +43,9 @@ class Passages {
     this.all = el(
       'button',
       { class: 'plain', 'aria-keyshortcuts': 'e', on: { click: () => this.openAll() } },
-      'Open all',
     );
     this.all.hidden = !this.entries.some((entry) => entry.more);
+    this.tellAll();
     this.head = el(
       'div',
       { class: 'head' },
@@ -65,7 +65,7 @@ class Passages {
   entry(context, folded) {
     const prose = el('div', { class: 'prose', dir: directionOf(context.text) }, context.text);
     const more = folded
-      ? el('button', { class: 'plain more-text', 'aria-expanded': 'false', on: { click: () => this.open(made) } }, '')
+      ? el('button', { class: 'plain more-text', on: { click: () => this.open(made) } })
       : null;
     const name = String(context.rank) === context.id ? null : foreign(shortened(context.id, 120), { class: 'name' });
     const head = el('h3', null, el('span', { class: 'rank' }, context.rank), name);
@@ -89,12 +89,16 @@ class Passages {
     const words = entry.context.text.length / 6;
     entry.more.textContent = opened ? 'Show less' : `Show all (about ${count(Math.round(words / 10) * 10)} words)`;
     entry.more.setAttribute('aria-expanded', String(opened));
+    if (this.all) this.tellAll();
+  }
+
+  tellAll() {
+    this.all.textContent = this.entries.some((entry) => !entry.opened) ? 'Open all' : 'Fold all';
   }
 
   openAll() {
     const open = this.entries.some((entry) => !entry.opened);
     for (const entry of this.entries) this.open(entry, open || !entry.more);
-    this.all.textContent = open ? 'Fold all' : 'Open all';
   }
 
   /** Mark the passage that is labelled, if one is, and fold the others. @param {string | null} passage */
@@ -109,8 +113,8 @@ class Passages {
 
   /** Mark what is searched for; passages without it go out of the way. */
   look() {
-    const words = this.search.value.trim();
-    const wanted = words ? new RegExp(words.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/\s+/g, '\\s+'), 'giu') : null;
+    const words = this.search.value.trim().replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    const wanted = words ? new RegExp(words.replace(/\s+/g, '\\s+'), 'giu') : null;
     let found = 0;
     for (const entry of this.entries) {
       const text = entry.context.text;
@@ -133,11 +137,16 @@ class Passages {
     this.found.textContent = wanted ? (found ? plural(found, 'match', 'matches') : 'no match') : '';
   }
 
-  /** Enter goes to the next match, Escape ends the search. @param {KeyboardEvent} event */
+  /** Show all passages again. */
+  clear() {
+    this.search.value = '';
+    this.look();
+  }
+
+  /** Enter goes to the next match; Escape leaves the field and the marks. @param {KeyboardEvent} event */
   typed(event) {
     if (event.key === 'Escape') {
-      this.search.value = '';
-      this.look();
+      event.preventDefault();
       this.search.blur();
     } else if (event.key === 'Enter') {
       const marks = this.list.querySelectorAll('mark');

@@ -3,13 +3,13 @@
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 const labels = new Labels();
 
-/** @type {{key: string, label: string | null, meaning: string}[]} numbers are their own keys; others count from 1 */
+/** @type {[string, string][]} labels with their meanings, the best first */
+const SCALE = first.labels;
+const GRADES = SCALE.some(([label]) => /^\d$/.test(label));
+
+/** The key of a label: grades are their own keys, a word among grades its first letter; words alone count from 1. */
 const CHOICES = [
-  ...first.labels.map((/** @type {[string, string]} */ [label, meaning], /** @type {number} */ place) => ({
-    key: /^\d$/.test(label) ? label : first.labels.some((/** @type {[string, string]} */ [one]) => /^\d$/.test(one)) ? label[0] : String(place + 1),
-    label,
-    meaning,
-  })),
+  ...SCALE.map(([label, meaning], place) => ({ key: GRADES ? label[0] : String(place + 1), label, meaning })),
   { key: '?', label: null, meaning: '' },
 ];
 
@@ -25,10 +25,25 @@ const SAID = 5000;
 
 const status = el('p', { class: 'status', role: 'status' });
 const bar = el('div', { class: 'done-bar' });
-const progress = el('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Units labelled', 'aria-valuemin': 0,
-                             'aria-valuemax': units.length, tabindex: -1 }, bar); // prettier-ignore
+const progress = el(
+  'div',
+  {
+    class: 'progress',
+    role: 'progressbar',
+    'aria-label': 'Units labelled',
+    'aria-valuemin': 0,
+    'aria-valuemax': units.length,
+  },
+  bar,
+);
 const progressWords = el('span', { class: 'number soft' });
-const file = el('input', { type: 'file', id: 'file', accept: '.jsonl,.json,.txt', hidden: true, on: { change: () => readFile(file.files?.[0]) } }); // prettier-ignore
+const file = el('input', {
+  type: 'file',
+  id: 'file',
+  accept: '.jsonl,.json,.txt',
+  hidden: true,
+  on: { change: () => readFile(file.files?.[0]) },
+});
 const exporting = el('button', { id: 'export', on: { click: exportLabels } }, 'Export');
 const who = el('button', { class: 'plain', id: 'who', on: { click: showStart } });
 const tools = el(
@@ -83,9 +98,11 @@ function say(text) {
 
 function showStart() {
   leave();
-  const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value: labels.annotator || labels.last() || first.annotator });
+  const value = labels.annotator || labels.last() || first.annotator;
+  const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value });
   const { draw } = first;
   const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
+  const records = `${plural(draw.n, 'record')} of ${count(draw.of)}, ${sampled}.`;
   const begin = (/** @type {Event} */ event) => {
     event.preventDefault();
     start(name.value.trim());
@@ -99,11 +116,7 @@ function showStart() {
       { class: 'start' },
       el('h1', { tabindex: -1 }, `Label ${plural(units.length, first.unit)}`),
       el('p', { class: 'lead' }, first.asked),
-      el(
-        'p',
-        { class: 'soft' },
-        `${plural(draw.n, 'record')} of ${count(draw.of)}, ${sampled}. You may stop after any record: those you have labelled count.`,
-      ),
+      el('p', { class: 'soft' }, `${records} You may stop after any record: those you have labelled count.`),
       rubricList(false),
       rulesList(),
       el(
@@ -163,7 +176,7 @@ const KEYS_TOLD = [
   ['\u2190 \u2192', 'previous, next'],
   ['/', 'search passages'],
   ['e', 'open or fold passages'],
-]; // prettier-ignore
+];
 
 function keysList() {
   const told = first.evidence === 'passages' || first.unit === 'passage' ? KEYS_TOLD : KEYS_TOLD.slice(0, 4);
@@ -201,8 +214,7 @@ async function show(place) {
 /** @param {LabelUnit} unit @param {any} texts */
 function drawUnit(unit, texts) {
   const shown = texts.units[unit.place];
-  const fresh = drawn.at !== unit.at || !body.querySelector('.work');
-  if (fresh) drawRecord(unit, texts);
+  if (drawn.at !== unit.at || !body.querySelector('.work')) drawRecord(unit, texts);
   const of = texts.units.length > 1 ? ` ${unit.place + 1} of ${texts.units.length}` : '';
   const whole = shown.level === 'response' || shown.level === 'passage';
   const heading = el('h1', { id: 'unit', tabindex: -1 }, `${capital(first.unit)}${of}`);
@@ -217,12 +229,14 @@ function drawUnit(unit, texts) {
   );
   for (const button of body.querySelectorAll('[data-key]')) {
     const chosen = CHOICES.find(({ key }) => key === button.getAttribute('data-key'));
-    button.setAttribute('aria-pressed', String(labels.current.has(here) && labels.current.get(here) === chosen?.label));
+    button.setAttribute('aria-pressed', String(labels.current.get(here) === chosen?.label));
   }
   const response = document.getElementById('response');
   if (response) refill(response, markedResponse(texts, shown));
   for (const mark of body.querySelectorAll('.unit-mark, .passage.labelled')) reveal(mark);
-  if (!/^(input)$/i.test(document.activeElement?.tagName || '')) heading.focus({ preventScroll: !fresh });
+  /** @type {Element} */ (body.querySelector('.left')).scrollTop = 0;
+  scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
 }
 
 /** The texts that all units of a record share. @param {LabelUnit} unit @param {any} texts */
@@ -233,11 +247,11 @@ function drawRecord(unit, texts) {
     el('h2', null, 'Question'),
     el('div', { class: 'prose question', dir: 'auto' }, texts.question || el('span', { class: 'empty' }, 'none')),
   ];
+  const box = { id: 'response', tabindex: 0, role: 'region', 'aria-label': 'Response' };
   // Whether a passage is relevant is judged by the question alone.
-  const response =
-    first.unit === 'passage'
-      ? null
-      : [el('h2', null, 'Response'), el('div', { id: 'response', tabindex: 0, role: 'region', 'aria-label': 'Response' })];
+  const response = first.unit === 'passage' ? null : [el('h2', null, 'Response'), el('div', box)];
+  const place = `Record ${unit.at + 1} of ${first.records.length} \u00b7 `;
+  const right = passages ? 'Passages' : 'Question and response';
   refill(
     body,
     el(
@@ -246,7 +260,7 @@ function drawRecord(unit, texts) {
       el(
         'div',
         { class: 'column left', tabindex: 0, role: 'region', 'aria-label': 'Unit and labels' },
-        el('p', { class: 'place note' }, `Record ${unit.at + 1} of ${first.records.length} \u00b7 `, foreign(shortened(unit.record, 60))),
+        el('p', { class: 'place note' }, place, foreign(shortened(unit.record, 60))),
         el('div', { id: 'card' }),
         rubricList(true),
         el('details', { class: 'rules-box' }, el('summary', null, 'Rules'), rubricList(false), rulesList()),
@@ -255,12 +269,11 @@ function drawRecord(unit, texts) {
       ),
       el(
         'div',
-        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': passages ? 'Passages' : 'Question and response' },
+        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': right },
         passages ? [passages.head, passages.list] : [question, response],
       ),
     ),
   );
-  scrollTo(0, 0);
 }
 
 /** Bring an element into view where its box scrolls; the page stays where it is. @param {Element} element */
@@ -272,9 +285,14 @@ function reveal(element) {
   }
 }
 
-/** Add up the time on a unit that is left without a label. */
-function leave() {
+/** Add up the time on a unit that has no label yet. */
+function addTime() {
   if (here >= 0 && !labels.current.has(here)) labels.spend(here, (performance.now() - since) / 1000);
+  since = performance.now();
+}
+
+function leave() {
+  addTime();
   here = -1;
 }
 
@@ -312,13 +330,15 @@ function showEnd() {
   const seconds = Object.values(labels.spent).reduce((sum, one) => sum + one, 0);
   const unsure = [...labels.current.values()].filter((label) => label === null).length;
   const heading = el('h1', { tabindex: -1 }, `Done: all ${plural(units.length, first.unit)} are labelled`);
+  const time = seconds < 60 ? 'under a minute' : plural(Math.round(seconds / 60), 'minute');
+  const each = `${Math.round(seconds / units.length)} s a ${first.unit}`;
   refill(
     body,
     el(
       'div',
       { class: 'start end' },
       heading,
-      el('p', { class: 'soft' }, `${plural(Math.max(1, Math.round(seconds / 60)), 'minute')}, ${Math.round(seconds / units.length)} s a ${first.unit}${unsure ? `; cannot tell: ${unsure}` : ''}`),
+      el('p', { class: 'soft' }, `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
       el('p', null, 'Then measure the judge against them:'),
       el('p', null, el('code', null, first.next.replace(first.file, labels.file()))),
@@ -354,15 +374,18 @@ async function readFile(chosen) {
 
 /** @param {KeyboardEvent} event */
 function keys(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLElement} */ (event.target).closest?.('input')) return;
-  if (tools.hidden) return;
-  const chosen = CHOICES.find(({ key }) => key === event.key);
+  if (event.ctrlKey || event.metaKey || event.altKey || tools.hidden) return;
+  if (/** @type {HTMLElement} */ (event.target).closest?.('input')) return;
+  // A keyboard of another alphabet has the same keys in the same places.
+  const key = /^[!-~]/.test(event.key) ? event.key : event.code.replace('Key', '').toLowerCase();
+  const chosen = CHOICES.find((one) => one.key === key);
   if (chosen) give(chosen.label);
-  else if (event.key === 'u') undo();
-  else if (event.key === 'ArrowRight') step(1);
-  else if (event.key === 'ArrowLeft') step(-1);
-  else if (event.key === 'e') drawn.passages?.openAll();
-  else if (event.key === '/' && drawn.passages) drawn.passages.search.focus();
+  else if (key === 'u') undo();
+  else if (key === 'ArrowRight') step(1);
+  else if (key === 'ArrowLeft') step(-1);
+  else if (key === 'e') drawn.passages?.openAll();
+  else if (event.key === 'Escape') drawn.passages?.clear();
+  else if (key === '/' && drawn.passages) drawn.passages.search.select();
   else return;
   event.preventDefault();
 }
@@ -374,11 +397,17 @@ addEventListener('drop', (event) => {
   readFile(event.dataTransfer?.files[0]);
 });
 document.addEventListener('visibilitychange', () => {
-  if (here < 0) return;
-  if (document.hidden) labels.spend(here, (performance.now() - since) / 1000);
+  if (document.hidden) addTime();
   since = performance.now();
+});
+// Another tab with this page: what it labels is here too, so that neither writes over the other.
+addEventListener('storage', (event) => {
+  if (tools.hidden || event.key !== labels.key) return;
+  labels.open(labels.annotator);
+  drawProgress();
 });
 document.title = seen(first.name);
 drawFrame();
-if (first.annotator || labels.last() !== null) start(first.annotator || labels.last() || '');
-else showStart();
+const known = labels.last() ?? (first.annotator || null);
+if (known === null) showStart();
+else start(known);

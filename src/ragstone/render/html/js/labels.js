@@ -1,5 +1,5 @@
-// A person's labels: a list that only grows and shrinks at its end, kept by the browser after each change and written out
-// as JSON lines. Nothing here draws.
+// A person's labels: a list that grows and shrinks at its end, kept by the browser after each change and written out as
+// JSON lines. Nothing here draws.
 
 /** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
 
@@ -17,10 +17,20 @@ const units = first.records.flatMap((/** @type {any} */ record, /** @type {numbe
 const IDLE = 120;
 const KEPT_AS = `ragstone-label/${first.key}`;
 
+/** A line of a file as an object; null if it is none. @param {string} line */
+function parsed(line) {
+  try {
+    const found = JSON.parse(line);
+    return found && typeof found === 'object' ? found : null;
+  } catch {
+    return null;
+  }
+}
+
 class Labels {
   constructor() {
     this.annotator = '';
-    /** @type {[number, string | null][]} unit and label in the order in which they were given; the last of a unit counts */
+    /** @type {[number, string | null][]} unit and label in the order of labelling; the last of a unit counts */
     this.given = [];
     /** @type {Record<string, number>} seconds by unit */
     this.spent = {};
@@ -30,12 +40,19 @@ class Labels {
     this.current = new Map();
   }
 
+  /** The name under which the browser keeps the labels. */
+  get key() {
+    return `${KEPT_AS}/${this.annotator}`;
+  }
+
   /** Take up the labels of an annotator where this browser has them. @param {string} annotator */
   open(annotator) {
-    this.annotator = annotator;
     const kept = this.stored(() => JSON.parse(localStorage.getItem(`${KEPT_AS}/${annotator}`) || 'null'));
-    this.given = kept?.given || [];
-    this.spent = kept?.spent || {};
+    if (kept || annotator !== this.annotator) {
+      this.given = kept?.given || [];
+      this.spent = kept?.spent || {};
+    }
+    this.annotator = annotator;
     this.current = new Map(this.given);
     this.save();
   }
@@ -69,7 +86,7 @@ class Labels {
   save() {
     this.unkept = '';
     this.stored(() => {
-      localStorage.setItem(`${KEPT_AS}/${this.annotator}`, JSON.stringify({ given: this.given, spent: this.spent }));
+      localStorage.setItem(this.key, JSON.stringify({ given: this.given, spent: this.spent }));
       localStorage.setItem(KEPT_AS, this.annotator);
     });
   }
@@ -123,32 +140,29 @@ class Labels {
   take(text) {
     const places = new Map(units.map((unit, place) => [`${unit.record}\n${unit.id}`, place]));
     const known = first.labels.map((/** @type {[string, string]} */ [label]) => label);
-    const count = { taken: 0, here: 0, other: 0 };
-    for (const [number, line] of text.split('\n').entries()) {
-      if (!line.trim()) continue;
-      let row;
-      try {
-        row = JSON.parse(line);
-      } catch {
-        return `Line ${number + 1} of the file is not JSON. Nothing was imported from there on.`;
-      }
-      const unit = places.get(`${row?.record}\n${row?.unit}`);
-      const fits = unit !== undefined && row.task === first.task && row.hash === units[unit].hash;
-      if (!fits || (row.annotator || '') !== this.annotator || !(row.label === null || known.includes(row.label)))
-        count.other += 1;
-      else if (this.current.has(unit)) count.here += 1;
-      else {
-        this.given.push([unit, row.label]);
-        this.current.set(unit, row.label);
-        this.spent[unit] = Number(row.seconds) || 0;
-        count.taken += 1;
-      }
+    const lines = text.split('\n').filter((line) => line.trim());
+    const rows = lines.map(parsed).filter((row) => row !== null);
+    const fit = rows.filter((row) => {
+      const unit = units[places.get(`${row.record}\n${row.unit}`) ?? -1];
+      const same = unit && row.hash === unit.hash && row.task === first.task && row.rubric === first.rubric;
+      return same && (row.annotator || '') === this.annotator && (row.label === null || known.includes(row.label));
+    });
+    let taken = 0;
+    for (const row of fit) {
+      const unit = places.get(`${row.record}\n${row.unit}`) ?? -1;
+      if (this.current.has(unit)) continue;
+      this.given.push([unit, row.label]);
+      this.current.set(unit, row.label);
+      this.spent[unit] = Number(row.seconds) || 0;
+      taken += 1;
     }
     this.save();
+    const [here, other, bad] = [fit.length - taken, rows.length - fit.length, lines.length - rows.length];
     return [
-      `${plural(count.taken, 'label')} imported`,
-      count.here ? `${count.here} already here` : '',
-      count.other ? `${count.other} of another sample or annotator left out` : '',
+      `${plural(taken, 'label')} imported`,
+      here ? `${here} already here` : '',
+      other ? `${other} of another sample or annotator left out` : '',
+      bad ? `${plural(bad, 'line')} not JSON` : '',
     ]
       .filter(Boolean)
       .join(', ');
