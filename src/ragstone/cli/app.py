@@ -15,6 +15,7 @@ from ragstone import __version__
 from ragstone.cli import (
     cache_commands,
     compare_commands,
+    label_import,
     nugget_commands,
     page_commands,
     prompt_commands,
@@ -47,6 +48,9 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+label = typer.Typer(help="Labels of people.", rich_markup_mode=None, no_args_is_help=True, context_settings=HELP)
+label_import.add_to(label)
+app.add_typer(label, name="label")
 
 
 def _version(wanted: bool) -> None:
