@@ -216,6 +216,11 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     ):  # fmt: skip
         with pytest.raises(InputError, match=re.escape(message)):
             gold(given, assigned)
+    broken = {**TRACE, **MARKS, "documents_sentences": [[7]]}
+    run = traced(tmp_path, MARKS)
+    with pytest.raises(InputError, match=r"t1: unreadable labels \(.*RAGBench's sentence keys"):
+        gold(lines(tmp_path / "broken.jsonl", [broken]), run)
+    run.store.close()
     (tmp_path / "answers.jsonl").unlink()
     with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; name the file"):
         gold("nuggets", assigned)

@@ -193,7 +193,7 @@ def _no_field(name: str, run: AnyRun) -> str:
 def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
     """What a value of a record says, as arguments of ``_Gold``; nothing for a value of no known form."""
     if isinstance(value, Mapping) and not MARKS.isdisjoint(value):
-        yield {"marks": value, "annotator": value.get("annotator") or value.get("annotating_model_name") or name}
+        yield {"marks": value, "annotator": str(value.get("annotator") or value.get("annotating_model_name") or name)}
     items = value if isinstance(value, list) else ()
     if units := tuple(item for item in items if isinstance(item, Mapping) and {"unit", "label"} <= item.keys()):
         yield {"units": units, "annotator": name}
@@ -212,7 +212,8 @@ def _of_record(record: Record, name: str) -> Iterator[_Gold]:
     if any(nugget.assignment for nugget in record.nuggets or ()):
         yield _Gold(*about, response, name, nuggets=record.nuggets or ())
     block = meta.get(BLOCK)
-    text = block if isinstance(block, str) else next((one for one in block or () if isinstance(one, str)), "")
+    listed = block if isinstance(block, list) else [block]
+    text = next((one for one in listed if isinstance(one, str)), "")
     parts = ((meta, response), (meta.get("labels"), response), (meta.get(OF_TOPIC), None),
              (meta.get(OF_BLOCK), folded(text) if text else response))  # fmt: skip
     for value, of in parts:
@@ -220,7 +221,7 @@ def _of_record(record: Record, name: str) -> Iterator[_Gold]:
 
 
 def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
-    """The rows of gold records by the results that each is about; astray where that is none, or any of several."""
+    """The rows of gold records by the results they are about; without units where that is none, or one of several."""
     by_topic: dict[str, list[_Gold]] = defaultdict(list)
     for gold in golds:
         by_topic[gold.topic].append(gold)
@@ -229,22 +230,27 @@ def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
         own = [gold for gold in fitting if gold.record == result["id"]]
         sure = [gold for gold in own or fitting if gold.response is not None]
         for gold in sure or fitting:
-            gold.found[result["id"]] = list(_rows(gold, result.typed))
+            gold.found[result["id"]] = _checked(gold, result.typed)
     for gold in golds:
         if gold.found and (gold.response is not None or len(gold.found) == 1):
             yield from (row for rows in gold.found.values() for row in rows)
         else:
-            yield from _astray(gold)
+            yield from _unjoined(gold)
 
 
-def _astray(gold: _Gold) -> Iterator[LabelRow]:
+def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
+    try:
+        return list(_rows(gold, result))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{gold.record}: unreadable labels ({error}); expected {FORMS}") from error
+
+
+def _unjoined(gold: _Gold) -> Iterator[LabelRow]:
     """The labels of a gold record whose response is not in the run."""
     for text, label in _assigned(gold.nuggets).values():
         yield LabelRow(gold.record, text, "assign", label, gold.annotator)
     for item in gold.units:
-        yield LabelRow(
-            gold.record, str(item["unit"]), str(item.get("task") or "unknown"), str(item["label"]), gold.annotator
-        )
+        yield _row(gold.record, {"annotator": gold.annotator, **item, "record": gold.record}, ())
     if gold.marks:
         yield LabelRow(gold.record, f"{gold.record}/response/1", "trace", _whole(gold.marks), gold.annotator)
 
