@@ -138,8 +138,15 @@ def test_how_many_labels_would_halve_the_interval() -> None:
         labels_to_halve([1], [], [1])
 
 
-def rates(**changed: int) -> Any:
-    given = {"passed": 320, "judged": 400, "pass_right": 78, "pass_total": 80, "fail_right": 30, "fail_total": 40}
+def rates(**changed: Any) -> Any:
+    given: dict[str, Any] = {
+        "passed": 320,
+        "judged": 400,
+        "pass_right": 78,
+        "pass_total": 80,
+        "fail_right": 30,
+        "fail_total": 40,
+    }
     return rogan_gladen(**{**given, **changed})
 
 

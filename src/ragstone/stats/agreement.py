@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ragstone.stats.means import RESAMPLES, mean
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +165,11 @@ def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool], 
 
 
 def cluster_interval(
-    parts: Sequence[Sequence[int]], measure: Callable[[Sequence[int]], float | None], *, seed: int = 0
+    parts: Sequence[Sequence[N]], measure: Callable[[Sequence[N]], float | None], *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % percentile bootstrap interval of a measure of summed counts, drawing whole clusters.
+    """The 95 % percentile bootstrap interval of a measure of sums, drawing whole clusters.
 
-    ``parts`` are the counts of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
+    ``parts`` are the addends of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
     clusters, or where the measure is undefined in most draws.
     """
     if len(parts) < 2:
