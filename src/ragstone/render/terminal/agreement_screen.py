@@ -125,7 +125,8 @@ def _limits(found: Agreement) -> Iterator[str]:
             elif mean.method == "labels":
                 said.setdefault(f"mean and interval of the labels alone: {mean.reason}", []).append(mean.score)
             elif mean.method == "rogan_gladen":
-                said.setdefault(f"Rogan-Gladen; means are shares of {one.unit}s that pass", []).append(mean.score)
+                what = "records" if column_of(mean.score) else f"{one.unit}s"
+                said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
         for line in _left_out(one):
             said.setdefault(line, []).append(one.metric)
     yield "guessing: accuracy of always giving people's most frequent label."
@@ -194,7 +195,7 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
     ]  # fmt: skip
     if not rows:
         return None
-    titles = ("", found.by or "", "units", "accuracy", "kappa", "95 %")
+    titles = ("", "", "units", "accuracy", "kappa", "95 %")
     columns = [
         Column(title, [row[at] for row in rows], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
@@ -272,7 +273,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
 def _parsed(found: Agreement, look: Look) -> RenderableType | None:
     """Replies for labelled records by format, and what units without a verdict cost."""
     rows = [
-        (" ".join((one.judge, one.step, one.style, one.format)), f"{number(one.whole)} of {number(one.calls)}")
+        (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
         for one in found.parsed
     ]  # fmt: skip
     lost = [
