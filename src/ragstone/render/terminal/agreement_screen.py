@@ -14,10 +14,11 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
+from ragstone.render.agreement import agrees, ends_said, kappa_said
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
-from ragstone.render.text import between, duration, flat, number, percent, plural, shorten
+from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 
 NAMED = 3
 """Units that are named of those that did not join for one reason."""
@@ -31,7 +32,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     )
     return page(
         Group(
-            prose(f"Judge agrees with people: {headline(leading, look.dash)}.", look, "head"),
+            prose(headline(leading), look, "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
@@ -45,31 +46,26 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     )
 
 
-def headline(one: MetricAgreement, dash: str) -> str:
-    """``kappa .71 (.58-.82) on 214 claims of 50 records; guessing 'yes' is right in 78 %``."""
+def headline(one: MetricAgreement) -> str:
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 records; guessing 'yes' is right in 78 %``."""
     items = one.leading
-    unit = one.unit if items is one.items else "response"
-    where = f"on {plural(items.matrix.n, unit)} of {plural(items.records, 'record')}"
+    where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
+    where += f" of {plural(items.records, 'record')}"
+    if not items.matrix.n:
+        return f"Agreement with people is unknown: no {one.unit} has both a label and a verdict."
     if items.kappa is None:
-        return f"kappa is undefined {where}, where one label is used throughout"
+        return f"Agreement with people is unknown: one label only {where}, so kappa is undefined."
+    kappa = kappa_said(items.kappa, items.interval)
     guess = f"guessing '{items.constant}' is right in {percent(items.matrix.base_rate)}"
-    return f"kappa {kappa_said(items, dash)} {where}; {guess}"
+    return f"Judge {agrees(items.interval)} with people: kappa {kappa} {where}; {guess}."
 
 
-def kappa_said(items: LabelAgreement, dash: str) -> str:
-    """``.71 (.58-.82)``; the interval is left out where there is none."""
-    return f"{figure(items.kappa)}{f' ({span})' if (span := _span(items, dash)) else ''}"
+def _figure(value: float | None) -> str:
+    return "-" if value is None else coefficient(value)
 
 
-def figure(value: float | None) -> str:
-    """``.71``: a coefficient of at most 1, with two digits; a dash for None."""
-    if value is None:
-        return "-"
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:.2f}"
-
-
-def _span(items: LabelAgreement, dash: str) -> str:
-    return "" if items.interval is None else dash.join(map(figure, items.interval))
+def _span(items: LabelAgreement, look: Look) -> str:
+    return ends_said(items.interval).replace(" to ", look.dash).replace("\u2013", look.dash)
 
 
 # ---- the table
@@ -96,9 +92,9 @@ def _table(found: Agreement, look: Look) -> RenderableType:
                 Column("", [name for name, *_ in rows]),
                 items("units", [number(one.matrix.n) if one else "" for one, _ in of], 2),
                 items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of]),
-                items("guessing", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
-                items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-                items("95 %", [_span(one, f" {look.dash} ").replace(" ", "") if one else "" for one, _ in of], 3),
+                items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
+                items("kappa", [_figure(one.kappa) if one else "" for one, _ in of]),
+                items("95 %", [_span(one, look) if one else "" for one, _ in of], 3),
                 items("mean", raw),
                 items("corrected", corrected),
                 items("95 %", [_ends(mean, look) for _, mean in of]),
@@ -129,7 +125,7 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
         for line in _left_out(one):
             said.setdefault(line, []).append(one.metric)
-    yield "guessing: accuracy of always giving people's most frequent label."
+    yield "guess: accuracy of always giving people's most frequent label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
     for note in found.notes:
@@ -165,7 +161,10 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
         columns.append(Column(label, cells, right=True))
     drawn = [indented(table(fitting(columns, look.width - 4, look)))]
     whole = one.wholes if one.wholes is not one.leading else None
-    told = [_measures(one.leading), *([f"whole responses: kappa {kappa_said(whole, look.dash)}"] if whole else [])]
+    told = [
+        _measures(one.leading),
+        *([f"whole responses: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
+    ]
     return section(
         one.metric,
         *drawn,
@@ -176,21 +175,21 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
 
 def _measures(items: LabelAgreement) -> str:
     matrix = items.matrix
-    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
+    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {_figure(matrix.macro_f1)}"]
     if len(items.labels) > 2:
-        parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
-    parts.append(f"alpha {figure(items.alphas.nominal)}")
+        parts.append(f"kappa linear {_figure(matrix.kappa('linear'))}, quadratic {_figure(matrix.kappa('quadratic'))}")
+    parts.append(f"alpha {_figure(items.alphas.nominal)}")
     if items.auroc is not None:
-        parts.append(f"AUROC {figure(items.auroc)}")
+        parts.append(f"AUROC {_figure(items.auroc)}")
     if items.calibration_error is not None:
-        parts.append(f"calibration error {figure(items.calibration_error)}")
+        parts.append(f"calibration error {_figure(items.calibration_error)}")
     return ", ".join(parts)
 
 
 def _groups(found: Agreement, look: Look) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         figure(group.items.kappa), _span(group.items, look.dash))
+         _figure(group.items.kappa), _span(group.items, look))
         for one in found.metrics for group in one.groups
     ]  # fmt: skip
     if not rows:
@@ -221,12 +220,12 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     ]
     units = {one.metric: one.unit for one in found.metrics}
     lines = [
-        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {figure(pair.kappa)} on "
+        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {_figure(pair.kappa)} on "
         f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among people {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Alpha among people {_figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
