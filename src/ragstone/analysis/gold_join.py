@@ -372,4 +372,4 @@ def _by_people(
 
 
 def _differ(one: float | None, other: float | None) -> bool:
-    return one is None or other is None or abs(one - other) > ROUNDED
+    return one is not other if one is None or other is None else abs(one - other) > ROUNDED

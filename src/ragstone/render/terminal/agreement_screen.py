@@ -47,7 +47,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 records; guessing 'yes' is right in 78 %``."""
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right in 78 %.``."""
     items = one.leading
     where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
     where += f" of {plural(items.records, 'record')}"
