@@ -192,14 +192,15 @@ def test_the_correction_is_a_known_one(compare: Any) -> None:
 
 def test_unjudged_is_left_out_and_a_class_of_its_own(compare: Any) -> None:
     """It ranks below the worst label, and has no number."""
-    found = compare([one("a", ["yes", "no", None])], rows("a", ["yes", "no", "yes"]))["grounding"]
+    results = [one("a", ["yes", "no", None]), one("b", [None])]
+    found = compare(results, [*rows("a", ["yes", "no", "yes"]), *rows("b", ["no"])])["grounding"]
     assert found.items.matrix == Matrix(((1, 0), (0, 1)))
     assert found.with_unjudged.labels == ("unjudged", "no", "yes")
-    assert found.with_unjudged.matrix == Matrix(((0, 0, 0), (0, 1, 0), (1, 0, 1)))
+    assert found.with_unjudged.matrix == Matrix(((0, 0, 0), (1, 1, 0), (1, 0, 1)))
     assert found.with_unjudged.alphas.interval is None
     assert found.with_unjudged.alphas.nominal is not None
-    assert (found.unjudged, found.unlike) == (1, 0)
-    assert found.accuracy_lost == pytest.approx(1 - 2 / 3)
+    assert (found.unjudged, found.unlike) == (2, 0)
+    assert found.accuracy_lost == pytest.approx(1 - 2 / 4)
 
 
 def test_trivial_is_left_out_of_the_scale_and_counted(compare: Any) -> None:

@@ -289,7 +289,9 @@ def _parsed(found: Agreement, look: Look) -> RenderableType | None:
 def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
     """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
     rows: list[tuple[str, RenderableType]] = []
-    means = [mean for one in found.metrics for mean in one.means if mean.value is not None]
+    means = [
+        mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
+    ]
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
