@@ -213,7 +213,7 @@ def agree(
     met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
     if not met:
         raise InputError(_none_joined(run, rows, gathered, metrics))
-    ranked = sorted(met.items(), key=lambda item: item[1].metric.rank)
+    ranked = sorted(met.items(), key=lambda item: (item[1].metric.rank, item[0]))
     refused = tuple(sorted(gathered.refused.values(), key=lambda one: -one.count))
     worst = [found for name, one in ranked for found in _disagreements(name, one)]
     return Agreement(
@@ -267,7 +267,7 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
             by_group[unit.group].append(unit)
     judges = dict.fromkeys(unit.judge for unit in joined.units or joined.wholes if unit.judged is not None)
     return MetricAgreement(
-        name, joined.metric.task(), joined.metric.unit, ", ".join(judges),
+        name, joined.task, joined.unit, ", ".join(judges),
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
         label_agreement(joined.wholes, scale) if joined.wholes else None,
         people_alphas(kept, scale),

@@ -79,7 +79,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     found: dict[str, Any] = {
         "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
     }  # fmt: skip
-    if not any(unit.random for unit in (*joined.units, *joined.wholes)):
+    if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
         return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))

@@ -13,7 +13,7 @@ import pytest
 
 from ragstone import Agreement, agree, evaluate
 from ragstone.analysis.agreement import attached
-from ragstone.analysis.flow_replay import replay, verdict_of
+from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run, unit_text
 from ragstone.errors import ConfigError, InputError
 from ragstone.labels import LabelDraw, LabelRow, text_hash
@@ -40,7 +40,7 @@ def of(
     """A result with one metric's verdicts by unit; sentences are numbers of the response ``One. Two. …``."""
     values = [None if label in (None, TRIVIAL) else scale.value(label or "") for _, label in judged]
     known = [value for value in values if value is not None]
-    verdicts = [
+    verdicts: list[dict[str, Any]] = [
         {"unit": unit, "label": label, "value": value, "raw": None, "probability": value and 0.9 * value,
          "judge": "one", "reason": f"why {unit}", "evidence": []}
         for (unit, label), value in zip(judged, values, strict=True)
@@ -427,19 +427,9 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
             "nugget_relevance", "nugget_groundedness", "trace.adherence"} - labelled.keys() == set()  # fmt: skip
     for each in found.metrics:
         assert (each.items.matrix.accuracy, each.unlike) == (1.0, 0), each.metric
-    for result_of in run.results():
-        for name in {each.metric for each in found.metrics}:
-            cls = catalogue()[name]
-            verdicts = {
-                v["unit"]: v for s in result_of["scores"] for v in s["verdicts"] if s["metric"].startswith(name)
-            }
-            metric = cls().with_parameters({**parameters.get(name, {}), **cls.always_asking})
-            again = replay(metric, result_of.typed, lambda unit, _, held=verdicts: verdict_of(unit, held[unit.id]))
-            assert again.exact
-            for score_of in again.scores:
-                column = score_of.metric.partition(".")[2]
-                if any(cls.stands_on(column, unit) for unit in result_of["units"] if unit["id"] in verdicts):
-                    assert score_of.value == pytest.approx(result_of.score(score_of.metric)["value"]), score_of.metric
+    for one_metric in join(run, list(as_judged(run))).metrics.values():
+        for name, values in one_metric.values.items():
+            assert [each.people for each in values] == pytest.approx([each.judge for each in values]), name
 
 
 def test_nuggets_keep_their_weights(tmp_path: Path) -> None:
@@ -480,9 +470,41 @@ def test_a_label_of_the_whole_response_gives_a_trace_its_value(tmp_path: Path) -
     ))  # fmt: skip
     found = agree(run, path)["trace"]
     (mean,) = found.means
-    assert (mean.score, mean.labelled, mean.people) == ("trace.adherence", 3, pytest.approx(1 / 3))
+    assert (mean.score, mean.labelled) == ("trace.adherence", 3)
+    assert mean.people == pytest.approx(1 / 3)
     assert found.leading is found.wholes
     assert found.leading.matrix.accuracy == 1.0
+
+
+def test_marks_of_context_sentences_are_units_of_their_own(tmp_path: Path) -> None:
+    """Each kind of mark has its matrix and the columns that follow from it; the average takes all of them."""
+    run = evaluate(RECORDS[:2], metrics=["trace"], judge=ScriptedJudge(script), store=tmp_path / "s.db")
+    gold = list(as_judged(run))
+    for each in run.results():
+        for mark in ("relevant", "utilized"):
+            gold += [
+                row(f"{each['id']}/{one['key']}", "yes" if one[mark] else "no", f"trace.{mark}",
+                    hash=text_hash(each["contexts"][one["key"][4] == "1"]["text"]))
+                for one in each.score("trace.adherence")["detail"]["contexts"]
+            ]  # fmt: skip
+    gold[-1] = replace(gold[-1], hash=text_hash("Another text."))
+    path = tmp_path / "labels.jsonl"
+    path.write_bytes(b"\n".join(orjson.dumps(each.as_json()) for each in gold))
+    found = agree(run, path, metrics="trace")
+    assert {one.metric: [mean.score.partition(".")[2] for mean in one.means] for one in found.metrics} == {
+        "trace": ["adherence", "average", "adherence_share"],
+        "trace.relevant": ["relevance", "relevance_share"],
+        "trace.utilized": ["utilization", "completeness", "utilization_share"],
+    }
+    assert [(one.unit, one.items.matrix.n, one.items.matrix.accuracy) for one in found.metrics[1:]] == [
+        ("context sentence", 4, 1.0), ("context sentence", 3, 1.0),
+    ]  # fmt: skip
+    (gathered,) = [one for name, one in join(run, gold).metrics.items() if name == "trace.relevant"]
+    assert {name: [(each.people, each.judge) for each in values] for name, values in gathered.values.items()} == {
+        "trace.relevance": [(0.05, 0.05)] * 2, "trace.relevance_share": [(0.5, 0.5)] * 2,
+    }  # fmt: skip
+    assert {one.problem for one in found.refused} == {"cannot_tell", "changed_text"}
+    assert found["trace.utilized"].labelled_in_part == 1
 
 
 def test_a_score_that_does_not_follow_from_its_verdicts_is_not_used(compare: Any) -> None:
