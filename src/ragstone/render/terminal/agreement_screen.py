@@ -26,7 +26,7 @@ NAMED = 3
 
 def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen; ``options`` are those by which another command finds the store."""
-    leading = next((one for one in found.metrics if one.items.matrix.n), found.metrics[0])
+    leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
     source = f" {look.dot} ".join(
         [flat(found.name), *([f"run {found.run}"] if found.run else []), *map(flat, found.gold)]
     )
