@@ -346,7 +346,7 @@ SAID: Final[dict[Problem, str]] = {
     "wrong_task": "no verdict of that task",
     "changed_text": "text has changed",
     "unknown_label": "label not on the scale",
-    "other_settings": "record with settings of its own",
+    "other_settings": "record evaluated with its own settings",
     "cannot_tell": "cannot tell",
 }
 """What a row that did not join is called."""
