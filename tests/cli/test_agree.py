@@ -91,6 +91,42 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     assert "1  label not on the scale" in came.out
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> None:
+    """Units without a verdict and their cost, ties, records that are not used, parsed replies; groups of a folder."""
+    path = labels(
+        "ana", more=(LabelRow("kettle-descale", "kettle-descale/claim/1", "support", "no", "ben", draw=DRAW),)
+    )
+    run = open_run("last", store)
+    reading = {"style": "short_cot", "format": "keyed", "reader": "", "status": "cut_off", "read": 0, "asked": 1}
+    call = {"key": "a1", "judge": "one", "step": "support", "input_tokens": 1, "output_tokens": 1, "dollars": None}
+    lines = []
+    for result in run.results():
+        grounding = result.score("grounding")
+        for verdict in grounding["verdicts"][-1:]:
+            verdict.update(label=None, value=None, failure="cut off")
+        changed = {
+            "calls": [{**call, "reading": reading}],
+            "meta": {"team": "red" if result["position"] % 2 else "blue"},
+        }
+        lines.append(orjson.dumps({**result, **changed}))
+    run.store.close()
+    Path("out").mkdir()
+    Path("out/results.jsonl").write_bytes(b"\n".join(lines))
+    came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)
+    assert (came.code, came.err) == (0, "")
+    assert came.widest <= width
+    for part in (
+        "unjudged no yes", "By meta.team", "grounding blue",
+        "not used: the score does not follow",
+        "Replies parsed in full one support short_cot keyed 0 of 1",
+        "grounding: 5 claims without a verdict; counted as errors, accuracy is",
+        "left out 1 tied between annotators, 5 without a verdict.",
+    ):  # fmt: skip
+        assert part in came.flat, part
+    assert "Next" not in came.out, "a run in a folder has no number to show it by"
+
+
 def test_ascii_only(store: str, labels: Labels) -> None:
     came = ragstone("agree", "last", labels("ana"), "--store", store, charset="ascii")
     assert came.code == 0

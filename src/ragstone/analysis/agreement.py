@@ -213,6 +213,8 @@ def agree(
     met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
     if not met:
         raise InputError(_none_joined(run, rows, gathered, metrics))
+    if by is not None and all(unit.group is None for one in met.values() for unit in (*one.units, *one.wholes)):
+        raise InputError(f"--by {by}: no labelled record has it")
     ranked = sorted(met.items(), key=lambda item: (item[1].metric.rank, item[0]))
     refused = tuple(sorted(gathered.refused.values(), key=lambda one: -one.count))
     worst = [found for name, one in ranked for found in _disagreements(name, one)]

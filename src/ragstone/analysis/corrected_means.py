@@ -38,7 +38,7 @@ class CorrectedMean:
     """
 
     score: str
-    raw: float
+    raw: float | None
     records: int
     labelled: int
     people: float | None = None
@@ -57,7 +57,7 @@ class CorrectedMean:
 
     def attached(self) -> CorrectedDict | None:
         """What is kept with a run; None where the correction is withheld."""
-        if self.value is None or self.low is None or self.high is None:
+        if self.raw is None or self.value is None or self.low is None or self.high is None:
             return None
         return {
             "method": self.method, "value": rounded(self.value), "low": rounded(self.low), "high": rounded(self.high),
@@ -71,10 +71,10 @@ def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]
 
 
 def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
-    values, others = joined.values.get(score, []), joined.others.get(score, [])
-    judged = [one.judge for one in values] + others
+    values, others = joined.values[score], joined.others[score]
+    judged = [*(one.judge for one in values), *others]
     if not judged:
-        return CorrectedMean(score, 0.0, 0, 0, withheld="no record has a value")
+        return CorrectedMean(score, None, 0, 0, withheld="no record has a value")
     people = mean([one.people for one in values]) if values else None
     found: dict[str, Any] = {
         "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
@@ -141,7 +141,8 @@ def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[Reco
         for unit in joined.units:
             if unit.random and {unit.gold, unit.judged} <= {*joined.scale.labels}:
                 by_record[unit.record].append((unit.gold == best, unit.judged == best))
-        rates, rest = [_rates(pairs) for pairs in by_record.values()], joined.passed
+        rates = [_rates(pairs) for pairs in by_record.values()]
+        rest = list(zip(joined.passed, joined.judged, strict=True))
     (passed, judged), total = _sums(rest), Rates(*_sums(rates))
 
     def corrected(times: int, clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None) -> Corrected:

@@ -6,6 +6,7 @@ join is refused, counted and listed; none is mapped to another unit or another l
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,8 +98,8 @@ class Joined:
     ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
     the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
     ``others`` the judge's of all other scored records. ``part`` counts records that were labelled in part, ``unlike``
-    those whose score does not follow from its verdicts with the run's settings. ``passed`` has for each record the
-    units without a label of a random draw that the judge passes, and that it gave a value.
+    those whose score does not follow from its verdicts with the run's settings. Of the units
+    of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
     """
 
     metric: Metric
@@ -109,8 +110,9 @@ class Joined:
     wholes: list[LabelledUnit] = field(default_factory=list)
     stand: set[str] = field(default_factory=set)
     values: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
-    others: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    passed: list[tuple[int, int]] = field(default_factory=list)
+    others: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    passed: array[int] = field(default_factory=lambda: array("q"))
+    judged: array[int] = field(default_factory=lambda: array("q"))
     part: int = 0
     unlike: int = 0
 
@@ -261,7 +263,8 @@ def _take(
             joined.others[name].append(score["value"])
     judged = [verdicts[0]["value"] for unit, verdicts in one.verdicts.items() if unit not in gold]
     known = [value for value in judged if value is not None]
-    joined.passed.append((sum(value >= 1 for value in known), len(known)))
+    joined.passed.append(sum(value >= 1 for value in known))
+    joined.judged.append(len(known))
 
 
 def _foreign(one: JudgedUnits, labels: Collection[str]) -> bool:

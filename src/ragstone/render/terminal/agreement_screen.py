@@ -20,6 +20,8 @@ from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, p
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 
+GROUPS = 20
+"""Groups that are shown; --json has all."""
 NAMED = 3
 """Units that are named of those that did not join for one reason."""
 
@@ -84,7 +86,7 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         return Column(title, cells, right=True, drop=drop)
 
     of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
-    raw = [percent(mean.raw, mean.records) if mean and mean.records else "" for _, _, mean in rows]
+    raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
     corrected = [percent(mean.value) if mean else "" for _, mean in of]
     return table(
         fitting(
@@ -194,12 +196,13 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
     ]  # fmt: skip
     if not rows:
         return None
+    note = f"{number(len(rows) - GROUPS)} more in --json" if len(rows) > GROUPS else ""
     titles = ("", "", "units", "accuracy", "kappa", "95 %")
     columns = [
-        Column(title, [row[at] for row in rows], right=at > 1, least=8 if at == 1 else 0)
+        Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
     ]
-    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))))
+    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))), note=note)
 
 
 # ---- people
