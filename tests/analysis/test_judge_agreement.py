@@ -356,14 +356,15 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
 def test_error_rates_correct_the_share_that_passes(compare: Any) -> None:
     """Of units on a scale of two labels; refused where the judge is no better than chance, and on longer scales."""
     results = [one(f"r{n}", ["yes" if n % 10 < 8 else "no", "yes"], position=n + 1) for n in range(200)]
+    results.append(one("r200", ["yes", None], position=201))
     people = {n: ("yes" if n % 10 < 7 else "no", "yes" if n % 5 else "no") for n in range(40)}
     gold = [each for n, labels in people.items() for each in rows(f"r{n}", labels)]
     (mean,) = compare(results, gold, correction="rogan_gladen")["grounding"].means
     assert mean.method == "rogan_gladen"
     assert mean.people == pytest.approx((28 + 32) / 80)
-    assert mean.raw == pytest.approx((160 + 200) / 400)
+    assert mean.raw == pytest.approx((160 + 200 + 1) / 401), "a unit without a verdict is none that fails"
     sensitivity, specificity = 60 / 60, 8 / 20
-    assert mean.value == pytest.approx((288 / 320 + specificity - 1) / (sensitivity + specificity - 1))
+    assert mean.value == pytest.approx((289 / 321 + specificity - 1) / (sensitivity + specificity - 1))
     assert mean.low is not None
     assert mean.low < mean.value < mean.high
     chance = [replace(each, label="no" if each.label == "yes" else "yes") for each in gold]
@@ -389,6 +390,13 @@ RECORDS = [
     }
     for n in range(3)
 ]  # fmt: skip
+
+
+CITED = {
+    "id": "cited", "question": "What is it?", "contexts": ["It is steel.", "It boils fast."],
+    "answer": [{"text": "It is steel. It boils", "citations": [0]}, {"text": "fast. It is cheap.", "citations": [1]}],
+}  # fmt: skip
+"""Its parts are no sentences: a trace takes them as they come."""
 
 
 def script(question: Question[Any]) -> Any:
@@ -417,7 +425,7 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
     """For every metric and column that stands on verdicts: weights, scales and columns are the metric's own."""
     parameters = {"claim_relevance": {"scoring_mode": "likert"}, "trace": {"length": "characters"}}
     run = evaluate(
-        RECORDS, metrics=["all"], judge=ScriptedJudge(script), store=tmp_path / "s.db", parameters=parameters
+        [*RECORDS, CITED], metrics=["all"], judge=ScriptedJudge(script), store=tmp_path / "s.db", parameters=parameters
     )
     path = tmp_path / "labels.jsonl"
     path.write_bytes(b"".join({orjson.dumps(each.as_json()) + b"\n": 0 for each in as_judged(run)}))
@@ -428,7 +436,9 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
             "nugget_relevance", "nugget_groundedness", "trace.adherence"} - labelled.keys() == set()  # fmt: skip
     for each in found.metrics:
         assert (each.items.matrix.accuracy, each.unlike) == (1.0, 0), each.metric
-    for one_metric in join(run, list(as_judged(run))).metrics.values():
+    joined = join(run, list(as_judged(run))).metrics
+    assert "cited" in {each.record for each in joined["trace"].values["trace.adherence"]}
+    for one_metric in joined.values():
         for name, values in one_metric.values.items():
             assert [each.people for each in values] == pytest.approx([each.judge for each in values]), name
 
@@ -513,6 +523,10 @@ def test_a_score_that_does_not_follow_from_its_verdicts_is_not_used(compare: Any
     results = [one("a", ["yes", "no"], value=0.9), one("b", ["yes"]), one("c", ["no"])]
     found = compare(results, [*rows("a", ["yes", "no"]), *rows("b", ["yes"]), *rows("c", ["no"])])["grounding"]
     assert (found.items.matrix.n, found.unlike, found.means[0].labelled) == (4, 1, 2)
+    moved = of("groundedness", "a", [("a/sentence/1", "3")], GRADE_0_3)
+    moved["units"][0]["text"] = "The sentences were divided in another way then."
+    found = compare([moved], [row("a/sentence/1", "3")])["groundedness"]
+    assert (found.items.matrix.n, found.unlike, found.means[0].labelled) == (1, 1, 0)
 
 
 def test_parsed_calls_of_labelled_records_are_counted(compare: Any) -> None:
