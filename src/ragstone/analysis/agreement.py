@@ -213,7 +213,9 @@ def agree(
     met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
     if not met:
         raise InputError(_none_joined(run, rows, gathered, metrics))
-    ranked = sorted(met.items(), key=lambda item: item[1].metric.rank)
+    if by is not None and all(unit.group is None for one in met.values() for unit in (*one.units, *one.wholes)):
+        raise InputError(f"--by {by}: no labelled record has it")
+    ranked = sorted(met.items(), key=lambda item: (item[1].metric.rank, item[0]))
     refused = tuple(sorted(gathered.refused.values(), key=lambda one: -one.count))
     worst = [found for name, one in ranked for found in _disagreements(name, one)]
     return Agreement(
@@ -267,7 +269,7 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
             by_group[unit.group].append(unit)
     judges = dict.fromkeys(unit.judge for unit in joined.units or joined.wholes if unit.judged is not None)
     return MetricAgreement(
-        name, joined.metric.task(), joined.metric.unit, ", ".join(judges),
+        name, joined.task, joined.unit, ", ".join(judges),
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
         label_agreement(joined.wholes, scale) if joined.wholes else None,
         people_alphas(kept, scale),
@@ -346,7 +348,7 @@ SAID: Final[dict[Problem, str]] = {
     "wrong_task": "no verdict of that task",
     "changed_text": "text has changed",
     "unknown_label": "label not on the scale",
-    "other_settings": "record with settings of its own",
+    "other_settings": "record evaluated with its own settings",
     "cannot_tell": "cannot tell",
 }
 """What a row that did not join is called."""

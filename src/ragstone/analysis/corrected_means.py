@@ -7,16 +7,16 @@ interval can be given, ``withheld`` says why.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from ragstone.analysis.gold_join import Joined, RecordValues
+from ragstone.metrics import column_of
 from ragstone.result_types import CorrectedDict
-from ragstone.stats.correction import Corrected, labels_to_halve, prediction_powered, rogan_gladen
+from ragstone.stats.correction import Corrected, Rates, labels_to_halve, prediction_powered, rogan_gladen
 from ragstone.stats.means import mean, rounded, spread, t_quantile
-from ragstone.types import TRIVIAL
 
 Method = Literal["ppi", "rogan_gladen"]
 
@@ -33,11 +33,12 @@ class CorrectedMean:
     ``raw`` is over all ``records`` with a value; ``labelled`` of them are labelled in full by a random draw, where
     people's mean is ``people``. ``value`` has the 95 % interval ``low`` to ``high``; ``method`` is as in
     ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of ``rogan_gladen`` all numbers are shares
-    of units that pass. About ``more`` labelled records would halve the interval; None if all records would not.
+    that pass: of records where each value is 0 or 1, else of units. About ``more`` labelled records would halve the
+    interval; None if all records would not.
     """
 
     score: str
-    raw: float
+    raw: float | None
     records: int
     labelled: int
     people: float | None = None
@@ -56,7 +57,7 @@ class CorrectedMean:
 
     def attached(self) -> CorrectedDict | None:
         """What is kept with a run; None where the correction is withheld."""
-        if self.value is None or self.low is None or self.high is None:
+        if self.raw is None or self.value is None or self.low is None or self.high is None:
             return None
         return {
             "method": self.method, "value": rounded(self.value), "low": rounded(self.low), "high": rounded(self.high),
@@ -70,15 +71,15 @@ def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]
 
 
 def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
-    values, others = joined.values.get(score, []), joined.others.get(score, [])
-    judged = [one.judge for one in values] + others
+    values, others = joined.values[score], joined.others[score]
+    judged = [*(one.judge for one in values), *others]
     if not judged:
-        return CorrectedMean(score, 0.0, 0, 0, withheld="no record has a value")
+        return CorrectedMean(score, None, 0, 0, withheld="no record has a value")
     people = mean([one.people for one in values]) if values else None
     found: dict[str, Any] = {
         "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
     }  # fmt: skip
-    if not any(unit.random for unit in (*joined.units, *joined.wholes)):
+    if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
         return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))
@@ -86,10 +87,11 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
         why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
         return _of_labels(found, values, why if others else "all records are labelled")
     if method == "rogan_gladen":
-        return _by_error_rates(found, joined)
+        return _by_error_rates(found, joined, values)
     human, ours = [one.people for one in values], [one.judge for one in values]
-    more = labels_to_halve(human, ours, others)
-    return CorrectedMean(**found, method="ppi", more=more, **_within(prediction_powered(human, ours, others)))
+    clusters = (range(len(human)), range(len(human), len(judged)))
+    one = prediction_powered(human, ours, others, clusters=clusters)
+    return CorrectedMean(**found, method="ppi", more=labels_to_halve(human, ours, others), **_within(one))
 
 
 def _too_few(count: int, joined: Joined) -> str:
@@ -120,40 +122,56 @@ def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str) 
     )  # fmt: skip
 
 
-def _by_error_rates(found: dict[str, Any], joined: Joined) -> CorrectedMean:
-    """The share of units that pass, by the judge's error rates on the labelled ones."""
-    scale = joined.scale
-    assert scale is not None, "labels have joined"
-    if len(scale.labels) != 2:
-        return CorrectedMean(**found, withheld=f"Rogan-Gladen needs a scale of two labels; {scale.name} has more")
-    best = scale.labels[-1]
-    kinds = Counter(
-        (unit.gold == best, unit.judged == best)
-        for unit in joined.units
-        if unit.random and unit.gold not in (None, TRIVIAL) and unit.judged not in (None, TRIVIAL)
-    )
-    passed, judged = (sum(part) for part in zip(*joined.passed, strict=True))
+def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[RecordValues]) -> CorrectedMean:
+    """The share that passes, by the judge's error rates where people labelled.
 
-    def corrected(times: int) -> Corrected:
-        counts = {kind: times * kinds[kind] for kind in kinds}
-        right, missed, wrong, refused = (
-            counts.get(kind, 0) for kind in ((True, True), (True, False), (False, True), (False, False))
-        )
-        return rogan_gladen(
-            passed, judged, pass_right=right, pass_total=right + missed, fail_right=refused, fail_total=refused + wrong
-        )
+    Of records where each passes or fails, else of the units of a metric with one score and a scale of two labels.
+    """
+    others = joined.others[found["score"]]
+    if {0.0, 1.0} >= {*others, *(number for one in values for number in (one.people, one.judge))}:
+        rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
+        rest = [(int(value), 1) for value in others]
+    elif column_of(found["score"]):
+        return CorrectedMean(**found, withheld="Rogan-Gladen corrects a share that passes, and this is none")
+    elif joined.scale is None or len(joined.scale.labels) != 2:
+        return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
+    else:
+        best = joined.scale.labels[-1]
+        by_record: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+        for unit in joined.units:
+            if unit.random and {unit.gold, unit.judged} <= {*joined.scale.labels}:
+                by_record[unit.record].append((unit.gold == best, unit.judged == best))
+        rates = [_rates(pairs) for pairs in by_record.values()]
+        rest = list(zip(joined.passed, joined.judged, strict=True))
+    (passed, judged), total = _sums(rest), Rates(*_sums(rates))
+
+    def corrected(times: int, clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None) -> Corrected:
+        counts = {name: times * count for name, count in total._asdict().items()}
+        return rogan_gladen(passed, judged, **counts, clusters=clusters)
 
     try:
-        one = corrected(1)
+        one = corrected(1, (rates, rest))
     except ValueError as error:
         return CorrectedMean(**found, withheld=str(error))
-    units = kinds.total()
-    raw = (passed + kinds[True, True] + kinds[False, True]) / (judged + units)
-    people = (kinds[True, True] + kinds[True, False]) / units
-    halved = (times for times in range(2, MOST) if _width(corrected(times)) <= _width(one) / 2)
-    more = (next(halved, 1) - 1) * found["labelled"] or None
-    within = _within(one)
-    return CorrectedMean(**{**found, "raw": raw, "people": people}, method="rogan_gladen", more=more, **within)
+    units = total.pass_total + total.fail_total
+    raw = (passed + total.pass_right + total.fail_total - total.fail_right) / (judged + units)
+    half = _width(corrected(1)) / 2
+    more = (next((times for times in range(2, MOST) if _width(corrected(times)) <= half), 1) - 1) * len(values)
+    shares = {**found, "raw": raw, "people": total.pass_total / units}
+    return CorrectedMean(
+        **shares, method="rogan_gladen", more=more if 0 < more <= len(others) else None, **_within(one)
+    )
+
+
+def _rates(pairs: Sequence[tuple[bool, bool]]) -> Rates:
+    """Counts of one record: whether people and the judge pass each item."""
+    counts = Counter(pairs)
+    right, refused = counts[True, True], counts[False, False]
+    return Rates(right, right + counts[True, False], refused, refused + counts[False, True])
+
+
+def _sums(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*rows, strict=True)))
 
 
 def _width(found: Corrected) -> float:

@@ -7,7 +7,7 @@ of any labels. The units are those of the result; no judge is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.analysis.run import unit_text
@@ -37,11 +37,11 @@ class Replayed:
     exact: bool = True
 
 
-def replay(metric: Metric, result: ResultDict, judging: Judging, whole: bool | None = None) -> Replayed:
+def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced) -> Replayed:
     """Score a record with ``judging`` as the judge of the metric's own question.
 
-    Claims and nuggets are those of the result, with their importance. What else a trace marks (relevant and used
-    sentences) has no answer; ``whole`` is its verdict on the whole response, if there is one.
+    Claims and nuggets are those of the result, with their importance. ``traced`` is what a trace says besides its
+    verdicts.
     """
     texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]}
     found = Replayed()
@@ -56,7 +56,7 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, whole: bool | N
             return _written(question, result["units"])
         if isinstance(question, Trace):
             verdicts = judged(question.response, YES_NO)
-            return Traced(None, None, verdicts, ((),) * len(verdicts), overall=whole)
+            return replace(traced, verdicts=verdicts, support=((),) * len(verdicts))
         asked = cast("Rate", question)
         if asked.task == metric.task():
             return Rated(judged(asked.units, asked.scale, *([TRIVIAL] if asked.skippable else [])))

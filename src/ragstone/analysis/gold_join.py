@@ -6,27 +6,26 @@ join is refused, counted and listed; none is mapped to another unit or another l
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from ragstone.analysis.flow_replay import Judging, Replayed, replay, verdict_of
+from ragstone.analysis.flow_replay import Replayed, replay
+from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
 from ragstone.analysis.reply_formats import Formats
-from ragstone.analysis.run import unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow, text_hash
-from ragstone.metrics import catalogue, column_of
 from ragstone.metrics.base import Metric
-from ragstone.stats.means import mean
+from ragstone.questions import YES_NO, Traced
 from ragstone.stats.rankings import majority
-from ragstone.types import NOTHING, TRIVIAL, Scale, Unit, Verdict
+from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
 
 if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, VerdictDict
+    from ragstone.result_types import ResultDict
 
 Problem = Literal[
     "unknown_record", "unknown_unit", "wrong_task", "changed_text", "unknown_label", "other_settings", "cannot_tell"
@@ -99,18 +98,21 @@ class Joined:
     ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
     the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
     ``others`` the judge's of all other scored records. ``part`` counts records that were labelled in part, ``unlike``
-    those whose score does not follow from its verdicts with the run's settings. ``passed`` has for each record the
-    units without a label of a random draw that the judge passes, and that it gave a value.
+    those whose score does not follow from its verdicts with the run's settings. Of the units
+    of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
     """
 
     metric: Metric
+    task: str
+    unit: str
     scale: Scale | None = None
     units: list[LabelledUnit] = field(default_factory=list)
     wholes: list[LabelledUnit] = field(default_factory=list)
     stand: set[str] = field(default_factory=set)
     values: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
-    others: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    passed: list[tuple[int, int]] = field(default_factory=list)
+    others: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    passed: array[int] = field(default_factory=lambda: array("q"))
+    judged: array[int] = field(default_factory=lambda: array("q"))
     part: int = 0
     unlike: int = 0
 
@@ -150,6 +152,7 @@ def join(
     gathered = Gathered()
     grouped = grouping(by) if by is not None else lambda _: None
     parameters = run.spec.get("parameters", {})
+    tasks = {row.task for row in rows}
     seen: set[str] = set()
     for each in run.results():
         result = each.typed
@@ -158,16 +161,17 @@ def join(
         gathered.example = gathered.example or result["id"]
         labelled = waiting.pop(result["id"], [])
         try:
-            held = {name: _Held(cls, result) for name, cls in _measured(result).items()}
+            held = judged_units(result, tasks)
             own = _sorted(labelled, held, result, gathered)
             gathered.names.update(dict.fromkeys(held))
+            said = _Said()
             for name, one in held.items():
-                if metrics is not None and name not in metrics:
+                if metrics is not None and not {name, one.cls.name} & {*metrics}:
                     continue
                 if name not in gathered.metrics:
-                    settings = {**parameters.get(name, NOTHING), **one.cls.always_asking}
-                    gathered.metrics[name] = Joined(one.cls().with_parameters(settings))
-                _take(gathered, gathered.metrics[name], one, own[name], grouped(result))
+                    settings = {**parameters.get(one.cls.name, NOTHING), **one.cls.always_asking}
+                    gathered.metrics[name] = Joined(one.cls().with_parameters(settings), one.task, one.unit)
+                _take(gathered, gathered.metrics[name], one, own[name], said, grouped(result))
             for call in result.get("calls", []) if labelled else []:
                 if call["key"] not in seen:
                     seen.add(call["key"])
@@ -197,62 +201,27 @@ def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
             )
 
 
-def overall(labels: Collection[str | None], scale: Scale, *, best: bool) -> str | None:
-    """The label of a whole: the best of its units, or the worst; None (unjudged) ranks below all labels.
+@dataclass(slots=True)
+class _Said:
+    """What people say of one record's context sentences, by mark, and the scores that have a value by it."""
 
-    Of the worst, one that is unjudged leaves the whole so, unless another has the worst label already.
-    """
-    known = [scale.labels.index(label) for label in labels if label in scale.labels]
-    if not known or (not best and None in labels and min(known) > 0):
-        return None
-    return scale.labels[max(known) if best else min(known)]
-
-
-class _Held:
-    """One metric of one result: its scores by name and its verdicts by unit."""
-
-    def __init__(self, cls: type[Metric], result: ResultDict) -> None:
-        self.cls, self.result = cls, result
-        self.scores = {s["metric"]: s for s in result["scores"] if s["metric"].partition(".")[0] == cls.name}
-        self.verdicts: dict[str, list[VerdictDict]] = defaultdict(list)
-        for score in self.scores.values():
-            for verdict in score["verdicts"]:
-                self.verdicts[verdict["unit"]].append(verdict)
-
-    def by_judge(self) -> Judging:
-        """The judge's own verdicts; a unit that was asked about in two wordings has one for each."""
-        turns = {unit: cycle(verdicts) for unit, verdicts in self.verdicts.items()}
-
-        def judging(unit: Unit, _: Scale) -> Verdict:
-            found = turns.get(unit.id)
-            return Verdict(unit, None, None, "") if found is None else verdict_of(unit, next(found))
-
-        return judging
-
-    def verdict(self, unit: str, scale: Scale) -> VerdictDict:
-        """The verdict on a unit; of several the label nearest to their mean."""
-        first, *more = self.verdicts[unit]
-        values = [verdict["value"] for verdict in (first, *more) if verdict["value"] is not None]
-        return {**first, "label": scale.nearest(mean(values)), "probability": None} if more and values else first
-
-
-def _measured(result: ResultDict) -> dict[str, type[Metric]]:
-    """The metrics of a result that are installed."""
-    names = dict.fromkeys(score["metric"].partition(".")[0] for score in result["scores"])
-    return {name: catalogue()[name] for name in names if name in catalogue()}
+    marks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    scores: set[str] = field(default_factory=set)
 
 
 def _sorted(
-    rows: Sequence[LabelRow], held: Mapping[str, _Held], result: ResultDict, gathered: Gathered
+    rows: Sequence[LabelRow], held: Mapping[str, JudgedUnits], result: ResultDict, gathered: Gathered
 ) -> dict[str, _Labels]:
     """The rows that join, by metric and unit."""
     found: dict[str, _Labels] = {name: defaultdict(list) for name in held}
-    texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]} if rows else {}
+    texts: dict[str, str] = {}
+    for one in held.values() if rows else ():
+        texts |= one.texts()
     for row in rows:
-        tasked = {name: one for name, one in held.items() if one.cls.task() == row.task}
+        tasked = {name: one for name, one in held.items() if one.task == row.task}
         homes = {name: row.unit for name, one in tasked.items() if row.unit in one.verdicts}
         if not homes and row.unit == f"{result['id']}/response/1":
-            homes = {name: "" for name, one in tasked.items() if one.cls.unit in (*PARTS, "passage")}
+            homes = {name: "" for name, one in tasked.items() if one.unit in (*PARTS, "passage")}
         if not homes:
             gathered.refuse("unknown_unit" if tasked and row.unit not in texts else "wrong_task", row)
         elif row.hash and row.hash != text_hash(texts.get(row.unit, result["response"] or "")):
@@ -265,17 +234,28 @@ def _sorted(
     return found
 
 
-def _take(gathered: Gathered, joined: Joined, one: _Held, labels: _Labels, group: str | None) -> None:
+def _take(
+    gathered: Gathered, joined: Joined, one: JudgedUnits, labels: _Labels, said: _Said, group: str | None
+) -> None:
     """Add one result of a metric, with people's labels of it if there are any."""
     people: dict[str, float] = {}
     gold: dict[str, str] = {}
     if labels:
-        again = replay(joined.metric, one.result, one.by_judge())
-        joined.scale = joined.scale or again.scale
-        if again.scale is None or _foreign(one, again.labels):
+        again = replay(joined.metric, one.result, one.by_judge(), one.traced())
+        scale, allowed = (YES_NO, YES_NO.labels) if one.mark else (again.scale, again.labels)
+        joined.scale = joined.scale or scale
+        if scale is None or _foreign(one, allowed):
             gathered.refuse("other_settings", *(row for rows in labels.values() for row in rows))
         else:
-            gold, people = _labelled(gathered, joined, one, again, again.scale, labels, group)
+            units, wholes = _labelled(gathered, one, scale, allowed, labels, group)
+            joined.units += units
+            joined.wholes += wholes
+            gold = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
+            whole = next((unit.gold for unit in wholes if unit.random and unit.votes), None)
+            if units and not one.mark:
+                joined.stand |= one.standing()
+            people = _by_people(joined, one, again, gold, whole, said)
+            joined.stand |= people.keys()
     for name, score in one.scores.items():
         if score["value"] is not None and name in people:
             joined.values[name].append(RecordValues(one.result["id"], people[name], score["value"]))
@@ -283,26 +263,27 @@ def _take(gathered: Gathered, joined: Joined, one: _Held, labels: _Labels, group
             joined.others[name].append(score["value"])
     judged = [verdicts[0]["value"] for unit, verdicts in one.verdicts.items() if unit not in gold]
     known = [value for value in judged if value is not None]
-    joined.passed.append((sum(value >= 1 for value in known), len(known)))
+    joined.passed.append(sum(value >= 1 for value in known))
+    joined.judged.append(len(known))
 
 
-def _foreign(one: _Held, labels: Collection[str]) -> bool:
+def _foreign(one: JudgedUnits, labels: Collection[str]) -> bool:
     """Whether the judge used labels that the run's scale does not have: the record has settings of its own."""
     return any(v["label"] not in {*labels, None} for verdicts in one.verdicts.values() for v in verdicts)
 
 
 def _labelled(
-    gathered: Gathered, joined: Joined, one: _Held, again: Replayed, scale: Scale, labels: _Labels, group: str | None
-) -> tuple[dict[str, str], dict[str, float]]:
-    """Keep the labelled units of a record; return its labels of a random draw, and its values by people."""
-    result, about = one.result, {unit["id"]: unit for unit in one.result["units"]}
+    gathered: Gathered, one: JudgedUnits, scale: Scale, allowed: Collection[str], labels: _Labels, group: str | None
+) -> tuple[list[LabelledUnit], list[LabelledUnit]]:
+    """The labelled units of a record, and its label of the whole response; labels not ``allowed`` are refused."""
+    result, texts = one.result, one.texts()
     units: list[LabelledUnit] = []
     wholes: list[LabelledUnit] = []
     for name, rows in labels.items():
-        kept = [row for row in rows if row.label in again.labels]
+        kept = [row for row in rows if row.label in allowed]
         gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
-        even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
         gathered.joined.update(map(id, kept))
+        even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
         votes = {row.annotator: row.label or "" for row in even or kept}
         if not votes:
             continue
@@ -312,25 +293,21 @@ def _labelled(
             continue
         verdict = one.verdict(name, scale)
         units.append(LabelledUnit(
-            result["id"], result["position"], name, unit_text(result, about[name]), votes, gold, verdict["label"],
+            result["id"], result["position"], name, texts[name], votes, gold, verdict["label"],
             verdict["probability"], verdict["reason"], verdict["judge"], bool(even), group,
         ))  # fmt: skip
-    if one.cls.unit == "passage" and not wholes and len(units) == len(one.verdicts):
+    if one.unit == "passage" and not wholes and len(units) == len(one.verdicts):
         best = overall([unit.gold for unit in units], scale, best=True)
         wholes.append(_whole(one, scale, {}, best, all(unit.random for unit in units), group))
-    joined.units += units
-    joined.wholes += wholes
-    fair = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
-    whole = next((one.gold for one in wholes if one.random and one.votes), None)
-    return fair, _by_people(joined, one, again, fair, whole)
+    return units, wholes
 
 
 def _whole(
-    one: _Held, scale: Scale, votes: Mapping[str, str], gold: str | None, random: bool, group: str | None
+    one: JudgedUnits, scale: Scale, votes: Mapping[str, str], gold: str | None, random: bool, group: str | None
 ) -> LabelledUnit:
     """A record with the label of its whole response, by people and as it follows from the judge's verdicts."""
     result, verdicts = one.result, [one.verdict(unit, scale) for unit in one.verdicts]
-    judged = overall([verdict["label"] for verdict in verdicts], scale, best=one.cls.unit == "passage")
+    judged = overall([verdict["label"] for verdict in verdicts], scale, best=one.unit == "passage")
     judge = verdicts[0]["judge"] if verdicts else ""
     return LabelledUnit(
         result["id"], result["position"], f"{result['id']}/response/1", result["response"] or "", votes, gold, judged,
@@ -339,18 +316,21 @@ def _whole(
 
 
 def _by_people(
-    joined: Joined, one: _Held, again: Replayed, gold: Mapping[str, str], whole: str | None
+    joined: Joined, one: JudgedUnits, again: Replayed, gold: Mapping[str, str], whole: str | None, said: _Said
 ) -> dict[str, float]:
     """The record's values by people's labels, by score; none unless all units are labelled and the flow repeats.
 
-    A trace has one value for a label of the whole response alone.
+    A trace has one value for a label of the whole response alone, and others for people's marks.
     """
-    about = [unit for unit in one.result["units"] if unit["id"] in one.verdicts]
-    stand = {score for score in one.scores if any(one.cls.stands_on(column_of(score), unit) for unit in about)}
     if any(unit not in gold for unit in one.verdicts) if gold else whole is None:
         joined.part += bool(gold)
-        joined.stand |= stand
         return {}
+    if one.mark:
+        said.marks[one.mark] = tuple(unit.rpartition("/")[2] for unit, label in gold.items() if label == "yes")
+    best = again.scale.labels[-1] if again.scale else ""
+    traced = Traced(
+        said.marks.get("relevant"), said.marks.get("utilized"), (), (), overall=whole == best if whole else None
+    )
 
     def judging(unit: Unit, scale: Scale) -> Verdict:
         label = gold.get(unit.id)
@@ -358,18 +338,18 @@ def _by_people(
             return Verdict(unit, label, None, "people")
         return Verdict(unit, label, scale.value(label), "people", raw=scale.raw(label))
 
-    values = {name: score["value"] for name, score in one.scores.items()}
-    if not again.exact or any(
-        _differ(found.value, values[found.metric]) for found in again.scores if found.metric in stand
-    ):
+    found = replay(joined.metric, one.result, judging, traced).scores
+    people = {
+        score.metric: score.value for score in found if score.value is not None and score.metric not in said.scores
+    }
+    if not again.exact or any(_differ(score, one) for score in again.scores if score.metric in people):
         joined.unlike += 1
         return {}
-    best = again.scale.labels[-1] if again.scale else ""
-    scores = replay(joined.metric, one.result, judging, whole == best if whole else None).scores
-    people = {score.metric: score.value for score in scores if score.metric in stand and score.value is not None}
-    joined.stand |= stand if gold else people.keys()
+    said.scores |= people.keys()
     return people
 
 
-def _differ(one: float | None, other: float | None) -> bool:
-    return one is None or other is None or abs(one - other) > ROUNDED
+def _differ(again: Score, one: JudgedUnits) -> bool:
+    """Whether a score that was computed again is not the one of the result."""
+    value = one.scores[again.metric]["value"]
+    return value is not again.value if value is None or again.value is None else abs(value - again.value) > ROUNDED

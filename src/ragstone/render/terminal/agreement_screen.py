@@ -14,24 +14,27 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
+from ragstone.render.agreement import agrees, ends_said, kappa_said
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
-from ragstone.render.text import between, duration, flat, number, percent, plural, shorten
+from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 
+GROUPS = 20
+"""Groups that are shown; --json has all."""
 NAMED = 3
 """Units that are named of those that did not join for one reason."""
 
 
 def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen; ``options`` are those by which another command finds the store."""
-    leading = next((one for one in found.metrics if one.items.matrix.n), found.metrics[0])
+    leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
     source = f" {look.dot} ".join(
         [flat(found.name), *([f"run {found.run}"] if found.run else []), *map(flat, found.gold)]
     )
     return page(
         Group(
-            prose(f"Judge agrees with people: {headline(leading, look.dash)}.", look, "head"),
+            prose(headline(leading), look, "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
@@ -45,31 +48,26 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     )
 
 
-def headline(one: MetricAgreement, dash: str) -> str:
-    """``kappa .71 (.58-.82) on 214 claims of 50 records; guessing 'yes' is right in 78 %``."""
+def headline(one: MetricAgreement) -> str:
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right in 78 %.``."""
     items = one.leading
-    unit = one.unit if items is one.items else "response"
-    where = f"on {plural(items.matrix.n, unit)} of {plural(items.records, 'record')}"
+    where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
+    where += f" of {plural(items.records, 'record')}"
+    if not items.matrix.n:
+        return f"Agreement with people is unknown: no {one.unit} has both a label and a verdict."
     if items.kappa is None:
-        return f"kappa is undefined {where}, where one label is used throughout"
+        return f"Agreement with people is unknown: one label only {where}, so kappa is undefined."
+    kappa = kappa_said(items.kappa, items.interval)
     guess = f"guessing '{items.constant}' is right in {percent(items.matrix.base_rate)}"
-    return f"kappa {kappa_said(items, dash)} {where}; {guess}"
+    return f"Judge {agrees(items.interval)} with people: kappa {kappa} {where}; {guess}."
 
 
-def kappa_said(items: LabelAgreement, dash: str) -> str:
-    """``.71 (.58-.82)``; the interval is left out where there is none."""
-    return f"{figure(items.kappa)}{f' ({span})' if (span := _span(items, dash)) else ''}"
+def _figure(value: float | None) -> str:
+    return "-" if value is None else coefficient(value)
 
 
-def figure(value: float | None) -> str:
-    """``.71``: a coefficient of at most 1, with two digits; a dash for None."""
-    if value is None:
-        return "-"
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:.2f}"
-
-
-def _span(items: LabelAgreement, dash: str) -> str:
-    return "" if items.interval is None else dash.join(map(figure, items.interval))
+def _span(items: LabelAgreement, look: Look) -> str:
+    return ends_said(items.interval).replace(" to ", look.dash).replace("\u2013", look.dash)
 
 
 # ---- the table
@@ -88,7 +86,7 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         return Column(title, cells, right=True, drop=drop)
 
     of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
-    raw = [percent(mean.raw, mean.records) if mean and mean.records else "" for _, _, mean in rows]
+    raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
     corrected = [percent(mean.value) if mean else "" for _, mean in of]
     return table(
         fitting(
@@ -96,9 +94,9 @@ def _table(found: Agreement, look: Look) -> RenderableType:
                 Column("", [name for name, *_ in rows]),
                 items("units", [number(one.matrix.n) if one else "" for one, _ in of], 2),
                 items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of]),
-                items("guessing", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
-                items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-                items("95 %", [_span(one, f" {look.dash} ").replace(" ", "") if one else "" for one, _ in of], 3),
+                items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
+                items("kappa", [_figure(one.kappa) if one else "" for one, _ in of]),
+                items("95 %", [_span(one, look) if one else "" for one, _ in of], 3),
                 items("mean", raw),
                 items("corrected", corrected),
                 items("95 %", [_ends(mean, look) for _, mean in of]),
@@ -125,10 +123,11 @@ def _limits(found: Agreement) -> Iterator[str]:
             elif mean.method == "labels":
                 said.setdefault(f"mean and interval of the labels alone: {mean.reason}", []).append(mean.score)
             elif mean.method == "rogan_gladen":
-                said.setdefault(f"Rogan-Gladen; means are shares of {one.unit}s that pass", []).append(mean.score)
+                what = "records" if column_of(mean.score) else f"{one.unit}s"
+                said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
         for line in _left_out(one):
             said.setdefault(line, []).append(one.metric)
-    yield "guessing: accuracy of always giving people's most frequent label."
+    yield "guess: accuracy of always giving people's most frequent label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
     for note in found.notes:
@@ -164,7 +163,10 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
         columns.append(Column(label, cells, right=True))
     drawn = [indented(table(fitting(columns, look.width - 4, look)))]
     whole = one.wholes if one.wholes is not one.leading else None
-    told = [_measures(one.leading), *([f"whole responses: kappa {kappa_said(whole, look.dash)}"] if whole else [])]
+    told = [
+        _measures(one.leading),
+        *([f"whole responses: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
+    ]
     return section(
         one.metric,
         *drawn,
@@ -175,31 +177,32 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
 
 def _measures(items: LabelAgreement) -> str:
     matrix = items.matrix
-    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
+    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {_figure(matrix.macro_f1)}"]
     if len(items.labels) > 2:
-        parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
-    parts.append(f"alpha {figure(items.alphas.nominal)}")
+        parts.append(f"kappa linear {_figure(matrix.kappa('linear'))}, quadratic {_figure(matrix.kappa('quadratic'))}")
+    parts.append(f"alpha {_figure(items.alphas.nominal)}")
     if items.auroc is not None:
-        parts.append(f"AUROC {figure(items.auroc)}")
+        parts.append(f"AUROC {_figure(items.auroc)}")
     if items.calibration_error is not None:
-        parts.append(f"calibration error {figure(items.calibration_error)}")
+        parts.append(f"calibration error {_figure(items.calibration_error)}")
     return ", ".join(parts)
 
 
 def _groups(found: Agreement, look: Look) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         figure(group.items.kappa), _span(group.items, look.dash))
+         _figure(group.items.kappa), _span(group.items, look))
         for one in found.metrics for group in one.groups
     ]  # fmt: skip
     if not rows:
         return None
-    titles = ("", found.by or "", "units", "accuracy", "kappa", "95 %")
+    note = f"{number(len(rows) - GROUPS)} more in --json" if len(rows) > GROUPS else ""
+    titles = ("", "", "units", "accuracy", "kappa", "95 %")
     columns = [
-        Column(title, [row[at] for row in rows], right=at > 1, least=8 if at == 1 else 0)
+        Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
     ]
-    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))))
+    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))), note=note)
 
 
 # ---- people
@@ -220,12 +223,12 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     ]
     units = {one.metric: one.unit for one in found.metrics}
     lines = [
-        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {figure(pair.kappa)} on "
+        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {_figure(pair.kappa)} on "
         f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among people {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Alpha among people {_figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
@@ -272,7 +275,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
 def _parsed(found: Agreement, look: Look) -> RenderableType | None:
     """Replies for labelled records by format, and what units without a verdict cost."""
     rows = [
-        (" ".join((one.judge, one.step, one.style, one.format)), f"{number(one.whole)} of {number(one.calls)}")
+        (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
         for one in found.parsed
     ]  # fmt: skip
     lost = [
@@ -289,7 +292,9 @@ def _parsed(found: Agreement, look: Look) -> RenderableType | None:
 def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
     """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
     rows: list[tuple[str, RenderableType]] = []
-    means = [mean for one in found.metrics for mean in one.means if mean.value is not None]
+    means = [
+        mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
+    ]
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
