@@ -7,7 +7,7 @@ ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.metrics import of_score
@@ -73,6 +73,15 @@ def agreements(
     return tuple(_together(found, len(alike) > 1, metrics) for found in alike.values())
 
 
+def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What a page shows of an agreement, as plain JSON; None where there is none."""
+    if not attached or not (found := agreements(attached, metrics)):
+        return None
+    who = ", ".join(map(flat, attached["annotators"]))
+    source = f"Labels of {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
+    return {"source": f"{source}, compared {flat(attached['at'])[:10]}.", "blocks": [asdict(one) for one in found]}
+
+
 def _together(
     found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
 ) -> JudgeAgreement:
@@ -124,15 +133,21 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     drawn = None if raw_ends is None else (raw_ends[0], raw_ends[1])
     if one is None:
         return MeanByPeople(metric, None, drawn, None, None, "", flat(found["withheld"]))
-    value, low, high = (min(max(one[key], 0.0), 1.0) for key in ("value", "low", "high"))
-    ends = between(low, high, one["records"], _DASH)
-    words = f"{percent(one['raw'], one['records'])}, corrected {percent(value, one['records'])} ({ends})"
-    if one["method"] == "labels":
-        words = words.replace("corrected", "by people's labels alone", 1)
-    return MeanByPeople(metric, one["raw"], drawn, value, (low, high), words, how_corrected(one))
+    value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
+    called = {"labels": "by people's labels alone", "rogan_gladen": "share of units that pass, corrected"}
+    words = (
+        f"{percent(one['raw'], one['records'])}, {called.get(one['method'], 'corrected')} "
+        f"{percent(value, one['records'])} ({between(low, high, one['records'], _DASH)})"
+    )
+    share = one["method"] == "rogan_gladen"
+    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), words, _how(one))
 
 
-def how_corrected(one: CorrectedDict) -> str:
+def _how(one: CorrectedDict) -> str:
     """How a mean was corrected, and from how many labels."""
-    how = {"ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "labels": "too few labels to correct by: their own mean"}
-    return f"{how[one['method']]}, {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
+    how = {
+        "ppi": "corrected by PPI++",
+        "rogan_gladen": "share of units that pass, corrected by Rogan-Gladen",
+        "labels": "mean of the labelled records alone",
+    }
+    return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"

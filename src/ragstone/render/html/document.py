@@ -21,7 +21,7 @@ import orjson
 SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "run": (
         "elements", "numbers", "words", "source", "look", "state", "charts", "table", "overview", "groups", "scatter",
-        "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
+        "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "agreement", "main",
     ),
     "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
 }  # fmt: skip
