@@ -14,10 +14,12 @@ from typing import Any, Final
 from ragstone.analysis.result import PAGES
 
 _HOMES: Final = {
+    "agreeing": ("agree",),
     "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
+    "labelling": ("label",),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
         "forecast_banks", "forecast_methods", "score_nuggets",

@@ -62,14 +62,14 @@ def compare(
         if out is not None:
             from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only for a page
 
-            refuse_inputs(Path(out), [source for run in (one, other) for source in _sources(run)])
+            refuse_inputs(Path(out), [source for run in (one, other) for source in sources(run)])
             parts = comparison_page(found, one, other)
             with whole(Path(out)) as file:
                 file.writelines(parts)
         return found
 
 
-def _sources(run: AnyRun) -> list[Path]:
+def sources(run: AnyRun) -> list[Path]:
     """The files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]

@@ -13,8 +13,10 @@ import typer
 
 from ragstone import __version__
 from ragstone.cli import (
+    agreement_commands,
     cache_commands,
     compare_commands,
+    label_commands,
     nugget_commands,
     page_commands,
     prompt_commands,
@@ -47,6 +49,7 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+app.add_typer(label_commands.label, name="label")
 
 
 def _version(wanted: bool) -> None:
@@ -195,6 +198,7 @@ def _again(store: Path | None) -> tuple[str, ...]:
 
 page_commands.add_to(app)
 compare_commands.add_to(app)
+agreement_commands.add_to(app)
 
 
 @app.command(

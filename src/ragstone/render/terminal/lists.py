@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics as catalogue
+from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
@@ -249,6 +250,26 @@ def report_written(told: Mapping[str, Any], look: Look) -> Page:
     """The file of a report."""
     what = f"{plural(told['records'], 'record')} of run {told['run']} {look.dot} {size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
+
+
+def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Look) -> Page:
+    """The file of a page to label on, what was drawn, how long it takes, and what to do next."""
+    draw, minutes = told["draw"], told["minutes"]
+    how = "on which judges disagree most or are least certain" if draw["mode"] == "worst" else "drawn at random"
+    kept = f"all {number(draw['n'])}" if draw["n"] == draw["of"] else f"{number(draw['n'])} of {number(draw['of'])}"
+    few = f"; {number(wanted)} were asked for" if draw["n"] < wanted else ""
+    by = f" by {flat(draw['by'])}" if draw.get("by") else ""
+    lines: list[tuple[str, str | Text]] = [
+        ("Page", flat(told["written"])),
+        ("", size(told["bytes"])),
+        ("Records", f"{kept} scored records, {how}{by} (seed {draw['seed']}){few}"),
+        ("Units", f"{plural(told['units'], unit)} of {told['metric'].partition('.')[0]}"),
+        ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s a unit"),
+    ]
+    if draw["mode"] == "worst":
+        lines.append(("Note", "labels of this draw enter no correction and no interval"))
+    lines.append(("Next", "open the page in a browser, label, export; then"))
+    return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 
 def serving(address: str, name: str, run: int, look: Look) -> Page:
