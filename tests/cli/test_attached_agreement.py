@@ -11,7 +11,8 @@ from terminal import Came, answers, ragstone, row
 
 from attached import SAID, WITHHELD, agreement, corrected, of_metric
 from ragstone import Run, check, evaluate
-from ragstone.api import attach_agreement, open_run, opened
+from ragstone.api import open_run, opened
+from ragstone.api.agreeing import attach_agreement
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.agreement import agreements
 from ragstone.render.text import coefficient
@@ -113,8 +114,8 @@ def test_every_screen_shows_it_where_it_is_attached_and_only_there() -> None:
 def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_that_is_not_shown() -> None:
     told = agreement()
     told["metrics"] = {
-        "nugget_recall.all": of_metric(task="assign", mean=corrected(-0.2, -0.4, 1.2)),
-        "nugget_recall.vital": of_metric(task="assign", mean=corrected(0.5, 0.4, 0.6, "labels")),
+        "nugget_recall.all": of_metric(task="assign", unit="nugget", mean=corrected(-0.2, -0.4, 1.2)),
+        "nugget_recall.vital": of_metric(task="assign", unit="nugget", mean=corrected(0.5, 0.4, 0.6, "labels")),
     }
     (one,) = agreements(told)
     assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (.58\u2013.82) on 214 nuggets"

@@ -277,7 +277,7 @@ class _Checked(NamedTuple):
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = _apart(least, threshold.limit, count)
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
-        alone = "this is the mean of the labelled records alone"
+        called = "mean of people's labels alone" if one["method"] == "labels" else "corrected mean"
         return Decision(
             threshold,
             "passed" if met else "failed",
@@ -285,10 +285,10 @@ class _Checked(NamedTuple):
             least,
             most,
             count,
-            f"corrected mean {points(value, count)} % {between} of {records_said(count)}, "
+            f"{called} {points(value, count)} % {between} of {records_said(count)}, "
             f"raw {points(one['raw'], count)} %, {one['labelled']:,} labelled by people",
             f"lower end at least {wanted}",
-            (alone,) if one["method"] == "labels" else (),
+            (),
             () if met else self._lowest(threshold, scored),
         )
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ragstone.metrics import of_score
 from ragstone.render.text import between, coefficient, flat, number, percent, plural
 from ragstone.render.wording import folded
 from ragstone.types import NOTHING
@@ -85,12 +84,12 @@ def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[s
 def _together(
     found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
 ) -> JudgeAgreement:
-    name, first = next(iter(found.items()))
+    first = next(iter(found.values()))
     return JudgeAgreement(
-        said=_said(first, of_score(name).unit, f" on {', '.join(folded(found))}" if named else ""),
-        about=_about(first, of_score(name).unit),
+        said=_said(first, first["unit"], f" on {', '.join(folded(found))}" if named else ""),
+        about=_about(first, first["unit"]),
         judge=flat(first["judge"]),
-        unit=of_score(name).unit,
+        unit=first["unit"],
         labels=tuple(flat(label).replace("_", " ") for label in first["labels"]),
         counts=tuple(map(tuple, first["counts"])),
         means=tuple(_mean(metric, one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),

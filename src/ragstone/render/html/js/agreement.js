@@ -41,31 +41,32 @@ function matrixView(block) {
       ),
     );
   });
+  const table = el(
+    'table',
+    { class: 'matrix', 'aria-label': called },
+    el(
+      'thead',
+      null,
+      el(
+        'tr',
+        null,
+        el('td', { class: 'soft' }, 'people'),
+        el('th', { colspan: block.labels.length, scope: 'colgroup' }, foreign(block.judge)),
+      ),
+      el(
+        'tr',
+        null,
+        el('td'),
+        block.labels.map((/** @type {string} */ label) => el('th', { scope: 'col' }, foreign(label))),
+      ),
+    ),
+    el('tbody', null, rows),
+  );
   return el(
     'div',
     { class: 'wide', tabindex: '0', role: 'region', 'aria-label': called },
-    el(
-      'table',
-      { class: 'matrix' },
-      el('caption', null, called),
-      el(
-        'thead',
-        null,
-        el(
-          'tr',
-          null,
-          el('td', { class: 'soft' }, 'people'),
-          el('th', { colspan: block.labels.length, scope: 'colgroup' }, foreign(block.judge)),
-        ),
-        el(
-          'tr',
-          null,
-          el('td'),
-          block.labels.map((/** @type {string} */ label) => el('th', { scope: 'col' }, foreign(label))),
-        ),
-      ),
-      el('tbody', null, rows),
-    ),
+    el('p', { class: 'note' }, called),
+    table,
   );
 }
 
@@ -82,7 +83,11 @@ function meansView(means) {
           'th',
           { colspan: '3', scope: 'rowgroup' },
           foreign(mean.metric),
-          el('span', { class: 'note' }, foreign(mean.value === null ? ` not corrected: ${mean.note}` : ` ${mean.note}`)),
+          el(
+            'span',
+            { class: 'note' },
+            foreign(mean.value === null ? ` not corrected: ${mean.note}` : ` ${mean.note}`),
+          ),
         ),
       ),
       mean.value === null
@@ -100,7 +105,12 @@ function meansView(means) {
 function meanCells(kind, value, ends) {
   return [
     el('th', { class: 'soft', scope: 'row' }, kind),
-    el('td', { class: 'number' }, percent(value), ends ? el('span', { class: 'soft' }, ` (${between(ends[0], ends[1])})`) : null),
+    el(
+      'td',
+      { class: 'number' },
+      percent(value),
+      ends ? el('span', { class: 'soft' }, ` (${between(ends[0], ends[1])})`) : null,
+    ),
     el(
       'td',
       { class: 'drawn' },
