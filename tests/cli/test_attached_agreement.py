@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,31 @@ def test_a_run_and_a_folder_keep_the_last_agreement_that_was_attached() -> None:
             assert folder.agreement["metrics"] == one["metrics"]
         assert run.agreement == open_run("main", "s.db").agreement == one
     assert run.summary()["metrics"]["grounding"]["scored"] == 3
+
+
+def test_agree_attaches_and_writes_its_page() -> None:
+    """To the run or the folder that is named; the page goes to a file or a folder, and never over an input."""
+    labels = [
+        {"record": result["id"], "unit": verdict["unit"], "task": "support", "label": "yes", "annotator": "Ann"}
+        for result in made().results()
+        for verdict in result.score("grounding")["verdicts"]
+    ]
+    Path("labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
+    for which, out, page in (("main", "p.html", "p.html"), ("out/", "out/", "out/agree.html")):
+        asked = ("agree", which, "labels.jsonl", "--store", "s.db", "-m", "grounding")
+        assert ragstone(*asked).code == 0
+        with opened(which, "s.db") as run:
+            assert run.agreement is None
+        assert ragstone(*asked, "--attach", "-o", out).code == 0
+        with opened(which, "s.db") as run:
+            assert run.agreement is not None
+            (name,) = run.agreement["metrics"]
+            assert (name, run.agreement["metrics"][name]["units"]) == ("grounding", 6)
+        assert Path(page).read_bytes().startswith(b"<!DOCTYPE html>")
+        for taken in ("labels.jsonl", "out/summary.json" if which == "out/" else "s.db"):
+            refused = ragstone(*asked, "-o", taken)
+            assert (refused.code, "would be overwritten" in refused.err) == (2, True)
+    assert "one label only on 6 claims, so kappa is undefined" in ragstone("show", "--store", "s.db").flat
 
 
 def test_it_is_dropped_where_the_results_change() -> None:

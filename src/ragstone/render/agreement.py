@@ -6,7 +6,7 @@ ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,19 +102,25 @@ def _said(found: MetricAgreementDict, unit: str, on: str) -> str:
         return f"Agreement with people{on} is unknown: no {unit} has both a label and a verdict"
     if found["kappa"] is None:
         return f"Agreement with people{on} is unknown: one label only on {counted}, so kappa is undefined"
-    ends = found["interval"]
-    agrees = "agrees" if ends and ends[0] > 0 else "is not shown to agree"
-    return f"Judge {agrees} with people{on}: kappa {kappa_said(found)} on {counted}"
+    kappa = kappa_said(found["kappa"], found["interval"])
+    return f"Judge {agrees(found['interval'])} with people{on}: kappa {kappa} on {counted}"
 
 
-def kappa_said(found: MetricAgreementDict) -> str:
+def agrees(interval: Sequence[float] | None) -> str:
+    """The verb for a kappa with this interval: agreement is shown where it is above 0."""
+    return "agrees" if interval and interval[0] > 0 else "is not shown to agree"
+
+
+def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
     """``.71 (.58-.82)`` with an en dash; a dash where kappa is undefined."""
-    if found["kappa"] is None:
+    if kappa is None:
         return "-"
-    if found["interval"] is None:
-        return coefficient(found["kappa"])
-    low, high = map(coefficient, found["interval"])
-    return f"{coefficient(found['kappa'])} ({low}{' to ' if found['interval'][0] < 0 else _DASH}{high})"
+    return f"{coefficient(kappa)} ({ends})" if (ends := ends_said(interval)) else coefficient(kappa)
+
+
+def ends_said(interval: Sequence[float] | None) -> str:
+    """``.58-.82`` with an en dash, ``-.10 to .47``; empty without an interval."""
+    return (" to " if interval[0] < 0 else _DASH).join(map(coefficient, interval)) if interval else ""
 
 
 def _about(found: MetricAgreementDict, unit: str) -> str:

@@ -73,7 +73,7 @@ def _kappa(run: Run, leading: str, look: Look) -> str:
     """The attached kappa of the leading metric, else of the first that has one; empty without any."""
     found = run.agreement["metrics"] if run.agreement else {}
     one = found.get(leading) or next(iter(found.values()), None)
-    return kappa_said(one).replace(DASH, look.dash) if one else ""
+    return kappa_said(one["kappa"], one["interval"]).replace(DASH, look.dash) if one else ""
 
 
 # ---- metrics
