@@ -56,7 +56,7 @@ def test_the_report_has_a_section_where_it_is_attached(
     said = " ".join(browser.text(".agreement").replace("\u00a0", " ").split())
     for part in (f"{SAID[0]}.", f"{SAID[2]}.", "The same label on 84 %; always giving the most frequent one: 65 %."):
         assert part in said
-    for part in ("raw 78 %", "by people 74 % (66\u201381)", "corrected by PPI++; 60 of 500 records labelled"):
+    for part in ("raw 78 %", "corrected 74 % (66\u201381)", "corrected by PPI++; 60 of 500 records labelled"):
         assert part in said
     cells = browser.all(".matrix tbody tr:first-child td")[:3]
     assert [cell.replace("\u00a0", " ") for cell in cells] == ["3075 %", "615 %", "410 %"]

@@ -76,12 +76,9 @@ def test_agree_attaches_and_writes_its_page() -> None:
 
 def test_it_is_dropped_where_the_results_change() -> None:
     """A run again writes another summary; another file of results is not what people's labels were held against."""
-    run = made()
-    attach_agreement(run, agreement())
+    made()
     with opened("out/") as folder:
         attach_agreement(folder, agreement())
-    run.store.finish_run(run.id, "done", {**run.summary(), "agreement": None})
-    assert open_run("main", "s.db").agreement is None
     results = Path("out/results.jsonl")
     kept = results.read_bytes()
     results.write_bytes(kept.replace(b"steel", b"brass"))
@@ -146,8 +143,7 @@ def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_
     (one,) = agreements(told)
     assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (.58\u2013.82) on 214 nuggets"
     assert plain(one.lines[1]) == (
-        "nugget_recall.all 78 %, corrected 0 % (0\u2013100); "
-        "nugget_recall.vital 78 %, by people's labels alone 50 % (40\u201360)"
+        "nugget_recall.all 78 %, corrected 0 % (0\u2013100); nugget_recall.vital 78 %, labels alone 50 % (40\u201360)"
     )
     told["metrics"].pop("nugget_recall.all")
     told["metrics"]["nugget_recall.vital"] |= {"kappa": None, "interval": None}
@@ -190,6 +186,9 @@ def test_what_has_no_corrected_mean_is_an_error_and_never_a_pass() -> None:
     ]  # fmt: skip
     assert decided(context_relevance=0).decisions[0].found == f"no corrected mean: {WITHHELD}"
     assert ragstone("check", "--min", "groundedness=0", "--corrected", "--store", "s.db").code == 3
+    attach_agreement(open_run("main", "s.db"), agreement(corrected(0.9, 0.8, 1, "rogan_gladen")))
+    (error,) = decided(grounding=0.5).decisions
+    assert (error.outcome, "corrects the share that passes, not the mean" in error.found) == ("error", True)
 
 
 def test_records_that_fell_out_never_let_a_corrected_mean_pass() -> None:

@@ -269,7 +269,7 @@ class _Checked(NamedTuple):
         found = self.agreement["metrics"].get(threshold.metric) if self.agreement else None
         one = found["corrected"] if found else None
         if one is None or one["method"] == "rogan_gladen":
-            share = "Rogan-Gladen corrects the share of units that pass, not the mean" if one else ""
+            share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
             why = share or found["withheld"] if found else "no labels are attached"
             lacking = _error(threshold, f"no corrected mean: {why}")
             return replace(lacking, notes=(f"to attach one: {_attaching(self.run)}",))

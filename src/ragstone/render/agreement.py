@@ -26,7 +26,7 @@ _DASH: Final = "\u2013"
 class MeanByPeople:
     """A metric's raw mean beside the corrected one; where there is none, ``note`` says why.
 
-    ``ends`` are of the corrected mean's 95 % interval, ``raw_ends`` of the raw one's where it is known.
+    ``called`` is what the second is. ``ends`` are of its 95 % interval, ``raw_ends`` of the raw one's if that is known.
     """
 
     metric: str
@@ -34,6 +34,7 @@ class MeanByPeople:
     raw_ends: tuple[float, float] | None
     value: float | None
     ends: tuple[float, float] | None
+    called: str
     words: str
     note: str
 
@@ -74,25 +75,29 @@ def agreements(
 
 def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     """What a page shows of an agreement, as plain JSON; None where there is none."""
-    if not attached or not (found := agreements(attached, metrics)):
+    if attached is None:
         return None
     who = ", ".join(map(flat, attached["annotators"]))
     source = f"Labels of {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
-    return {"source": f"{source}, compared {flat(attached['at'])[:10]}.", "blocks": [asdict(one) for one in found]}
+    return {
+        "source": f"{source}, compared {flat(attached['at'])[:10]}.",
+        "blocks": [asdict(one) for one in agreements(attached, metrics)],
+    }
 
 
 def _together(
     found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
 ) -> JudgeAgreement:
     first = next(iter(found.values()))
+    unit = flat(first["unit"])
     return JudgeAgreement(
-        said=_said(first, first["unit"], f" on {', '.join(folded(found))}" if named else ""),
-        about=_about(first, first["unit"]),
+        said=_said(first, unit, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        about=_about(first, unit),
         judge=flat(first["judge"]),
-        unit=first["unit"],
+        unit=unit,
         labels=tuple(flat(label).replace("_", " ") for label in first["labels"]),
         counts=tuple(map(tuple, first["counts"])),
-        means=tuple(_mean(metric, one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),
+        means=tuple(_mean(flat(metric), one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),
     )
 
 
@@ -137,22 +142,21 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     one = found["corrected"]
     drawn = None if raw_ends is None else (raw_ends[0], raw_ends[1])
     if one is None:
-        return MeanByPeople(metric, None, drawn, None, None, "", flat(found["withheld"]))
+        return MeanByPeople(metric, None, drawn, None, None, "", "", flat(found["withheld"]))
     value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
-    called = {"labels": "by people's labels alone", "rogan_gladen": "share of units that pass, corrected"}
+    called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
-        f"{percent(one['raw'], one['records'])}, {called.get(one['method'], 'corrected')} "
+        f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
         f"{percent(value, one['records'])} ({between(low, high, one['records'], _DASH)})"
     )
-    share = one["method"] == "rogan_gladen"
-    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), words, _how(one))
+    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
 
 
 def _how(one: CorrectedDict) -> str:
     """How a mean was corrected, and from how many labels."""
     how = {
         "ppi": "corrected by PPI++",
-        "rogan_gladen": "share of units that pass, corrected by Rogan-Gladen",
+        "rogan_gladen": "share that passes, corrected by Rogan-Gladen",
         "labels": "mean of the labelled records alone",
     }
     return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"

@@ -2,7 +2,7 @@
 
 /** The section of a run; nothing where no agreement is attached. @param {any} told */
 function agreementSection(told) {
-  if (!told) return null;
+  if (!told?.blocks.length) return null;
   return el(
     'section',
     { class: 'agreement', 'aria-labelledby': 'agreement' },
@@ -94,7 +94,7 @@ function meansView(means) {
         ? null
         : [
             el('tr', null, meanCells('raw', mean.raw, mean.raw_ends)),
-            el('tr', null, meanCells('by people', mean.value, mean.ends)),
+            el('tr', null, meanCells(mean.called, mean.value, mean.ends)),
           ],
     ),
   );
