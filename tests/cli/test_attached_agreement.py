@@ -164,10 +164,13 @@ def test_check_compares_the_lower_end_of_the_corrected_mean() -> None:
     assert (passed.outcome, passed.value, passed.low, passed.count) == ("passed", 0.7412, 0.6612, 500)
     (failed,) = decided(grounding=0.6613).decisions
     assert plain(failed.said) == (
-        "corrected mean 74 % (95 %: 66 to 81) of 500 records, raw 78 %, 60 labelled by people; "
+        "corrected mean 74 % (95 %: 66 to 81), raw 78 % of 500 records, 60 labelled by people; "
         "required: lower end at least 66.13 %"
     )
     assert check("main", min={"grounding": 0.99}, store="s.db").passed
+    attach_agreement(open_run("main", "s.db"), agreement(corrected(0.5, 0.4, 0.6, "labels")))
+    found = decided(grounding=0.4).decisions[0].found
+    assert found == "mean of 60 labelled records 50 % (95 %: 40 to 60), raw 78 % of 500 records"
     came = ragstone("check", "--min", "grounding=0.7", "--corrected", "--store", "s.db")
     assert (came.code, "failed grounding: lower end of the corrected mean at least 0.7" in came.flat) == (1, True)
 

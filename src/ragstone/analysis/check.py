@@ -277,7 +277,8 @@ class _Checked(NamedTuple):
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = _apart(least, threshold.limit, count)
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
-        called = "mean of people's labels alone" if one["method"] == "labels" else "corrected mean"
+        alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
+        called = f"mean of {labelled} records" if alone else "corrected mean"
         return Decision(
             threshold,
             "passed" if met else "failed",
@@ -285,8 +286,8 @@ class _Checked(NamedTuple):
             least,
             most,
             count,
-            f"{called} {points(value, count)} % {between} of {records_said(count)}, "
-            f"raw {points(one['raw'], count)} %, {one['labelled']:,} labelled by people",
+            f"{called} {points(value, count)} % {between}, raw {points(one['raw'], count)} % of {records_said(count)}"
+            + ("" if alone else f", {labelled} by people"),
             f"lower end at least {wanted}",
             (),
             () if met else self._lowest(threshold, scored),
