@@ -14,9 +14,9 @@ def corrected(value: float, low: float, high: float, method: str = "ppi") -> Cor
     }  # fmt: skip
 
 
-def of_metric(*, task: str = "support", mean: CorrectedDict | None = None) -> MetricAgreementDict:
+def of_metric(*, task: str = "support", unit: str = "claim", mean: CorrectedDict | None = None) -> MetricAgreementDict:
     return {
-        "task": task, "judge": "scripted", "labels": ["not_support", "partial_support", "support"],
+        "task": task, "unit": unit, "judge": "scripted", "labels": ["not_support", "partial_support", "support"],
         "counts": [[30, 6, 4], [5, 20, 9], [2, 8, 130]], "units": 214, "records": 60, "unjudged": 3, "accuracy": 0.8411,
         "base_rate": 0.6542, "kappa": 0.7095, "interval": [0.58, 0.82], "corrected": mean,
         "withheld": "" if mean else WITHHELD,
@@ -24,7 +24,7 @@ def of_metric(*, task: str = "support", mean: CorrectedDict | None = None) -> Me
 
 
 def agreement(mean: CorrectedDict | None = None) -> AgreementDict:
-    doubtful = of_metric(task="relevance")
+    doubtful = of_metric(task="relevance", unit="passage")
     doubtful |= {"labels": ["no", "yes"], "counts": [[10, 9], [8, 12]], "units": 39, "unjudged": 0}
     doubtful |= {"kappa": 0.126, "interval": [-0.18, 0.41], "accuracy": 0.5641, "base_rate": 0.5128}
     metrics = {"grounding": of_metric(mean=mean or corrected(0.7412, 0.6612, 0.8112)), "context_relevance": doubtful}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from terminal import Came, answers, ragstone, row
 
 from attached import SAID, WITHHELD, agreement, corrected, of_metric
 from ragstone import Run, check, evaluate
-from ragstone.api import attach_agreement, open_run, opened
+from ragstone.api import open_run, opened
+from ragstone.api.agreeing import attach_agreement
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.agreement import agreements
 from ragstone.render.text import coefficient
@@ -47,14 +49,36 @@ def test_a_run_and_a_folder_keep_the_last_agreement_that_was_attached() -> None:
     assert run.summary()["metrics"]["grounding"]["scored"] == 3
 
 
+def test_agree_attaches_and_writes_its_page() -> None:
+    """To the run or the folder that is named; the page goes to a file or a folder, and never over an input."""
+    labels = [
+        {"record": result["id"], "unit": verdict["unit"], "task": "support", "label": "yes", "annotator": "Ann"}
+        for result in made().results()
+        for verdict in result.score("grounding")["verdicts"]
+    ]
+    Path("labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
+    for which, out, page in (("main", "p.html", "p.html"), ("out/", "out/", "out/agree.html")):
+        asked = ("agree", which, "labels.jsonl", "--store", "s.db", "-m", "grounding")
+        assert ragstone(*asked).code == 0
+        with opened(which, "s.db") as run:
+            assert run.agreement is None
+        assert ragstone(*asked, "--attach", "-o", out).code == 0
+        with opened(which, "s.db") as run:
+            assert run.agreement is not None
+            (name,) = run.agreement["metrics"]
+            assert (name, run.agreement["metrics"][name]["units"]) == ("grounding", 6)
+        assert Path(page).read_bytes().startswith(b"<!DOCTYPE html>")
+        for taken in ("labels.jsonl", "out/summary.json" if which == "out/" else "s.db"):
+            refused = ragstone(*asked, "-o", taken)
+            assert (refused.code, "would be overwritten" in refused.err) == (2, True)
+    assert "one label only on 6 claims, so kappa is undefined" in ragstone("show", "--store", "s.db").flat
+
+
 def test_it_is_dropped_where_the_results_change() -> None:
     """A run again writes another summary; another file of results is not what people's labels were held against."""
-    run = made()
-    attach_agreement(run, agreement())
+    made()
     with opened("out/") as folder:
         attach_agreement(folder, agreement())
-    run.store.finish_run(run.id, "done", {**run.summary(), "agreement": None})
-    assert open_run("main", "s.db").agreement is None
     results = Path("out/results.jsonl")
     kept = results.read_bytes()
     results.write_bytes(kept.replace(b"steel", b"brass"))
@@ -113,14 +137,13 @@ def test_every_screen_shows_it_where_it_is_attached_and_only_there() -> None:
 def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_that_is_not_shown() -> None:
     told = agreement()
     told["metrics"] = {
-        "nugget_recall.all": of_metric(task="assign", mean=corrected(-0.2, -0.4, 1.2)),
-        "nugget_recall.vital": of_metric(task="assign", mean=corrected(0.5, 0.4, 0.6, "labels")),
+        "nugget_recall.all": of_metric(task="assign", unit="nugget", mean=corrected(-0.2, -0.4, 1.2)),
+        "nugget_recall.vital": of_metric(task="assign", unit="nugget", mean=corrected(0.5, 0.4, 0.6, "labels")),
     }
     (one,) = agreements(told)
     assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (.58\u2013.82) on 214 nuggets"
     assert plain(one.lines[1]) == (
-        "nugget_recall.all 78 %, corrected 0 % (0\u2013100); "
-        "nugget_recall.vital 78 %, by people's labels alone 50 % (40\u201360)"
+        "nugget_recall.all 78 %, corrected 0 % (0\u2013100); nugget_recall.vital 78 %, labels alone 50 % (40\u201360)"
     )
     told["metrics"].pop("nugget_recall.all")
     told["metrics"]["nugget_recall.vital"] |= {"kappa": None, "interval": None}
@@ -141,10 +164,13 @@ def test_check_compares_the_lower_end_of_the_corrected_mean() -> None:
     assert (passed.outcome, passed.value, passed.low, passed.count) == ("passed", 0.7412, 0.6612, 500)
     (failed,) = decided(grounding=0.6613).decisions
     assert plain(failed.said) == (
-        "corrected mean 74 % (95 %: 66 to 81) of 500 records, raw 78 %, 60 labelled by people; "
+        "corrected mean 74 % (95 %: 66 to 81), raw 78 % of 500 records, 60 labelled by people; "
         "required: lower end at least 66.13 %"
     )
     assert check("main", min={"grounding": 0.99}, store="s.db").passed
+    attach_agreement(open_run("main", "s.db"), agreement(corrected(0.5, 0.4, 0.6, "labels")))
+    found = decided(grounding=0.4).decisions[0].found
+    assert found == "mean of 60 labelled records 50 % (95 %: 40 to 60), raw 78 % of 500 records"
     came = ragstone("check", "--min", "grounding=0.7", "--corrected", "--store", "s.db")
     assert (came.code, "failed grounding: lower end of the corrected mean at least 0.7" in came.flat) == (1, True)
 
@@ -163,6 +189,9 @@ def test_what_has_no_corrected_mean_is_an_error_and_never_a_pass() -> None:
     ]  # fmt: skip
     assert decided(context_relevance=0).decisions[0].found == f"no corrected mean: {WITHHELD}"
     assert ragstone("check", "--min", "groundedness=0", "--corrected", "--store", "s.db").code == 3
+    attach_agreement(open_run("main", "s.db"), agreement(corrected(0.9, 0.8, 1, "rogan_gladen")))
+    (error,) = decided(grounding=0.5).decisions
+    assert (error.outcome, "corrects the share that passes, not the mean" in error.found) == ("error", True)
 
 
 def test_records_that_fell_out_never_let_a_corrected_mean_pass() -> None:

@@ -241,7 +241,8 @@ def attached(found: Agreement) -> AgreementDict:
         items = one.leading
         for mean in one.means:
             metrics[mean.score] = {
-                "task": one.task, "judge": one.judge, "labels": list(items.labels),
+                "task": one.task, "unit": one.unit if items is one.items else "response",
+                "judge": one.judge, "labels": list(items.labels),
                 "counts": [list(row) for row in items.matrix.counts], "units": items.matrix.n,
                 "records": items.records, "unjudged": one.unjudged, "accuracy": rounded(items.matrix.accuracy),
                 "base_rate": rounded(items.matrix.base_rate), "kappa": rounded(items.kappa),

@@ -268,16 +268,17 @@ class _Checked(NamedTuple):
         """Compare the lower end of the interval of the attached corrected mean, as it speaks for people's labels."""
         found = self.agreement["metrics"].get(threshold.metric) if self.agreement else None
         one = found["corrected"] if found else None
-        if one is None:
-            lacking = _error(
-                threshold, f"no corrected mean: {found['withheld'] if found else 'no labels are attached'}"
-            )
+        if one is None or one["method"] == "rogan_gladen":
+            share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
+            why = share or found["withheld"] if found else "no labels are attached"
+            lacking = _error(threshold, f"no corrected mean: {why}")
             return replace(lacking, notes=(f"to attach one: {_attaching(self.run)}",))
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = _apart(least, threshold.limit, count)
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
-        alone = "too few labels to correct by: this is the mean of the labelled records alone"
+        alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
+        called = f"mean of {labelled} records" if alone else "corrected mean"
         return Decision(
             threshold,
             "passed" if met else "failed",
@@ -285,10 +286,10 @@ class _Checked(NamedTuple):
             least,
             most,
             count,
-            f"corrected mean {points(value, count)} % {between} of {records_said(count)}, "
-            f"raw {points(one['raw'], count)} %, {one['labelled']:,} labelled by people",
+            f"{called} {points(value, count)} % {between}, raw {points(one['raw'], count)} % of {records_said(count)}"
+            + ("" if alone else f", {labelled} by people"),
             f"lower end at least {wanted}",
-            (alone,) if one["method"] == "labels" else (),
+            (),
             () if met else self._lowest(threshold, scored),
         )
 

@@ -28,7 +28,6 @@ from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
 from ragstone.api.running import run as run
 from ragstone.api.running import validate as validate
-from ragstone.api.stored import attach_agreement as attach_agreement
 from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store

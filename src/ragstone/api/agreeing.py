@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Final, get_args
 
-from ragstone.analysis.agreement import DISAGREEMENTS, Agreement
+import orjson
+
+from ragstone.analysis.agreement import DISAGREEMENTS, Agreement, attached
 from ragstone.analysis.agreement import agree as agree_with
 from ragstone.analysis.corrected_means import Method
-from ragstone.api.comparing import RunChoice, opened
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.api.comparing import RunChoice, opened, sources
 from ragstone.errors import ConfigError
 from ragstone.labels import read_labels
+from ragstone.output.target import refuse_inputs, whole
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict
+
+ON_PAGE: Final = 100
+"""Disagreements that a page lists at least."""
 
 
 def agree(
@@ -22,6 +34,8 @@ def agree(
     by: str | None = None,
     correction: Method = "ppi",
     disagreements: int = DISAGREEMENTS,
+    attach: bool = False,
+    out: Path | str | None = None,
     store: Path | str | None = None,
 ) -> Agreement:
     """Compare a run's verdicts with people's labels; no judge is called.
@@ -38,7 +52,9 @@ def agree(
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
             of two labels).
-        disagreements: How many of the largest disagreements to list.
+        disagreements: How many of the largest disagreements to list; a page has at least 100.
+        attach: Keep the agreement in the run, for its screens, its report and ``check``; it replaces an earlier one.
+        out: Also write a page to this HTML file.
         store: The store of the run; the configured one unless given.
 
     Returns:
@@ -46,14 +62,37 @@ def agree(
 
     Raises:
         InputError: A file is no file of labels, no label joins, or the run lacks a metric.
-        ConfigError: The correction is unknown.
+        ConfigError: The correction is unknown, or a file cannot be written.
     """
     if correction not in get_args(Method):
         raise ConfigError(f"correction '{correction}'; expected {' or '.join(get_args(Method))}")
-    sources = [gold] if isinstance(gold, str | Path) else list(gold)
+    files = [gold] if isinstance(gold, str | Path) else list(gold)
     with opened(run, store) as one:
-        return agree_with(
-            one, [row for given in sources for row in read_labels(given)], gold=[str(given) for given in sources],
+        found = agree_with(
+            one, [row for given in files for row in read_labels(given)], gold=[str(given) for given in files],
             metrics=[metrics] if isinstance(metrics, str) else metrics, by=by, correction=correction,
-            disagreements=disagreements,
+            disagreements=disagreements if out is None else max(disagreements, ON_PAGE),
         )  # fmt: skip
+        if out is not None:
+            from ragstone.render.html.agreement import agreement_page  # noqa: PLC0415 - only for a page
+
+            refuse_inputs(Path(out), [*files, *sources(one)])
+            parts = agreement_page(found, one)
+            with whole(Path(out)) as file:
+                file.writelines(parts)
+        if attach:
+            attach_agreement(one, attached(found))
+        return replace(found, disagreements=found.disagreements[:disagreements])
+
+
+def attach_agreement(run: AnyRun, agreement: AgreementDict) -> None:
+    """Keep an agreement with people in a run's summary, in the place of an earlier one.
+
+    InputError for a run without a summary; OutputError where summary.json of a folder cannot be written.
+    """
+    if isinstance(run, Run):
+        run.attach(agreement)
+        return
+    path, summary = run.with_agreement(agreement)
+    with whole(path) as file:
+        file.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")

@@ -12,7 +12,7 @@ from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thr
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT
+from ragstone.analysis.run_files import ABOUT, SUMMARY
 from ragstone.analysis.saved import AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
 from ragstone.config import file_settings
@@ -73,7 +73,7 @@ def sources(run: AnyRun) -> list[Path]:
     """The files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
-    return [run.path, run.path.with_name(ABOUT)]
+    return [run.path, *(run.path.with_name(name) for name in (ABOUT, SUMMARY))]
 
 
 def check(

@@ -10,7 +10,7 @@ import typer
 from ragstone import api
 from ragstone.cli.compare_commands import RUN
 from ragstone.cli.options import AsJson, StorePath, examples
-from ragstone.cli.output import answer
+from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
     from ragstone.analysis.corrected_means import Method
@@ -22,6 +22,7 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             "ragstone agree last labels.jsonl",
             "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
+            "ragstone agree last labels.jsonl --attach -o agree.html",
             "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
         )
     )(agree)
@@ -52,6 +53,12 @@ def agree(
         int,
         typer.Option("--disagreements", metavar="N", min=0, show_default=False, help="Most to show [default: 5]"),
     ] = 5,
+    attach: Annotated[
+        bool, typer.Option("--attach", help="Keep the agreement in the run: show, report and check print it.")
+    ] = False,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
+    ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -60,11 +67,15 @@ def agree(
     Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
     errors. Lists the largest disagreements and the labels that did not join. Calls no judge.
     """
+    from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page
 
     names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
     method = cast("Method", correction.replace("-", "_"))
     with api.opened(which, store) as run:
-        found = api.agree(run, gold, metrics=names, by=by, correction=method, disagreements=disagreements)
+        found = api.agree(
+            run, gold, metrics=names, by=by, correction=method, disagreements=disagreements, attach=attach,
+            out=html_file(out, AGREEMENT),
+        )  # fmt: skip
         options = ("--store", str(store)) if store else ()
         answer(found.as_json(), lambda look: agreement_page(found, run, look, options), as_json=as_json)

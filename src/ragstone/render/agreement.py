@@ -7,10 +7,9 @@ ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ragstone.metrics import of_score
 from ragstone.render.text import between, coefficient, flat, number, percent, plural
 from ragstone.render.wording import folded
 from ragstone.types import NOTHING
@@ -27,7 +26,7 @@ _DASH: Final = "\u2013"
 class MeanByPeople:
     """A metric's raw mean beside the corrected one; where there is none, ``note`` says why.
 
-    ``ends`` are of the corrected mean's 95 % interval, ``raw_ends`` of the raw one's where it is known.
+    ``called`` is what the second is. ``ends`` are of its 95 % interval, ``raw_ends`` of the raw one's if that is known.
     """
 
     metric: str
@@ -35,6 +34,7 @@ class MeanByPeople:
     raw_ends: tuple[float, float] | None
     value: float | None
     ends: tuple[float, float] | None
+    called: str
     words: str
     note: str
 
@@ -73,18 +73,31 @@ def agreements(
     return tuple(_together(found, len(alike) > 1, metrics) for found in alike.values())
 
 
+def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What a page shows of an agreement, as plain JSON; None where there is none."""
+    if attached is None:
+        return None
+    who = ", ".join(map(flat, attached["annotators"]))
+    source = f"Labels of {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
+    return {
+        "source": f"{source}, compared {flat(attached['at'])[:10]}.",
+        "blocks": [asdict(one) for one in agreements(attached, metrics)],
+    }
+
+
 def _together(
     found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
 ) -> JudgeAgreement:
-    name, first = next(iter(found.items()))
+    first = next(iter(found.values()))
+    unit = flat(first["unit"])
     return JudgeAgreement(
-        said=_said(first, of_score(name).unit, f" on {', '.join(folded(found))}" if named else ""),
-        about=_about(first, of_score(name).unit),
+        said=_said(first, unit, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        about=_about(first, unit),
         judge=flat(first["judge"]),
-        unit=of_score(name).unit,
+        unit=unit,
         labels=tuple(flat(label).replace("_", " ") for label in first["labels"]),
         counts=tuple(map(tuple, first["counts"])),
-        means=tuple(_mean(metric, one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),
+        means=tuple(_mean(flat(metric), one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),
     )
 
 
@@ -129,16 +142,21 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     one = found["corrected"]
     drawn = None if raw_ends is None else (raw_ends[0], raw_ends[1])
     if one is None:
-        return MeanByPeople(metric, None, drawn, None, None, "", flat(found["withheld"]))
-    value, low, high = (min(max(one[key], 0.0), 1.0) for key in ("value", "low", "high"))
-    ends = between(low, high, one["records"], _DASH)
-    words = f"{percent(one['raw'], one['records'])}, corrected {percent(value, one['records'])} ({ends})"
-    if one["method"] == "labels":
-        words = words.replace("corrected", "by people's labels alone", 1)
-    return MeanByPeople(metric, one["raw"], drawn, value, (low, high), words, how_corrected(one))
+        return MeanByPeople(metric, None, drawn, None, None, "", "", flat(found["withheld"]))
+    value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
+    called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
+    words = (
+        f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
+        f"{percent(value, one['records'])} ({between(low, high, one['records'], _DASH)})"
+    )
+    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
 
 
-def how_corrected(one: CorrectedDict) -> str:
+def _how(one: CorrectedDict) -> str:
     """How a mean was corrected, and from how many labels."""
-    how = {"ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "labels": "too few labels to correct by: their own mean"}
-    return f"{how[one['method']]}, {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
+    how = {
+        "ppi": "corrected by PPI++",
+        "rogan_gladen": "share that passes, corrected by Rogan-Gladen",
+        "labels": "mean of the labelled records alone",
+    }
+    return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
