@@ -93,7 +93,7 @@ class EmbeddedJudge:
         ConfigError for one at which a statement with a fact that the evidence contradicts could be accepted.
         """
         self.name, self.threshold = name, threshold
-        if threshold is not None and threshold < (least := lowest_cut("support")):
+        if threshold is not None and threshold < (least := model().support.maybe or 0):
             raise ConfigError(
                 f"judges.{name}.threshold {threshold:g}; expected a number from {least:g} to 1 "
                 "(contradicted statements lie below)"
@@ -108,9 +108,10 @@ class EmbeddedJudge:
         """The probabilities at which it is sure of support and assignment; other tasks have none."""
         return band_of(task, error)
 
-    def lowest_cut(self, task: Task) -> float | None:
-        """The lowest threshold for a task; None where it has no probability."""
-        return lowest_cut(task)
+    def cuts(self, task: Task) -> tuple[float, float] | None:
+        """The lowest threshold of a task and the one in use; None where it has no probability."""
+        found, cut = _cuts(task), self._cut(task)
+        return found if found is None or cut is None else (found[0], cut)
 
     def maker(self, question: Question[Any]) -> str:
         """The version, the hash of the numbers and word lists, what divides texts, and the threshold if it is set."""
@@ -119,8 +120,8 @@ class EmbeddedJudge:
 
     def _cut(self, task: Task) -> float | None:
         """The threshold for a task, if one is set and the task has a probability."""
-        least = lowest_cut(task)
-        return None if self.threshold is None or least is None else max(self.threshold, least)
+        found = _cuts(task)
+        return None if self.threshold is None or found is None else max(self.threshold, found[0])
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -273,17 +274,19 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
     return found
 
 
-def lowest_cut(task: Task) -> float | None:
-    """The lowest threshold that a task takes, None for a task without a probability.
+def _cuts(task: Task) -> tuple[float, float] | None:
+    """The lowest threshold that a task takes and the fitted one; None for a task without a probability.
 
-    Below it lie statements with a fact that the evidence contradicts; of whole responses also those with a sentence
-    that is not supported, so that their threshold can only be raised.
+    Below the lowest lie statements with a fact that the evidence contradicts; of whole responses also those with a
+    sentence that is not supported, so that their threshold can only be raised.
     """
-    if task == "relevance":
-        return 0.0
     support = model().support
-    least = {"response_support": support.yes, **dict.fromkeys(("support", "assign", "trace"), support.maybe)}
-    return least.get(task)
+    least = support.maybe or 0.0
+    cuts = {
+        "support": (least, support.yes), "trace": (least, support.yes), "response_support": (support.yes, support.yes),
+        "assign": (least, assignment_cuts()[1]), "relevance": (0.0, 0.5),
+    }  # fmt: skip
+    return cuts.get(task)
 
 
 def _by_threshold(own: str, label: str, row: dict[str, Any], cut: float | None) -> tuple[str, str]:

@@ -1,0 +1,380 @@
+"""Tune: ask combinations of judges, styles and formats about units that people labelled, and compare the answers.
+
+A combination is an ordinary run over the labelled records, with people's claims or nuggets as its units. So its calls
+are estimated, stored, resumed and held to a budget like any others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from ragstone import metrics
+from ragstone.analysis.run import Run
+from ragstone.analysis.tuning import LEAST_UNITS, Asked, Combination, Tuning, TunedUnit, fitted, ranked, split
+from ragstone.api.estimating import forecast
+from ragstone.api.plan import check_overrides, open_source
+from ragstone.api.running import run
+from ragstone.config import Judging, Step, objects, resolve
+from ragstone.engine import Limits
+from ragstone.errors import ConfigError, InputError, TemplateError
+from ragstone.forecast.figures import Sum
+from ragstone.forecast.summary import Estimate
+from ragstone.judges.base import Judge, Thresholded
+from ragstone.judges.catalogue import build
+from ragstone.judges.prompting import is_prompted
+from ragstone.judges.spec import Spec
+from ragstone.labels import LabelRow, read_labels
+from ragstone.metrics.base import Metric
+from ragstone.options import DEFAULT_JUDGE, Progress, RunOptions
+from ragstone.prompts.choice import parse_styles
+from ragstone.questions import Task
+from ragstone.types import Record
+
+OnStart = Callable[[Combination, Progress], None]
+WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
+"""Steps that write the units; the labels answer them, so that what is judged is what people saw."""
+
+
+@dataclass(slots=True)
+class Tuner:
+    """The combinations of one tuning, and what they answered.
+
+    ``records`` are those with a usable label, ``rows`` these labels; ``left_out`` are combinations that cannot be asked,
+    with the reason. ``options`` are those of every combination's run. ``notes`` tell what was not used.
+    """
+
+    labels: str
+    name: str
+    metric: type[Metric]
+    rows: Sequence[LabelRow]
+    records: Sequence[Record]
+    options: RunOptions
+    combinations: Sequence[Combination]
+    left_out: Mapping[str, str]
+    brought: Mapping[str, Judge]
+    others: Mapping[str, str]
+    threshold: bool
+    seed: int
+    notes: list[str]
+    estimates: list[Estimate] = field(default_factory=list)
+    bills: list[Mapping[str, Any]] = field(default_factory=list)
+    _answers: list[_Answers] = field(default_factory=list)
+
+    @property
+    def step(self) -> Task:
+        """The step whose judge is tuned."""
+        return self.metric.task()
+
+    def options_of(self, combination: Combination) -> RunOptions:
+        """The options of a combination's run, with what is left of the budget."""
+        steps = {
+            task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]
+        }
+        named = [f"{task}={name}" for task, name in {**steps, **self.others, self.step: combination.judge}.items()]
+        given = [judge for name, judge in self.brought.items() if name == combination.judge]
+        return replace(
+            self.options,
+            judge=[*named, *given],
+            prompts=[f"{self.step}={combination.style}"] if combination.style else None,
+            format=combination.format or None,
+            name=f"tune {combination}",
+            **self._left(),
+        )
+
+    def _left(self) -> dict[str, Any]:
+        """What earlier combinations left of the budget."""
+        limits = resolve(self.options).engine.limits
+        spent = _bill(self.bills)
+        left = {
+            "max_cost": None if limits.cost is None else max(0.0, limits.cost - (spent["dollars"] or 0.0)),
+            "max_calls": None if limits.calls is None else max(0, limits.calls - spent["calls"]),
+            "max_tokens": None if limits.tokens is None else max(0, limits.tokens - spent["tokens"]),
+        }
+        return left if self.bills else {}
+
+    def forecast(self) -> dict[str, Any] | None:
+        """Estimate every combination; calls, tokens and dollars in all. None of an offline run, which sends nothing."""
+        if resolve(self.options).engine.cache == "offline":
+            return None
+        self.estimates = [forecast(self.records, self.options_of(one)) for one in self.combinations]
+        return _estimated([estimate.total for estimate in self.estimates])
+
+    def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
+        """Run one combination, and keep what it says of the labelled units."""
+        finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        with closing(finished.store):
+            self.bills.append(finished.summary()["bill"])
+            self._answers.append(_answers(finished, combination, self.rows, self.metric))
+
+    def result(self) -> Tuning:
+        """Compare all combinations that were asked; InputError if there is too little to compare."""
+        first = self._answers[0]
+        shared = set.intersection(*(set(one.units) for one in self._answers))
+        if not shared:
+            raise InputError(f"{self.labels}: no label joins a unit of {self.name}: {first.refused or 'none is judged'}")
+        notes = [*self.notes, *([f"not used: {first.refused}"] if first.refused else [])]
+        asked = [
+            Asked(one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars)
+            for one in self._answers
+        ]
+        tried, halves = ranked(asked, len(first.labels), self.seed)
+        return Tuning(
+            metric=self.metric.name, step=self.step, labels=first.labels, units=len(shared),
+            records=len({record for record, _ in shared}), halves=halves, seed=self.seed, tried=tried,
+            thresholds=tuple(self._fits(asked, first.labels)) if self.threshold else (), left_out=self.left_out,
+            notes=tuple(notes), estimate=_estimated([one.total for one in self.estimates]) if self.estimates else None,
+            bill=_bill(self.bills),
+        )  # fmt: skip
+
+    def _fits(self, asked: Sequence[Asked], labels: Sequence[str]) -> list[Any]:
+        if len(labels) != 2:
+            raise InputError(f"--threshold needs a scale of two labels; {self.metric.name} has {', '.join(labels)}")
+        return [
+            fitted(one.combination.judge, one.units, cuts, self.seed)
+            for one in asked
+            if (cuts := self._cuts(one.combination.judge)) is not None
+        ]
+
+    def _cuts(self, name: str) -> tuple[float, float] | None:
+        """The thresholds of a judge that has probabilities."""
+        judge = self.brought.get(name)
+        if judge is None:
+            spec = self.specs(Combination(name)).get(name)
+            judge = build(spec) if spec is not None and not is_prompted(spec) else None
+        return judge.cuts(self.step) if isinstance(judge, Thresholded) else None
+
+    def specs(self, combination: Combination) -> Mapping[str, Spec]:
+        """The settings of the judges of a combination, by name."""
+        spec = resolve(self.options_of(combination))
+        return {name: spec.judges[name] for name in spec.steps[self.step].judges}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What a combination's run says: the labelled units by record and id, and which labels did not join."""
+
+    combination: Combination
+    run: int
+    labels: tuple[str, ...]
+    units: Mapping[tuple[str, str], TunedUnit]
+    refused: str
+    judged: int
+    dollars: float | None
+
+
+def tuner(
+    labels: Path | str,
+    source: Any,
+    judges: Sequence[str | Judge] = (),
+    *,
+    styles: Sequence[str] = (),
+    formats: Sequence[str] = (),
+    metric: str | None = None,
+    threshold: bool = False,
+    seed: int = 0,
+    options: RunOptions | None = None,
+) -> Tuner:
+    """Prepare a tuning: read labels and records, and check every combination. No judge is called.
+
+    ``options.prompts`` are further prompts to compare: ``STEP=FILE`` or ``STEP=STYLE`` of the step that is tuned.
+    InputError for what the caller can mend.
+    """
+    options = options or RunOptions()
+    rows, notes = _usable(labels)
+    chosen = _metric_of(rows, metric, str(labels))
+    rows = [row for row in rows if chosen in _measuring(row)]
+    _check_labels(rows, str(labels), threshold=threshold)
+    style, named = parse_styles(options.prompts or ())
+    if other := next((step for step in named if step != chosen.task()), ""):
+        raise ConfigError(f"--prompt {other}=…: only the step '{chosen.task()}' is tuned; its labels are {labels}")
+    candidates, others, brought = _candidates(judges, chosen.task(), options)
+    records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
+    if not records:
+        raise InputError(f"{name}: no record of {labels} is in it; its records are like '{rows[0].record}'")
+    if skipped:
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} without a label not read")
+    parameters = {**(options.parameters or {})}
+    parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
+    made = Tuner(
+        str(labels), name, chosen, rows, records,
+        replace(
+            options, metrics=[chosen.name], parameters=parameters, fields=None, estimate=False, judge=None, prompts=None
+        ),
+        (), {}, brought, others, threshold, seed, notes,
+    )  # fmt: skip
+    prompts = [*styles, *([style] if style else []), *_prompts(options.prompts or (), chosen.task())]
+    made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
+    if not made.combinations:
+        raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
+    if threshold and not any(made._cuts(one.judge) for one in made.combinations):
+        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded")
+    return made
+
+
+def _usable(path: Path | str) -> tuple[list[LabelRow], list[str]]:
+    """The labels that may be used, and what is said of the others: those of a worst-first draw.
+
+    They are of units that some judges disagree on, so that they would favour other judges, and no interval of theirs
+    tells of other records.
+    """
+    every = [row for row in read_labels(path) if row.label is not None]
+    rows = [row for row in every if not (row.draw and row.draw.mode == "worst")]
+    if not rows:
+        what = "all labels are of a worst-first draw; label a random one" if every else "no labels found"
+        raise InputError(f"{path}: {what}, with: ragstone label RUN")
+    left = len(every) - len(rows)
+    return rows, [f"{left:,} label{'' if left == 1 else 's'} of a worst-first draw not used"] if left else []
+
+
+def _measuring(row: LabelRow) -> list[type[Metric]]:
+    """The metrics whose verdicts a label is comparable with, by its step and the level of its unit."""
+    found = [metric for metric in metrics.catalogue().values() if metric.task() == row.task]
+    level = row.unit.removeprefix(f"{row.record}/").partition("/")[0]
+    return [metric for metric in found if metric.unit == level] or (found if len(found) == 1 else [])
+
+
+def _metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Metric]:
+    found = Counter(metric for row in rows for metric in _measuring(row))
+    there = ", ".join(f"{metric.name} ({count:,})" for metric, count in found.items())
+    if named:
+        metric = metrics.find(named)
+        if metric not in found:
+            raise InputError(f"{path} has no labels for {metric.name}" + (f"; it has labels for {there}" * bool(found)))
+        return metric
+    if not found:
+        raise InputError(f"{path}: no label is for a step and unit of a metric; steps: {_steps(rows)}")
+    if len(found) > 1:
+        raise InputError(f"{path} has labels for several metrics: {there}; name one with --metric")
+    return next(iter(found))
+
+
+def _steps(rows: Sequence[LabelRow]) -> str:
+    return ", ".join(sorted({row.task for row in rows}))
+
+
+def _check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> None:
+    """InputError where kappa or a threshold could not be had whatever the judges say."""
+    known = sorted({row.label or "" for row in rows})
+    by_record: dict[str, set[int]] = {}
+    for row in rows:
+        by_record.setdefault(row.record, set()).add(known.index(row.label or ""))
+    if len(known) < 2:
+        raise InputError(f"{path}: all {len(rows):,} labels are '{known[0]}'; agreement needs two different labels")
+    split(by_record, 0)
+    units = len({(row.record, row.unit) for row in rows})
+    if threshold and units < LEAST_UNITS:
+        raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
+    if threshold and len(known) > 2:
+        raise InputError(f"--threshold needs labels of a scale of two; {path} has {', '.join(known)}")
+
+
+def _candidates(
+    judges: Sequence[str | Judge], task: Task, options: RunOptions
+) -> tuple[list[str], dict[str, str], dict[str, Judge]]:
+    """The judges to compare, those of other steps, and the ones that are objects, by name."""
+    brought = objects(judges)
+    names, others = list(brought), {}
+    for text in (one for one in judges if isinstance(one, str)):
+        parsed = Judging.parse([text])
+        if parsed.default is not None or task in parsed.steps:
+            names.append(text.partition("=")[2].strip() if parsed.default is None else text.strip())
+        else:
+            others.update({step: text.partition("=")[2].strip() for step in parsed.steps})
+    if not names:
+        spec = resolve(replace(options, judge=None))
+        names = [_written(spec.steps.get(task, spec.default))]
+    return list(dict.fromkeys(names)), others, brought
+
+
+def _written(step: Step) -> str:
+    """A step's judges as they are named."""
+    if step.cascade:
+        return ">".join(step.judges)
+    return step.judges[0] if len(step.judges) == 1 else f"[{','.join(step.judges)}]"
+
+
+def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tuple[list[Record], str, int]:
+    """The labelled records of a source, its name, and how many others it has."""
+    found, skipped = [], 0
+    with open_source(source, resolve(replace(options, judge=None)), check_overrides) as records:
+        for record in records:
+            if isinstance(record, Record) and record.id in wanted:
+                found.append(record)
+            else:
+                skipped += 1
+        return found, records.name, skipped
+
+
+def _prompts(given: Sequence[str], task: Task) -> list[str]:
+    """The prompts of a step among ``STEP=STYLE`` and ``STEP=FILE``; several are compared."""
+    return [text.partition("=")[2].strip() for text in given if text.partition("=")[0].strip() == task]
+
+
+def _combinations(
+    made: Tuner, judges: Sequence[str], styles: Sequence[str], formats: Sequence[str]
+) -> tuple[list[Combination], dict[str, str]]:
+    """Every combination, and those that cannot be asked; a judge without prompts has one."""
+    found: list[Combination] = []
+    left_out: dict[str, str] = {}
+    for judge in judges:
+        prompted = judge not in made.brought and any(map(is_prompted, made.specs(Combination(judge)).values()))
+        for style in (styles if prompted else ()) or ("",):
+            for form in (formats if prompted else ()) or ("",):
+                combination = Combination(judge, style, form)
+                specs = made.specs(combination).values()
+                try:
+                    for spec in filter(is_prompted, specs):
+                        spec.choice.template(made.step)
+                except TemplateError as error:
+                    left_out[str(combination)] = str(error)
+                else:
+                    found.append(combination)
+    return list(dict.fromkeys(found)), left_out
+
+
+def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], metric: type[Metric]) -> _Answers:
+    gathered = join(finished, rows, metrics=[metric.name])
+    joined = gathered.metrics.get(metric.name)
+    labels = joined.scale.labels if joined is not None and joined.scale is not None else ()
+    places = {label: place for place, label in enumerate(labels)}
+    units = {}
+    for unit in joined.units if joined is not None else ():
+        if unit.gold in places:
+            judged = None if unit.judged is None else places.get(unit.judged, len(labels))
+            units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
+    refused = ", ".join(f"{one.count:,} {one.problem.replace('_', ' ')}" for one in gathered.refused.values())
+    judged, dollars = 0, 0.0
+    known = True
+    for result in finished.results():
+        judged += sum(len(score["verdicts"]) for score in result.typed["scores"])
+        cost = result.typed["cost"]["dollars"]
+        known, dollars = known and cost is not None, dollars + (cost or 0.0)
+    return _Answers(combination, finished.id, labels, units, refused, judged, dollars if known else None)
+
+
+def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
+    """Calls, tokens and dollars of all combinations, each low, expected and high; dollars None if a price is unknown."""
+
+    def added(ranges: Sequence[Any]) -> dict[str, float] | None:
+        if any(one is None for one in ranges):
+            return None
+        return {end: sum(getattr(one, end) for one in ranges) for end in ("low", "expected", "high")}
+
+    names = ("calls", "input_tokens", "output_tokens", "dollars")
+    return {name: added([getattr(total, name) for total in totals]) for name in names}
+
+
+def _bill(bills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Requests sent, tokens and dollars of all combinations so far; dollars None if a price is unknown."""
+    paid = [bill["paid"] for bill in bills]
+    dollars = [one["dollars"] for one in paid]
+    return {
+        "calls": sum(bill["sent"] for bill in bills),
+        "tokens": sum(one["input_tokens"] + one["output_tokens"] for one in paid),
+        "dollars": None if None in dollars else sum(dollars),
+    }
