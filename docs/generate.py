@@ -142,7 +142,7 @@ def judges_page() -> str:
         "| name | address | variable of the key |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | a recording; no network | none |",
-        "| `human:FILE` | labels that people gave, for the step `trace`; no network | none |",
+        "| `human:FILE` | people's labels, for every step that the file has labels for; no network | none |",
     ]  # fmt: skip
     for name, preset in PRESETS.items():
         address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"

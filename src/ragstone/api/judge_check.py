@@ -28,7 +28,7 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
-        KnownJudge("human:FILE", note="answers from labels that people gave, for trace"),
+        KnownJudge("human:FILE", note="answers from people's labels, every step the file has labels for"),
         *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),
         *(_known(spec.name, spec, table=True) for spec in own),
     ]

@@ -172,7 +172,8 @@ class Backend(Protocol):
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
-    ``inside``, one whose answers to the same call are always equal by ``steady``; both are False unless it has them.
+    ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
+    ``lookup``; all are False unless it has them.
     """
 
     @property
@@ -228,6 +229,11 @@ def is_steady(backend: Backend) -> bool:
     return bool(getattr(backend, "steady", False))
 
 
+def is_lookup(backend: Backend) -> bool:
+    """Return whether the backend has its answers ready, so that also an estimate may ask it for every record."""
+    return bool(getattr(backend, "lookup", False))
+
+
 class Dialect(Backend, Protocol):
     """A backend that language models are asked through. Only it reads the JSON of its requests and replies.
 
@@ -256,6 +262,11 @@ def size_of(backend: Backend, body: bytes) -> Size:
         size: Size = backend.size(body)
         return size
     return Size(len(body), (body.decode("utf-8", "replace"),))
+
+
+def lacks(judge: Judge, task: Task) -> str:
+    """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
+    return f": {judge.lacks(task)}" if hasattr(judge, "lacks") else ""
 
 
 @runtime_checkable
