@@ -11,7 +11,7 @@ import pytest
 from scipy import stats as scipy
 
 from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval
-from ragstone.stats.correction import prediction_powered, rogan_gladen
+from ragstone.stats.correction import labels_to_halve, prediction_powered, rogan_gladen
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
 COUNTS = ((20, 5, 1), (4, 15, 6), (2, 3, 44))
@@ -117,6 +117,22 @@ def test_items_of_one_record_are_not_independent() -> None:
     assert thrice.high == pytest.approx(once.high)
     with pytest.raises(ValueError, match="as many human"):
         prediction_powered([1], [], [1])
+
+
+def test_how_many_labels_would_halve_the_interval() -> None:
+    """30 more labels are just too few, as copies of the labelled items show; with 40 items in all none would do."""
+    widths = {}
+    for times in (1, 4, 5):
+        found = prediction_powered(HUMAN * times, JUDGED * times, JUDGED * (400 - times))
+        widths[times] = found.high - found.low
+    more = labels_to_halve(HUMAN, JUDGED, JUDGED * 399)
+    assert more is not None
+    assert 30 < more < 40
+    assert widths[4] > widths[1] / 2 > widths[5]
+    assert labels_to_halve(HUMAN, JUDGED, OTHERS) is None
+    assert labels_to_halve([1, 1], [0, 1], OTHERS) is None
+    with pytest.raises(ValueError, match="as many human"):
+        labels_to_halve([1], [], [1])
 
 
 def rates(**changed: int) -> Any:

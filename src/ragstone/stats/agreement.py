@@ -96,8 +96,8 @@ class Matrix:
                 return float(one != other)
             return (abs(one - other) / last) ** (1 if weights == "linear" else 2)
 
-        cells = list(product(range(last + 1), repeat=2))
-        expected = math.fsum(apart(i, j) * self.gold[i] * self.judged[j] for i, j in cells)
+        cells, gold, judged = list(product(range(last + 1), repeat=2)), self.gold, self.judged
+        expected = math.fsum(apart(i, j) * gold[i] * judged[j] for i, j in cells)
         if not expected:
             return None
         return 1 - self.n * math.fsum(apart(i, j) * self.counts[i][j] for i, j in cells) / expected

@@ -55,14 +55,39 @@ def prediction_powered(
     ours, theirs = clusters or (range(len(human)), range(len(human), len(human) + len(unlabelled)))
     share = len(human) / len(unlabelled)
     if power is None:
-        both = [*judged, *unlabelled]
-        spread = math.fsum((value - mean(both)) ** 2 for value in both) / max(len(both) - 1, 1)
-        together = mean([y * f for y, f in zip(human, judged, strict=True)]) - mean(human) * mean(judged)
-        power = min(max(together / ((1 + share) * spread), 0.0), 1.0) if spread else 0.0
+        power = min(max(_slope(human, judged, unlabelled) / (1 + share), 0.0), 1.0)
     errors = [y - power * f for y, f in zip(human, judged, strict=True)]
     value = power * mean(unlabelled) + mean(errors)
     width = Z * math.sqrt(power**2 * _variance(unlabelled, theirs) + _variance(errors, ours))
     return Corrected(value, value - width, value + width, mean([*judged, *unlabelled]), power)
+
+
+def _slope(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> float:
+    """The covariance of people's and the judge's values, over the variance of all of the judge's; 0 if those tie."""
+    both = [*judged, *unlabelled]
+    spread = math.fsum((value - mean(both)) ** 2 for value in both) / max(len(both) - 1, 1)
+    together = mean([y * f for y, f in zip(human, judged, strict=True)]) - mean(human) * mean(judged)
+    return together / spread if spread else 0.0
+
+
+def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> int | None:
+    """How many more labelled items would halve the interval of a tuned prediction-powered mean.
+
+    With n labels of M items its variance is var(Y) · ((1 - r²)/n + r²/M), where r is the correlation of people's and
+    the judge's values: only the first part shrinks with labels. None where labels of all items would not do, and where
+    people's values do not differ. Arguments and errors as for ``prediction_powered``; items are independent.
+    """
+    if len(human) != len(judged) or not human or not unlabelled:
+        raise ValueError("expected as many human as judged values, and at least one of each kind")
+    n, every = len(human), len(human) + len(unlabelled)
+    total = _variance(human, range(n)) * n
+    slope = max(_slope(human, judged, unlabelled), 0.0)
+    of_judge = slope * (mean([y * f for y, f in zip(human, judged, strict=True)]) - mean(human) * mean(judged))
+    explained = min(of_judge / total, 1.0) if total else 1.0
+    left = ((1 - explained) / n + explained / every) / 4 - explained / every
+    if left <= 0 or (1 - explained) / left > every:
+        return None
+    return math.ceil((1 - explained) / left) - n
 
 
 def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:

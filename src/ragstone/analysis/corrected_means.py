@@ -1,0 +1,160 @@
+"""A metric's mean corrected for the judge's errors by the records that people labelled in full.
+
+Only records of a random draw enter. With fewer than ``FEWEST`` of them the labels' own interval stands in; where no
+interval can be given, ``withheld`` says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from ragstone.analysis.gold_join import Joined, RecordValues
+from ragstone.result_types import CorrectedDict
+from ragstone.stats.correction import Corrected, labels_to_halve, prediction_powered, rogan_gladen
+from ragstone.stats.means import mean, rounded, spread, t_quantile
+from ragstone.types import TRIVIAL
+
+Method = Literal["ppi", "rogan_gladen"]
+
+FEWEST: Final = 30
+"""Labelled records from which a mean is corrected."""
+MOST: Final = 64
+"""A sample is grown at most so many times to find what halves an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMean:
+    """The judge's mean of one score, and the mean that people's labels give.
+
+    ``raw`` is over all ``records`` with a value; ``labelled`` of them are labelled in full by a random draw, where
+    people's mean is ``people``. ``value`` has the 95 % interval ``low`` to ``high``; ``method`` is as in
+    ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of ``rogan_gladen`` all numbers are shares
+    of units that pass. About ``more`` labelled records would halve the interval; None if all records would not.
+    """
+
+    score: str
+    raw: float
+    records: int
+    labelled: int
+    people: float | None = None
+    method: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    power: float | None = None
+    more: int | None = None
+    reason: str = ""
+    withheld: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {name: rounded(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+    def attached(self) -> CorrectedDict | None:
+        """What is kept with a run; None where the correction is withheld."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return {
+            "method": self.method, "value": rounded(self.value), "low": rounded(self.low), "high": rounded(self.high),
+            "raw": rounded(self.raw), "labelled": self.labelled, "records": self.records, "power": rounded(self.power),
+        }  # fmt: skip
+
+
+def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]:
+    """One for each score of a metric that stands on labelled units."""
+    return tuple(_corrected(joined, score, method) for score in joined.metric.score_names() if score in joined.stand)
+
+
+def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
+    values, others = joined.values.get(score, []), joined.others.get(score, [])
+    judged = [one.judge for one in values] + others
+    if not judged:
+        return CorrectedMean(score, 0.0, 0, 0, withheld="no record has a value")
+    people = mean([one.people for one in values]) if values else None
+    found: dict[str, Any] = {
+        "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
+    }  # fmt: skip
+    if not any(unit.random for unit in (*joined.units, *joined.wholes)):
+        return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
+    if len(values) < 2:
+        return CorrectedMean(**found, withheld=_too_few(len(values), joined))
+    if len(values) < FEWEST or not others:
+        why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
+        return _of_labels(found, values, why if others else "all records are labelled")
+    if method == "rogan_gladen":
+        return _by_error_rates(found, joined)
+    human, ours = [one.people for one in values], [one.judge for one in values]
+    more = labels_to_halve(human, ours, others)
+    return CorrectedMean(**found, method="ppi", more=more, **_within(prediction_powered(human, ours, others)))
+
+
+def _too_few(count: int, joined: Joined) -> str:
+    said = f"{'only 1 record is' if count else 'no record is'} labelled in full"
+    if joined.unlike:
+        said += f"; {joined.unlike} labelled with scores that do not follow from the run's settings"
+    return f"{said}; {joined.part} in part" if joined.part else said
+
+
+def _within(found: Corrected) -> dict[str, Any]:
+    """The numbers of a correction, inside [0, 1]."""
+    value, low, high = (min(max(number, 0.0), 1.0) for number in (found.value, found.low, found.high))
+    return {"value": value, "low": low, "high": high, "power": found.power}
+
+
+def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str) -> CorrectedMean:
+    """People's own mean with Student's interval."""
+    human = [one.people for one in values]
+    apart = spread(human)
+    if not apart:
+        return CorrectedMean(**found, withheld=f"{why}; people's values are all the same, so there is no interval")
+    half = t_quantile(0.975, len(human) - 1) * apart / math.sqrt(len(human))
+    low, high = max(found["people"] - half, 0.0), min(found["people"] + half, 1.0)
+    more = 3 * len(human)
+    return CorrectedMean(
+        **found, method="labels", value=found["people"], low=low, high=high, reason=why,
+        more=more if more + len(human) <= found["records"] else None,
+    )  # fmt: skip
+
+
+def _by_error_rates(found: dict[str, Any], joined: Joined) -> CorrectedMean:
+    """The share of units that pass, by the judge's error rates on the labelled ones."""
+    scale = joined.scale
+    assert scale is not None, "labels have joined"
+    if len(scale.labels) != 2:
+        return CorrectedMean(**found, withheld=f"Rogan-Gladen needs a scale of two labels; {scale.name} has more")
+    best = scale.labels[-1]
+    kinds = Counter(
+        (unit.gold == best, unit.judged == best)
+        for unit in joined.units
+        if unit.random and unit.gold not in (None, TRIVIAL) and unit.judged not in (None, TRIVIAL)
+    )
+    passed, judged = (sum(part) for part in zip(*joined.passed, strict=True))
+
+    def corrected(times: int) -> Corrected:
+        counts = {kind: times * kinds[kind] for kind in kinds}
+        right, missed, wrong, refused = (
+            counts.get(kind, 0) for kind in ((True, True), (True, False), (False, True), (False, False))
+        )
+        return rogan_gladen(
+            passed, judged, pass_right=right, pass_total=right + missed, fail_right=refused, fail_total=refused + wrong
+        )
+
+    try:
+        one = corrected(1)
+    except ValueError as error:
+        return CorrectedMean(**found, withheld=str(error))
+    units = kinds.total()
+    raw = (passed + kinds[True, True] + kinds[False, True]) / (judged + units)
+    people = (kinds[True, True] + kinds[True, False]) / units
+    halved = (times for times in range(2, MOST) if _width(corrected(times)) <= _width(one) / 2)
+    more = (next(halved, 1) - 1) * found["labelled"] or None
+    within = _within(one)
+    return CorrectedMean(**{**found, "raw": raw, "people": people}, method="rogan_gladen", more=more, **within)
+
+
+def _width(found: Corrected) -> float:
+    return found.high - found.low
