@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone import metrics
+from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
 from ragstone.analysis.tuning import LEAST_UNITS, Asked, Combination, Tuning, TunedUnit, fitted, ranked, split
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
 from ragstone.config import Judging, Step, objects, resolve
-from ragstone.engine import Limits
 from ragstone.errors import ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
@@ -35,7 +35,6 @@ from ragstone.prompts.choice import parse_styles
 from ragstone.questions import Task
 from ragstone.types import Record
 
-OnStart = Callable[[Combination, Progress], None]
 WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
 """Steps that write the units; the labels answer them, so that what is judged is what people saw."""
 
