@@ -12,12 +12,13 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("aevaluate", "agree", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
+    "analysis.agreement": ("Agreement",),
     "analysis.compare": ("Comparison",),
     "forecast.summary": ("Estimate",),
     "analysis.check": ("CheckResult",),

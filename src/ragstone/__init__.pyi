@@ -1,8 +1,10 @@
+from ragstone.analysis.agreement import Agreement as Agreement
 from ragstone.analysis.check import CheckResult as CheckResult
 from ragstone.analysis.compare import Comparison as Comparison
 from ragstone.analysis.result import Result as Result
 from ragstone.analysis.run import Run as Run
 from ragstone.api import aevaluate as aevaluate
+from ragstone.api import agree as agree
 from ragstone.api import check as check
 from ragstone.api import compare as compare
 from ragstone.api import estimate as estimate

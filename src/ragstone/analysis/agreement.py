@@ -64,7 +64,11 @@ class GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One unit on which the judge and people's majority differ; ``gap`` is the judge's value less people's, -1 to 1."""
+    """One unit on which the judge and people's majority differ.
+
+    ``gap`` is the judge's value less people's, -1 to 1. ``surprise`` is how far the judge's probability of the best
+    label is from people's value, 0 without one.
+    """
 
     metric: str
     record: str
@@ -76,6 +80,7 @@ class Disagreement:
     judge: str
     reason: str
     gap: float
+    surprise: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +221,7 @@ def agree(
         tuple(_agreement(name, one, correction) for name, one in ranked),
         tuple(_annotators(rows)),
         tuple(pair for name, one in ranked for pair in _pairs(name, one)),
-        tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), -found.gap))),
+        tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), found.gap < 0, -found.surprise))),
         refused,
         tuple(
             ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
@@ -281,7 +286,7 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
 
 
 def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
-    """Units and whole responses with different labels, one of them wrong by more where the judge is too kind."""
+    """Units and whole responses with different labels."""
     scale = joined.scale
     assert scale is not None, "labels have joined"
     for unit in (*joined.units, *joined.wholes):
@@ -290,7 +295,8 @@ def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
             votes = dict(Counter(unit.votes.values()).most_common())
             yield Disagreement(
                 name, unit.record, unit.position, unit.unit, unit.text, str(unit.gold), votes, str(unit.judged),
-                unit.reason, judge - people,
+                unit.reason, rounded(judge - people),
+                0.0 if unit.probability is None else rounded(abs(unit.probability - people)),
             )  # fmt: skip
 
 

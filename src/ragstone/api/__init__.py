@@ -14,6 +14,7 @@ from typing import Any, Final
 from ragstone.analysis.result import PAGES
 
 _HOMES: Final = {
+    "agreeing": ("agree",),
     "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),

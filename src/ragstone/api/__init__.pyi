@@ -1,3 +1,4 @@
+from ragstone.api.agreeing import agree as agree
 from ragstone.api.cache import CacheInfo as CacheInfo
 from ragstone.api.cache import Prune as Prune
 from ragstone.api.cache import Pruning as Pruning

@@ -13,6 +13,7 @@ import typer
 
 from ragstone import __version__
 from ragstone.cli import (
+    agreement_commands,
     cache_commands,
     compare_commands,
     nugget_commands,
@@ -195,6 +196,7 @@ def _again(store: Path | None) -> tuple[str, ...]:
 
 page_commands.add_to(app)
 compare_commands.add_to(app)
+agreement_commands.add_to(app)
 
 
 @app.command(
