@@ -64,3 +64,36 @@ def answer(request: Mapping[str, Any]) -> str:
     wrong = [label if right or n % 2 else SCALE[(SCALE.index(label) + 1) % 3] for n, label in enumerate(gold, record)]
     form = next(form for form in FORMATS if shape(form).render(len(gold)) in user)
     return labels_reply(wrong, form)
+
+
+CITIES = ("Rome", "Oslo", "Cairo", "Lima", "Delhi", "Kyoto", "Quito", "Accra", "Hanoi", "Perth")
+LANDS = ("Italy", "Norway", "Egypt", "Peru", "India", "Japan", "Ecuador", "Ghana", "Vietnam", "Australia")
+
+
+def claims(city: str, land: str) -> dict[str, str]:
+    """Claims about a city: people accept only what its passage says in full, which is stricter than the judge."""
+    return {
+        f"{city} is a large city of {land}.": "yes",
+        f"It has old parks, and its bridges attract visitors.": "no",
+        f"The river of {city} runs dry every summer.": "no",
+        f"{city} has a famous harbour and a market.": "yes",
+    }
+
+
+def city_records() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": city, "question": f"What is {city}?", "response": " ".join(claims(city, land)),
+            "contexts": [f"{city} is a large city of {land}. It has old parks and bridges. {city} has a famous harbour "
+                         "and a market."],
+        }
+        for city, land in zip(CITIES, LANDS, strict=True)
+    ]  # fmt: skip
+
+
+def city_rows() -> list[LabelRow]:
+    return [
+        LabelRow(city, f"{city}/claim/{n}", "support", label, "ann", hash=text_hash(text), text=text)
+        for city, land in zip(CITIES, LANDS, strict=True)
+        for n, (text, label) in enumerate(claims(city, land).items(), 1)
+    ]

@@ -201,12 +201,13 @@ def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], s
 def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
     """Rank combinations that were asked about the same units, the best first; and how many records each half has.
 
-    Of equally good ones the cheaper is first. InputError if the records cannot be divided.
+    Of equally good ones the cheaper is first. One alone is not chosen, and its figures are of all records. InputError
+    if the records cannot be divided.
     """
     golds: dict[str, set[int]] = defaultdict(set)
     for unit in asked[0].units:
         golds[unit.record].add(unit.gold)
-    choosing, reporting = split(golds, seed)
+    choosing, reporting = split(golds, seed) if len(asked) > 1 else (set(golds), set(golds))
     size = labels + 1
     counted = {one.combination: _cells(one.units, labels, lambda unit: unit.judged) for one in asked}
 
@@ -229,7 +230,7 @@ def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried,
             _interval([own[name] for name in held], size, seed), behind,
             sum(unit.judged is not None for unit in one.units) / len(one.units), _cost(one),
         ))  # fmt: skip
-    return tuple(tried), (len(choosing), len(reporting))
+    return tuple(tried), (len(choosing) if len(asked) > 1 else 0, len(reporting))
 
 
 def fitted(judge: str, units: Sequence[TunedUnit], cuts: tuple[float, float], seed: int) -> FittedThreshold:
@@ -270,9 +271,7 @@ def _labelled(unit: TunedUnit, cut: float) -> int | None:
     return unit.judged if unit.probability is None else int(unit.probability >= cut)
 
 
-def _cells(
-    units: Iterable[TunedUnit], labels: int, judged: Callable[[TunedUnit], int | None]
-) -> dict[str, list[int]]:
+def _cells(units: Iterable[TunedUnit], labels: int, judged: Callable[[TunedUnit], int | None]) -> dict[str, list[int]]:
     """The confusion matrix of each record, with unread as one more label."""
     size = labels + 1
     found: dict[str, list[int]] = {}

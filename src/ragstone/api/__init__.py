@@ -25,6 +25,7 @@ _HOMES: Final = {
     ),
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "run", "validate"),
+    "tuning": ("Tuner", "tune", "tuner"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(

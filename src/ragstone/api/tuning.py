@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ragstone import metrics
+from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
-from ragstone.analysis.tuning import LEAST_UNITS, Asked, Combination, Tuning, TunedUnit, fitted, ranked, split
+from ragstone.analysis.tuning import LEAST_UNITS, Asked, Combination, TunedUnit, Tuning, fitted, ranked, split
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
-from ragstone.config import Judging, Step, objects, resolve
+from ragstone.config import Judging, Step, file_settings, objects, resolve
 from ragstone.errors import ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
@@ -31,7 +32,8 @@ from ragstone.judges.spec import Spec
 from ragstone.labels import LabelRow, read_labels
 from ragstone.metrics.base import Metric
 from ragstone.options import DEFAULT_JUDGE, Progress, RunOptions
-from ragstone.prompts.choice import parse_styles
+from ragstone.output.settings_file import add_settings
+from ragstone.prompts.choice import check_named, parse_styles
 from ragstone.questions import Task
 from ragstone.types import Record
 
@@ -43,8 +45,8 @@ WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
 class Tuner:
     """The combinations of one tuning, and what they answered.
 
-    ``records`` are those with a usable label, ``rows`` these labels; ``left_out`` are combinations that cannot be asked,
-    with the reason. ``options`` are those of every combination's run. ``notes`` tell what was not used.
+    ``records`` are those with a usable label, ``rows`` these labels; ``left_out`` are combinations that cannot be
+    asked, with the reason. ``options`` are those of every combination's run. ``notes`` tell what was not used.
     """
 
     labels: str
@@ -71,9 +73,7 @@ class Tuner:
 
     def options_of(self, combination: Combination) -> RunOptions:
         """The options of a combination's run, with what is left of the budget."""
-        steps = {
-            task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]
-        }
+        steps = {task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]}
         named = [f"{task}={name}" for task, name in {**steps, **self.others, self.step: combination.judge}.items()]
         given = [judge for name, judge in self.brought.items() if name == combination.judge]
         return replace(
@@ -115,8 +115,10 @@ class Tuner:
         first = self._answers[0]
         shared = set.intersection(*(set(one.units) for one in self._answers))
         if not shared:
-            raise InputError(f"{self.labels}: no label joins a unit of {self.name}: {first.refused or 'none is judged'}")
-        notes = [*self.notes, *([f"not used: {first.refused}"] if first.refused else [])]
+            raise InputError(
+                f"{self.labels}: no label joins a unit of {self.name}: {first.refused or 'none is judged'}"
+            )
+        notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [
             Asked(one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars)
             for one in self._answers
@@ -136,10 +138,10 @@ class Tuner:
         return [
             fitted(one.combination.judge, one.units, cuts, self.seed)
             for one in asked
-            if (cuts := self._cuts(one.combination.judge)) is not None
+            if (cuts := self.cuts(one.combination.judge)) is not None
         ]
 
-    def _cuts(self, name: str) -> tuple[float, float] | None:
+    def cuts(self, name: str) -> tuple[float, float] | None:
         """The thresholds of a judge that has probabilities."""
         judge = self.brought.get(name)
         if judge is None:
@@ -151,6 +153,39 @@ class Tuner:
         """The settings of the judges of a combination, by name."""
         spec = resolve(self.options_of(combination))
         return {name: spec.judges[name] for name in spec.steps[self.step].judges}
+
+    def settings(self, found: Tuning) -> dict[tuple[str, ...], dict[str, Any]]:
+        """The winner as settings of ragstone.toml: the table of its judge, and the step that names it."""
+        winner = found.winner.combination
+        fit = found.threshold_of(winner.judge)
+        if winner.judge in self.brought:
+            raise ConfigError(f"'{winner.judge}' is an object of this program; a settings file cannot name it")
+        chosen = {self.step: winner.style, "format": winner.format}
+        prompts = {name: value for name, value in chosen.items() if value}
+        names = self.specs(winner)
+        if len(names) > 1 or not (prompts or fit):
+            parsed = Step.parse(winner.judge, "judge")
+            named = winner.judge if parsed.cascade or len(names) == 1 else list(parsed.judges)
+            return {("steps",): {self.step: named}} | ({("prompts",): prompts} if prompts else {})
+        name, spec = winner.judge, names[winner.judge]
+        table: dict[str, Any] = {}
+        if name not in file_settings(self.options)[0].get("judges", {}):
+            name = f"tuned_{self.step}"
+            table = {"provider": spec.provider, "model": spec.model, "base_url": spec.base_url}
+        if fit is not None:
+            table["threshold"] = fit.after
+        tables = {("judges", name): {key: value for key, value in table.items() if value}}
+        if prompts:
+            tables["judges", name, "prompts"] = prompts
+        return {**tables, ("steps",): {self.step: name}}
+
+    def write(self, found: Tuning) -> tuple[Path, str]:
+        """Write the winner to the configuration file; the file, and the lines that were added to it.
+
+        ConfigError where the file sets one of them to another value.
+        """
+        path = Path(file_settings(self.options)[1])
+        return path, add_settings(path, self.settings(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +199,91 @@ class _Answers:
     refused: str
     judged: int
     dollars: float | None
+
+
+def tune(
+    labels: Path | str,
+    source: Any,
+    judge: Sequence[str | Judge] | str | Judge = (),
+    *,
+    styles: Sequence[str] = (),
+    formats: Sequence[str] = (),
+    prompts: Sequence[str] = (),
+    metric: str | None = None,
+    threshold: bool = False,
+    write: bool = False,
+    seed: int = 0,
+    nuggets: Path | str | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    fields: Mapping[str, str] | None = None,
+    structured: Literal["auto", "schema", "off"] | None = None,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    max_cost: float | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    offline: bool = False,
+    store: Path | str | None = None,
+    config: Path | str | None = None,
+) -> Tuning:
+    """Ask every combination of judges, styles and formats about labelled units, and rank them by agreement.
+
+    The best is chosen on one half of the records, drawn with ``seed``, and its kappa is of the other half::
+
+        found = ragstone.tune("labels.jsonl", "traces.jsonl", ["openai:gpt-4o", "ollama:qwen3"], styles=["short_cot"])
+        found.winner.combination, found.winner.kappa
+
+    Args:
+        labels: A file of label rows, as ``ragstone label`` exports it.
+        source: The records that were labelled, as for ``evaluate``. Others are not read.
+        judge: The judges to compare, and ``STEP=NAME`` for steps that the labels do not answer.
+        styles: Prompt styles to compare; each judge's own unless given.
+        formats: Formats of labels to compare; each prompt's own unless given.
+        prompts: Further prompts to compare, as ``STEP=FILE`` or ``STEP=STYLE``.
+        metric: The metric whose verdicts the labels are of, where the file has labels for several.
+        threshold: Also fit the threshold of judges with probabilities.
+        write: Write the winner to the configuration file.
+        seed: Draws the halves and folds.
+        nuggets: A bank of nuggets; it replaces the records' own.
+        parameters: Parameters of the metric.
+        fields: A canonical field to a path.
+        structured: Whether a JSON schema is sent.
+        concurrency: Most concurrent calls of a judge.
+        rpm: Most requests a minute.
+        tpm: Most tokens a minute.
+        max_cost: Most dollars of all combinations together.
+        max_calls: Most calls of all together.
+        max_tokens: Most tokens of all together.
+        offline: Use stored replies only.
+        store: The store of calls and runs.
+        config: The configuration file.
+
+    Returns:
+        The combinations, the best first, with intervals, cost and the share of units read.
+
+    Raises:
+        InputError: No label joins a record, or there are too few.
+        ConfigError: A judge, style or format is unknown, or no combination can be asked.
+        BudgetReached: The budget is spent; a further call resumes.
+    """
+    judges = [judge] if isinstance(judge, str) or not isinstance(judge, Sequence) else list(judge)
+    options = RunOptions(
+        prompts=list(prompts), nuggets=nuggets, parameters=parameters, fields=fields, structured=structured,
+        concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens,
+        offline=offline, store=store, config=config,
+    )  # fmt: skip
+    made = tuner(
+        labels, source, judges, styles=styles, formats=formats, metric=metric, threshold=threshold, seed=seed,
+        options=options,
+    )  # fmt: skip
+    made.forecast()
+    for combination in made.combinations:
+        made.ask(combination)
+    found = made.result()
+    if write:
+        made.write(found)
+    return found
 
 
 def tuner(
@@ -188,9 +308,9 @@ def tuner(
     chosen = _metric_of(rows, metric, str(labels))
     rows = [row for row in rows if chosen in _measuring(row)]
     _check_labels(rows, str(labels), threshold=threshold)
-    style, named = parse_styles(options.prompts or ())
-    if other := next((step for step in named if step != chosen.task()), ""):
-        raise ConfigError(f"--prompt {other}=…: only the step '{chosen.task()}' is tuned; its labels are {labels}")
+    prompts = [*styles, *(_prompt(text, chosen.task()) for text in options.prompts or ())]
+    for prompt in prompts:
+        check_named(chosen.task(), prompt)
     candidates, others, brought = _candidates(judges, chosen.task(), options)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
@@ -206,11 +326,10 @@ def tuner(
         ),
         (), {}, brought, others, threshold, seed, notes,
     )  # fmt: skip
-    prompts = [*styles, *([style] if style else []), *_prompts(options.prompts or (), chosen.task())]
     made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
     if not made.combinations:
         raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
-    if threshold and not any(made._cuts(one.judge) for one in made.combinations):
+    if threshold and not any(made.cuts(one.judge) for one in made.combinations):
         raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded")
     return made
 
@@ -309,9 +428,12 @@ def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tup
         return found, records.name, skipped
 
 
-def _prompts(given: Sequence[str], task: Task) -> list[str]:
-    """The prompts of a step among ``STEP=STYLE`` and ``STEP=FILE``; several are compared."""
-    return [text.partition("=")[2].strip() for text in given if text.partition("=")[0].strip() == task]
+def _prompt(text: str, task: Task) -> str:
+    """The style or file of ``STYLE``, ``STEP=STYLE`` or ``STEP=FILE``; ConfigError for another step."""
+    style, named = parse_styles([text])
+    if other := next((step for step in named if step != task), ""):
+        raise ConfigError(f"--prompt {text}: the labels are of the step '{task}', so '{other}' cannot be tuned")
+    return style or named[task]
 
 
 def _combinations(
@@ -346,7 +468,7 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
         if unit.gold in places:
             judged = None if unit.judged is None else places.get(unit.judged, len(labels))
             units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
-    refused = ", ".join(f"{one.count:,} {one.problem.replace('_', ' ')}" for one in gathered.refused.values())
+    refused = ", ".join(f"{one.count:,} {SAID[one.problem]}" for one in gathered.refused.values())
     judged, dollars = 0, 0.0
     known = True
     for result in finished.results():
@@ -357,7 +479,7 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
 
 
 def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
-    """Calls, tokens and dollars of all combinations, each low, expected and high; dollars None if a price is unknown."""
+    """Calls, tokens and dollars of all, each low, expected and high; dollars None if a price is unknown."""
 
     def added(ranges: Sequence[Any]) -> dict[str, float] | None:
         if any(one is None for one in ranges):
