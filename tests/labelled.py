@@ -38,7 +38,9 @@ def records(count: int = 6) -> list[dict[str, Any]]:
 
 def rows(count: int = 6, draw: LabelDraw | None = None) -> list[LabelRow]:
     return [
-        LabelRow(f"r{record}", f"r{record}/bank/{n}", "assign", label, "ann", draw=draw, hash=text_hash(text), text=text)
+        LabelRow(
+            f"r{record}", f"r{record}/bank/{n}", "assign", label, "ann", draw=draw, hash=text_hash(text), text=text
+        )
         for record in range(count)
         for n, (text, label) in enumerate(nuggets(record).items(), 1)
     ]
@@ -71,10 +73,10 @@ LANDS = ("Italy", "Norway", "Egypt", "Peru", "India", "Japan", "Ecuador", "Ghana
 
 
 def claims(city: str, land: str) -> dict[str, str]:
-    """Claims about a city: people accept only what its passage says in full, which is stricter than the judge."""
+    """Claims about a city: people accept one that the judge refuses, with half of its words in the passage."""
     return {
         f"{city} is a large city of {land}.": "yes",
-        f"It has old parks, and its bridges attract visitors.": "no",
+        "It has old parks, and its bridges attract visitors.": "yes",
         f"The river of {city} runs dry every summer.": "no",
         f"{city} has a famous harbour and a market.": "yes",
     }
@@ -84,8 +86,8 @@ def city_records() -> list[dict[str, Any]]:
     return [
         {
             "id": city, "question": f"What is {city}?", "response": " ".join(claims(city, land)),
-            "contexts": [f"{city} is a large city of {land}. It has old parks and bridges. {city} has a famous harbour "
-                         "and a market."],
+            "contexts": [f"{city} is a large city of {land}. It has old parks and bridges.",
+                         f"{city} has a famous harbour and a market."],
         }
         for city, land in zip(CITIES, LANDS, strict=True)
     ]  # fmt: skip

@@ -314,7 +314,7 @@ def tuner(
     candidates, others, brought = _candidates(judges, chosen.task(), options)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
-        raise InputError(f"{name}: no record of {labels} is in it; its records are like '{rows[0].record}'")
+        raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
     if skipped:
         notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} without a label not read")
     parameters = {**(options.parameters or {})}
