@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -21,7 +22,7 @@ def asked(name: str, units: list[TunedUnit], dollars: float | None = 0.0) -> Ask
     return Asked(Combination(name), 1, units, len(units), dollars)
 
 
-def units(golds: list[int], judged: list[int | None], size: int = 2) -> list[TunedUnit]:
+def units(golds: list[int], judged: Sequence[int | None], size: int = 2) -> list[TunedUnit]:
     """Units of records of so many each."""
     pairs = enumerate(zip(golds, judged, strict=True))
     return [TunedUnit(f"r{at // size}", gold, label) for at, (gold, label) in pairs]

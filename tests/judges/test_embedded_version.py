@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-7", "4803de15430a")
+RULES = ("embedded-7", "b30752acc554")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -6,22 +6,21 @@ are estimated, stored, resumed and held to a budget like any others.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ragstone import metrics
 from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
-from ragstone.analysis.tuning import LEAST_UNITS, Asked, Combination, TunedUnit, Tuning, fitted, ranked, split
+from ragstone.analysis.tuning import Asked, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
+from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
-from ragstone.config import Judging, Step, file_settings, objects, resolve
+from ragstone.config import Judging, Step, as_list, file_settings, objects, resolve
 from ragstone.errors import ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
@@ -29,7 +28,7 @@ from ragstone.judges.base import Judge, Thresholded
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
 from ragstone.judges.spec import Spec
-from ragstone.labels import LabelRow, read_labels
+from ragstone.labels import LabelRow
 from ragstone.metrics.base import Metric
 from ragstone.options import DEFAULT_JUDGE, Progress, RunOptions
 from ragstone.output.settings_file import add_settings
@@ -37,6 +36,8 @@ from ragstone.prompts.choice import check_named, parse_styles
 from ragstone.questions import Task
 from ragstone.types import Record
 
+Settings = dict[tuple[str, ...], dict[str, Any]]
+"""Settings by the path of their table in ragstone.toml."""
 WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
 """Steps that write the units; the labels answer them, so that what is judged is what people saw."""
 
@@ -58,7 +59,7 @@ class Tuner:
     combinations: Sequence[Combination]
     left_out: Mapping[str, str]
     brought: Mapping[str, Judge]
-    others: Mapping[str, str]
+    others: Mapping[Task, str]
     threshold: bool
     seed: int
     notes: list[str]
@@ -73,7 +74,7 @@ class Tuner:
 
     def options_of(self, combination: Combination) -> RunOptions:
         """The options of a combination's run, with what is left of the budget."""
-        steps = {task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]}
+        steps: dict[Task, str] = {task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]}
         named = [f"{task}={name}" for task, name in {**steps, **self.others, self.step: combination.judge}.items()]
         given = [judge for name, judge in self.brought.items() if name == combination.judge]
         return replace(
@@ -132,7 +133,7 @@ class Tuner:
             bill=_bill(self.bills),
         )  # fmt: skip
 
-    def _fits(self, asked: Sequence[Asked], labels: Sequence[str]) -> list[Any]:
+    def _fits(self, asked: Sequence[Asked], labels: Sequence[str]) -> list[FittedThreshold]:
         if len(labels) != 2:
             raise InputError(f"--threshold needs a scale of two labels; {self.metric.name} has {', '.join(labels)}")
         return [
@@ -154,7 +155,7 @@ class Tuner:
         spec = resolve(self.options_of(combination))
         return {name: spec.judges[name] for name in spec.steps[self.step].judges}
 
-    def settings(self, found: Tuning) -> dict[tuple[str, ...], dict[str, Any]]:
+    def settings(self, found: Tuning) -> Settings:
         """The winner as settings of ragstone.toml: the table of its judge, and the step that names it."""
         winner = found.winner.combination
         fit = found.threshold_of(winner.judge)
@@ -166,7 +167,8 @@ class Tuner:
         if len(names) > 1 or not (prompts or fit):
             parsed = Step.parse(winner.judge, "judge")
             named = winner.judge if parsed.cascade or len(names) == 1 else list(parsed.judges)
-            return {("steps",): {self.step: named}} | ({("prompts",): prompts} if prompts else {})
+            found_settings: Settings = {("steps",): {self.step: named}}
+            return {**found_settings, ("prompts",): prompts} if prompts else found_settings
         name, spec = winner.judge, names[winner.judge]
         table: dict[str, Any] = {}
         if name not in file_settings(self.options)[0].get("judges", {}):
@@ -174,7 +176,7 @@ class Tuner:
             table = {"provider": spec.provider, "model": spec.model, "base_url": spec.base_url}
         if fit is not None:
             table["threshold"] = fit.after
-        tables = {("judges", name): {key: value for key, value in table.items() if value}}
+        tables: Settings = {("judges", name): {key: value for key, value in table.items() if value}}
         if prompts:
             tables["judges", name, "prompts"] = prompts
         return {**tables, ("steps",): {self.step: name}}
@@ -267,14 +269,13 @@ def tune(
         ConfigError: A judge, style or format is unknown, or no combination can be asked.
         BudgetReached: The budget is spent; a further call resumes.
     """
-    judges = [judge] if isinstance(judge, str) or not isinstance(judge, Sequence) else list(judge)
     options = RunOptions(
         prompts=list(prompts), nuggets=nuggets, parameters=parameters, fields=fields, structured=structured,
         concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens,
         offline=offline, store=store, config=config,
     )  # fmt: skip
     made = tuner(
-        labels, source, judges, styles=styles, formats=formats, metric=metric, threshold=threshold, seed=seed,
+        labels, source, as_list(judge), styles=styles, formats=formats, metric=metric, threshold=threshold, seed=seed,
         options=options,
     )  # fmt: skip
     made.forecast()
@@ -304,10 +305,10 @@ def tuner(
     InputError for what the caller can mend.
     """
     options = options or RunOptions()
-    rows, notes = _usable(labels)
-    chosen = _metric_of(rows, metric, str(labels))
-    rows = [row for row in rows if chosen in _measuring(row)]
-    _check_labels(rows, str(labels), threshold=threshold)
+    rows, notes = usable_labels(labels)
+    chosen = metric_of(rows, metric, str(labels))
+    rows = [row for row in rows if chosen in measuring(row)]
+    check_labels(rows, str(labels), threshold=threshold)
     prompts = [*styles, *(_prompt(text, chosen.task()) for text in options.prompts or ())]
     for prompt in prompts:
         check_named(chosen.task(), prompt)
@@ -334,69 +335,13 @@ def tuner(
     return made
 
 
-def _usable(path: Path | str) -> tuple[list[LabelRow], list[str]]:
-    """The labels that may be used, and what is said of the others: those of a worst-first draw.
-
-    They are of units that some judges disagree on, so that they would favour other judges, and no interval of theirs
-    tells of other records.
-    """
-    every = [row for row in read_labels(path) if row.label is not None]
-    rows = [row for row in every if not (row.draw and row.draw.mode == "worst")]
-    if not rows:
-        what = "all labels are of a worst-first draw; label a random one" if every else "no labels found"
-        raise InputError(f"{path}: {what}, with: ragstone label RUN")
-    left = len(every) - len(rows)
-    return rows, [f"{left:,} label{'' if left == 1 else 's'} of a worst-first draw not used"] if left else []
-
-
-def _measuring(row: LabelRow) -> list[type[Metric]]:
-    """The metrics whose verdicts a label is comparable with, by its step and the level of its unit."""
-    found = [metric for metric in metrics.catalogue().values() if metric.task() == row.task]
-    level = row.unit.removeprefix(f"{row.record}/").partition("/")[0]
-    return [metric for metric in found if metric.unit == level] or (found if len(found) == 1 else [])
-
-
-def _metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Metric]:
-    found = Counter(metric for row in rows for metric in _measuring(row))
-    there = ", ".join(f"{metric.name} ({count:,})" for metric, count in found.items())
-    if named:
-        metric = metrics.find(named)
-        if metric not in found:
-            raise InputError(f"{path} has no labels for {metric.name}" + (f"; it has labels for {there}" * bool(found)))
-        return metric
-    if not found:
-        raise InputError(f"{path}: no label is for a step and unit of a metric; steps: {_steps(rows)}")
-    if len(found) > 1:
-        raise InputError(f"{path} has labels for several metrics: {there}; name one with --metric")
-    return next(iter(found))
-
-
-def _steps(rows: Sequence[LabelRow]) -> str:
-    return ", ".join(sorted({row.task for row in rows}))
-
-
-def _check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> None:
-    """InputError where kappa or a threshold could not be had whatever the judges say."""
-    known = sorted({row.label or "" for row in rows})
-    by_record: dict[str, set[int]] = {}
-    for row in rows:
-        by_record.setdefault(row.record, set()).add(known.index(row.label or ""))
-    if len(known) < 2:
-        raise InputError(f"{path}: all {len(rows):,} labels are '{known[0]}'; agreement needs two different labels")
-    split(by_record, 0)
-    units = len({(row.record, row.unit) for row in rows})
-    if threshold and units < LEAST_UNITS:
-        raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
-    if threshold and len(known) > 2:
-        raise InputError(f"--threshold needs labels of a scale of two; {path} has {', '.join(known)}")
-
-
 def _candidates(
     judges: Sequence[str | Judge], task: Task, options: RunOptions
-) -> tuple[list[str], dict[str, str], dict[str, Judge]]:
+) -> tuple[list[str], dict[Task, str], dict[str, Judge]]:
     """The judges to compare, those of other steps, and the ones that are objects, by name."""
     brought = objects(judges)
-    names, others = list(brought), {}
+    names = list(brought)
+    others: dict[Task, str] = {}
     for text in (one for one in judges if isinstance(one, str)):
         parsed = Judging.parse([text])
         if parsed.default is not None or task in parsed.steps:

@@ -70,12 +70,12 @@ def tune(
     """
     from ragstone.api.tuning import tuner
     from ragstone.cli.output import answer
+    from ragstone.config import as_list
     from ragstone.render.terminal.tune_screen import tune_page
 
-    judges = [options.judge] if isinstance(options.judge, str) else list(options.judge or ())
     made = tuner(
-        labels, file, judges, styles=_names(styles), formats=_names(formats), metric=metric, threshold=threshold,
-        seed=seed, options=replace(options, judge=None),
+        labels, file, as_list(options.judge), styles=_names(styles), formats=_names(formats), metric=metric,
+        threshold=threshold, seed=seed, options=replace(options, judge=None),
     )  # fmt: skip
     _estimate(made, yes=yes, quiet=quiet)
     _ask_all(made, quiet=quiet)
@@ -114,8 +114,10 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
     if not quiet:
         show(lambda look: estimate_lines(made.combinations, made.estimates, estimate, look), stderr=True)
     free = estimate["dollars"] is not None and not estimate["dollars"]["high"]
-    if not free and not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("Continue?", abort=True, err=True)
+    asks = not free and not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    if asks and not typer.confirm("Continue?", err=True):
+        say("note", "nothing was sent")
+        raise typer.Exit(INTERRUPTED)
 
 
 def _ask_all(made: Tuner, *, quiet: bool) -> None:

@@ -312,13 +312,15 @@ def _quote(passage: Passage, span: Span) -> Quote:
     return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
 
 
-@lru_cache(maxsize=1)
 def _made_by() -> str:
-    """The version, the numbers and word lists, and four hex digits for the libraries that divide texts.
+    """The version, the hash of the numbers and word lists, and what divides texts."""
+    return f"{VERSION}#{digest()}.{_divided_by()}"
 
-    So that a store gives no answers of other versions.
-    """
-    return f"{VERSION}#{digest()}.{hashlib.sha256(text_libraries().encode()).hexdigest()[:4]}"
+
+@lru_cache(maxsize=1)
+def _divided_by() -> str:
+    """Four hex digits for the libraries that divide texts, so that a store gives no answers of other versions."""
+    return hashlib.sha256(text_libraries().encode()).hexdigest()[:4]
 
 
 def _encodable(value: Any) -> Any:
