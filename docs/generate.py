@@ -65,6 +65,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
     "check.undecided": "What a drop does that is larger than allowed and could be chance: `pass` or `fail`.",
+    "check.corrected": "Compare `min` with the lower end of the mean corrected by people's labels.",
     "engine.deadline": "The most seconds from a call's first try to the end of its last.",
     "engine.tries": "The most tries of one call.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",

@@ -12,7 +12,9 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("aevaluate", "agree", "check", "compare", "estimate", "evaluate", "open_run", "tune", "validate"),
+    "api": (
+        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "tune", "validate",
+    ),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
@@ -23,6 +25,7 @@ _HOMES: Final = {
     "analysis.compare": ("Comparison",),
     "forecast.summary": ("Estimate",),
     "analysis.check": ("CheckResult",),
+    "analysis.labelling": ("LabelSample",),
     "analysis.result": ("Result",),
     "analysis.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),

@@ -1,6 +1,7 @@
 from ragstone.analysis.agreement import Agreement as Agreement
 from ragstone.analysis.check import CheckResult as CheckResult
 from ragstone.analysis.compare import Comparison as Comparison
+from ragstone.analysis.labelling import LabelSample as LabelSample
 from ragstone.analysis.result import Result as Result
 from ragstone.analysis.run import Run as Run
 from ragstone.analysis.tuning import Tuning as Tuning
@@ -10,6 +11,7 @@ from ragstone.api import check as check
 from ragstone.api import compare as compare
 from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
+from ragstone.api import label as label
 from ragstone.api import open_run as open_run
 from ragstone.api import tune as tune
 from ragstone.api import validate as validate

@@ -36,6 +36,10 @@ class LabelDraw:
     of: int
     by: str = ""
 
+    def as_json(self) -> dict[str, Any]:
+        """The draw as rows have it, ``by`` only where it is set."""
+        return {name: value for name, value in asdict(self).items() if value != ""}
+
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:

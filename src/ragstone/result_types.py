@@ -271,12 +271,16 @@ class MetricAgreementDict(TypedDict):
 
 
 class AgreementDict(TypedDict):
-    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's."""
+    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's.
+
+    ``results`` is the hash of the results file that it is of, in a folder's summary.json; a store needs none.
+    """
 
     gold: list[str]
     annotators: list[str]
     at: str
     metrics: dict[str, MetricAgreementDict]
+    results: NotRequired[str]
 
 
 class CauseDict(TypedDict):

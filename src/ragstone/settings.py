@@ -110,6 +110,7 @@ class CheckTable(Table):
     max_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None
     undecided: Literal["pass", "fail"] = "pass"
+    corrected: bool = False
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from typing import Final
 
 RESULTS: Final = "results.jsonl"
 ABOUT: Final = "run.json"
+SUMMARY: Final = "summary.json"
 REPORT: Final = "report.html"
 COMPARISON: Final = "compare.html"
 PARTIAL: Final = ".partial"

@@ -19,14 +19,15 @@ _HOMES: Final = {
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
+    "labelling": ("label",),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
         "forecast_banks", "forecast_methods", "score_nuggets",
     ),
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "run", "validate"),
+    "stored": ("attach_agreement", "export_run", "open_run", "open_store", "write_config"),
     "tuning": ("Tuner", "tune", "tuner"),
-    "stored": ("export_run", "open_run", "open_store", "write_config"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(
     ("Progress", "RunOptions"), "ragstone.options"

@@ -12,6 +12,7 @@ from ragstone.api.estimating import forecast as forecast
 from ragstone.api.judge_check import Checked as Checked
 from ragstone.api.judge_check import check_judge as check_judge
 from ragstone.api.judge_check import known_judges as known_judges
+from ragstone.api.labelling import label as label
 from ragstone.api.nuggets import Created as Created
 from ragstone.api.nuggets import Scored as Scored
 from ragstone.api.nuggets import assign_nuggets as assign_nuggets
@@ -27,6 +28,7 @@ from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
 from ragstone.api.running import run as run
 from ragstone.api.running import validate as validate
+from ragstone.api.stored import attach_agreement as attach_agreement
 from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store

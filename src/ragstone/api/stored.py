@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+import orjson
 
 from ragstone.analysis.run import Run, find_run
+from ragstone.analysis.saved import AnyRun
 from ragstone.config import resolve
 from ragstone.errors import ConfigError
 from ragstone.options import FILE, RunOptions
 from ragstone.output.export import export_to, format_named
+from ragstone.output.target import whole
 from ragstone.store.database import Store
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
@@ -26,6 +33,19 @@ def open_store(path: Path | str | None = None) -> Store:
             f"no store at {where}; evaluate records first (ragstone run FILE), or name a store with --store"
         )
     return Store(where, renew=False)
+
+
+def attach_agreement(run: AnyRun, agreement: AgreementDict) -> None:
+    """Keep an agreement with people in a run's summary, in the place of an earlier one.
+
+    InputError for a run without a summary; OutputError where summary.json of a folder cannot be written.
+    """
+    if isinstance(run, Run):
+        run.attach(agreement)
+        return
+    path, summary = run.with_agreement(agreement)
+    with whole(path) as file:
+        file.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:

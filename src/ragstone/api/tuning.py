@@ -74,7 +74,9 @@ class Tuner:
 
     def options_of(self, combination: Combination) -> RunOptions:
         """The options of a combination's run, with what is left of the budget."""
-        steps: dict[Task, str] = {task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]}
+        steps: dict[Task, str] = {
+            task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]
+        }
         named = [f"{task}={name}" for task, name in {**steps, **self.others, self.step: combination.judge}.items()]
         given = [judge for name, judge in self.brought.items() if name == combination.judge]
         return replace(
@@ -144,10 +146,9 @@ class Tuner:
 
     def cuts(self, name: str) -> tuple[float, float] | None:
         """The thresholds of a judge that has probabilities."""
-        judge = self.brought.get(name)
-        if judge is None:
-            spec = self.specs(Combination(name)).get(name)
-            judge = build(spec) if spec is not None and not is_prompted(spec) else None
+        spec = self.specs(Combination(name)).get(name)  # None of a panel
+        given = self.brought.get(name)
+        judge: object = build(spec) if given is None and spec is not None and not is_prompted(spec) else given
         return judge.cuts(self.step) if isinstance(judge, Thresholded) else None
 
     def specs(self, combination: Combination) -> Mapping[str, Spec]:

@@ -16,6 +16,7 @@ from ragstone.cli import (
     agreement_commands,
     cache_commands,
     compare_commands,
+    label_commands,
     nugget_commands,
     page_commands,
     prompt_commands,
@@ -49,6 +50,7 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+app.add_typer(label_commands.label, name="label")
 
 
 def _version(wanted: bool) -> None:
@@ -260,6 +262,9 @@ def _brief(run: Any) -> dict[str, Any]:
         "records": summary["records"],
         "judges": judges_of(run.spec),
         "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+        **(
+            {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}
+        ),
     }
 
 

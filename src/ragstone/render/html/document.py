@@ -24,15 +24,21 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
         "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
     ),
     "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
+    "label": ("elements", "numbers", "source", "look", "marks", "labels", "evidence", "label"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
 
-STYLES: Final[Mapping[str, Sequence[str]]] = {"run": ("page",), "compare": ("page", "compare")}
+STYLES: Final[Mapping[str, Sequence[str]]] = {
+    "run": ("page",),
+    "compare": ("page", "compare"),
+    "label": ("page", "label"),
+}
 """The styles of each kind of page; a later one goes before an earlier."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
+    "label": "labels made elsewhere are read with: ragstone label import FILE",
 }
 """The other place to read each kind of page without its script, followed by the run and its store."""
 
