@@ -283,7 +283,7 @@ def tune(
     for combination in made.combinations:
         made.ask(combination)
     found = made.result()
-    if write:
+    if write and found.winner.read:
         made.write(found)
     return found
 
@@ -437,11 +437,12 @@ def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
 
 
 def _bill(bills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Requests sent, tokens and dollars of all combinations so far; dollars None if a price is unknown."""
+    """Requests sent, calls an offline run lacked, tokens and dollars so far; dollars None if a price is unknown."""
     paid = [bill["paid"] for bill in bills]
     dollars = [one["dollars"] for one in paid]
     return {
         "calls": sum(bill["sent"] for bill in bills),
+        "unseen": sum(bill["unseen"] for bill in bills),
         "tokens": sum(one["input_tokens"] + one["output_tokens"] for one in paid),
         "dollars": None if None in dollars else sum(dollars),
     }

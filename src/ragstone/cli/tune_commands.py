@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
 from ragstone.cli.options import AsJson, File, Quiet, examples, with_options
 from ragstone.options import RunOptions
 
@@ -80,15 +80,21 @@ def tune(
     _estimate(made, yes=yes, quiet=quiet)
     _ask_all(made, quiet=quiet)
     found = made.result()
-    written = made.write(found) if write else None
+    written = made.write(found) if write and found.winner.read else None
     told = {"file": str(written[0]), "added": written[1]} if written else None
-    command = ["tune", labels, file, *options.words(), *_typed(styles, formats, metric, seed, threshold=threshold)]
+    if written:
+        again = RunOptions(**{name: getattr(options, name) for name in ("nuggets", "fields", "store", "config")})
+        command = ["run", file, "-m", found.metric, *again.words()]
+    else:
+        own = _typed(styles, formats, metric, seed, threshold=threshold)
+        command = ["tune", labels, file, *options.words(), *own, *(["--write"] if found.winner.read else [])]
     answer(
         {**found.as_json(), "written": told},
         lambda look: tune_page(found, [made.labels, made.name], look, ["ragstone", *command], written),
         as_json=as_json,
     )
-    if not found.winner.read:
+    say_unseen(found.bill["unseen"])
+    if not found.winner.read or found.bill["unseen"]:
         raise typer.Exit(UNJUDGED)
 
 
@@ -114,10 +120,14 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
     if not quiet:
         show(lambda look: estimate_lines(made.combinations, made.estimates, estimate, look), stderr=True)
     free = estimate["dollars"] is not None and not estimate["dollars"]["high"]
-    asks = not free and not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    if asks and not typer.confirm("Continue?", err=True):
+    if not free and not yes and at_a_terminal() and not typer.confirm("Continue?", err=True):
         say("note", "nothing was sent")
         raise typer.Exit(INTERRUPTED)
+
+
+def at_a_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty()
 
 
 def _ask_all(made: Tuner, *, quiet: bool) -> None:

@@ -28,18 +28,20 @@ LEAST: Final = 16
 def tune_page(
     found: Tuning, sources: Sequence[str], look: Look, command: Sequence[str], written: tuple[Path, str] | None
 ) -> Page:
-    """The whole screen; ``command`` is what was typed, ``written`` the settings file and the lines added to it."""
+    """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
     about = [f"{found.metric}: {units} of {plural(found.records, 'record')}", *map(flat, sources)]
     source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
     return page(
         Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
-        Group(*(prose(line, look) for line in _noise(found, look))) if len(found.tried) > 1 else None,
+        Group(*(prose(line, look) for line in _noise(found, look)))
+        if len(found.tried) > 1 and found.winner.read
+        else None,
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _legend(found))),
         *(_threshold(fit, look) for fit in found.thresholds),
         _left_out(found, look),
         _written(written, look),
-        facts(_rows(found, command, written, look)),
+        facts(_rows(found, command, look)),
     )
 
 
@@ -47,6 +49,8 @@ def headline(found: Tuning, look: Look) -> str:
     """``openai:gpt-4o with json agrees best: kappa .71 (.58-.82) on 20 records it was not chosen on``."""
     winner = found.winner
     where = f"on {plural(found.halves[1], 'record')}"
+    if not winner.read:
+        return "No unit was judged, so there is nothing to compare."
     if len(found.tried) == 1:
         return f"{_called(winner.combination)} agrees with people: kappa {_spanned(winner, look)} {where}."
     return f"{_called(winner.combination)} agrees best: kappa {_spanned(winner, look)} {where} it was not chosen on."
@@ -158,19 +162,16 @@ def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | N
     return section(f"Added to {flat(str(path))}", indented(Text("\n".join(flat(line) for line in lines.split("\n")))))
 
 
-def _rows(
-    found: Tuning, command: Sequence[str], written: tuple[Path, str] | None, look: Look
-) -> Iterator[tuple[str, RenderableType]]:
+def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[str, RenderableType]]:
     bill, estimate = found.bill, found.estimate
     yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
-    told = dollars(bill["dollars"]) if bill["calls"] else "free"
+    told = dollars(bill["dollars"]) if bill["calls"] else "nothing now"
     if estimate is not None and estimate["calls"]["high"]:
         told += f" (estimated: {_money(estimate, look)})"
     yield "Cost", told
     for note in found.notes:
         yield "Note", prose(note, look, indent=LEFT)
-    following = ["ragstone", "show", str(found.winner.run)] if written else [*command, "--write"]
-    yield "Next", to_paste(shlex.join(following), look)
+    yield "Next", to_paste(shlex.join(command), look)
 
 
 def _money(estimate: Mapping[str, Any], look: Look) -> str:
