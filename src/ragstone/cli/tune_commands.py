@@ -120,7 +120,7 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
     if not quiet:
         show(lambda look: estimate_lines(made.combinations, made.estimates, estimate, look), stderr=True)
     free = estimate["dollars"] is not None and not estimate["dollars"]["high"]
-    if not free and not yes and at_a_terminal() and not typer.confirm("Continue?", err=True):
+    if not free and not yes and at_a_terminal() and not _confirmed():
         say("note", "nothing was sent")
         raise typer.Exit(INTERRUPTED)
 
@@ -128,6 +128,14 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
 def at_a_terminal() -> bool:
     """Whether somebody can be asked."""
     return sys.stdin.isatty()
+
+
+def _confirmed() -> bool:
+    """Ask whether to go on; the end of the input is a no."""
+    try:
+        return typer.confirm("Continue?", err=True)
+    except typer.Abort:
+        return False
 
 
 def _ask_all(made: Tuner, *, quiet: bool) -> None:
