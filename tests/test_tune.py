@@ -29,7 +29,7 @@ from ragstone.errors import BudgetReached, ConfigError, InputError
 from ragstone.labels import LabelDraw
 from ragstone.options import RunOptions
 from ragstone.output.settings_file import add_settings
-from ragstone.testing import FakeServer
+from ragstone.testing import FakeServer, ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -230,8 +230,17 @@ def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: F
 
 
 def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServer) -> None:
-    found = tune(judged, ["[good,bad]", "embedded"])
-    assert {one.combination.judge for one in found.tried} == {"[good,bad]", "embedded"}
+    """The object cannot be written; the panel is a list of its step. A tie of annotators is no label."""
+    tied = [replace(rows(1)[0], annotator="ben", label="support"), replace(rows(1)[1], annotator="ben")]
+    write("labels.jsonl", [*rows(COUNT), *tied])
+    own = ScriptedJudge({"assign": "support"}, name="own")
+    found = tune(judged, ["[good,bad]", own])
+    assert {one.combination.judge for one in found.tried} == {"[good,bad]", "own"}
+    assert (found.units, found.notes[-1]) == (11, "labels not used: 1 tied between annotators or trivial")
+    alone = tuner("labels.jsonl", "records.jsonl", [own])
+    alone.ask(*alone.combinations)
+    with pytest.raises(ConfigError, match="'own' is an object of this program"):
+        alone.write(alone.result())
     made = tuner("labels.jsonl", "records.jsonl", ["[good,bad]"], styles=["legacy"], options=RunOptions())
     made.ask(made.combinations[0])
     settings = made.settings(made.result())

@@ -11,6 +11,7 @@ from ragstone.analysis.tuning import LEAST_UNITS, split
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow, read_labels
 from ragstone.metrics.base import Metric
+from ragstone.types import TRIVIAL
 
 
 def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
@@ -54,12 +55,14 @@ def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Me
 
 def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> None:
     """InputError where kappa or a threshold could not be had whatever the judges say."""
+    rows = [row for row in rows if row.label != TRIVIAL]
     known = sorted({row.label or "" for row in rows})
     by_record: dict[str, set[int]] = {}
     for row in rows:
         by_record.setdefault(row.record, set()).add(known.index(row.label or ""))
     if len(known) < 2:
-        raise InputError(f"{path}: all {len(rows):,} labels are '{known[0]}'; agreement needs two different labels")
+        one = f"all {len(rows):,} labels are '{known[0]}'" if known else "no label says anything"
+        raise InputError(f"{path}: {one}; agreement needs two different labels")
     split(by_record, 0)
     units = len({(row.record, row.unit) for row in rows})
     if threshold and units < LEAST_UNITS:

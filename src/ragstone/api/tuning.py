@@ -410,18 +410,21 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
     labels = joined.scale.labels if joined is not None and joined.scale is not None else ()
     places = {label: place for place, label in enumerate(labels)}
     units = {}
+    uncompared = 0
     for unit in joined.units if joined is not None else ():
+        uncompared += unit.gold not in places
         if unit.gold in places:
             judged = None if unit.judged is None else places.get(unit.judged, len(labels))
             units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
-    refused = ", ".join(f"{one.count:,} {SAID[one.problem]}" for one in gathered.refused.values())
+    refused = [f"{one.count:,} {SAID[one.problem]}" for one in gathered.refused.values()]
+    refused += [f"{uncompared:,} tied between annotators or trivial"] if uncompared else []
     judged, dollars = 0, 0.0
     known = True
     for result in finished.results():
         judged += sum(len(score["verdicts"]) for score in result.typed["scores"])
         cost = result.typed["cost"]["dollars"]
         known, dollars = known and cost is not None, dollars + (cost or 0.0)
-    return _Answers(combination, finished.id, labels, units, refused, judged, dollars if known else None)
+    return _Answers(combination, finished.id, labels, units, ", ".join(refused), judged, dollars if known else None)
 
 
 def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ SHOWN: Final = 12
 """Combinations that a screen lists."""
 LEAST: Final = 16
 """Columns of a judge's name below which other columns are left out."""
+STYLE: Final = 12
+"""The same of a style and a format."""
 
 
 def tune_page(
@@ -104,7 +106,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
     }
     return table(fitting([
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
-        *(Column(title, cells, least=8) for title, cells in named.items() if any(cells)),
+        *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
         column("kappa", [figure(one.kappa) for one in tried]),
         column("95 %", [_span(one.interval, look) for one in tried]),
@@ -119,11 +121,11 @@ def _legend(found: Tuning) -> Iterator[str]:
     if (more := len(found.tried) - SHOWN) > 0:
         yield f"{plural(more, 'further combination')}: add --json."
     if len(found.tried) == 1:
-        yield "kappa: a unit that was not read counts as a disagreement."
+        yield "A unit that was not read counts as a disagreement."
         return
     yield (
-        f"chosen on: kappa on {plural(found.halves[0], 'record')}; kappa: on the other {number(found.halves[1])}; "
-        "a unit that was not read counts as a disagreement."
+        f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is on the other "
+        f"{number(found.halves[1])}. A unit that was not read counts as a disagreement."
     )
     yield "= not shown to differ from the first; < shown to be worse (not adjusted for many comparisons)."
 
