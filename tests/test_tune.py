@@ -238,7 +238,7 @@ def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServe
     assert {one.combination.judge for one in found.tried} == {"[good,bad]", "own"}
     assert (found.units, found.notes[-1]) == (11, "labels not used: 1 tied between annotators or trivial")
     alone = tuner("labels.jsonl", "records.jsonl", [own])
-    alone.ask(*alone.combinations)
+    alone.ask(alone.combinations[0])
     with pytest.raises(ConfigError, match="'own' is an object of this program"):
         alone.write(alone.result())
     made = tuner("labels.jsonl", "records.jsonl", ["[good,bad]"], styles=["legacy"], options=RunOptions())

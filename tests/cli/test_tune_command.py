@@ -41,7 +41,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert "Left out 4 combinations" in came.flat
         assert "takes no format 'yaml'" in came.flat
     assert judged.count == 8 * 4
-    (words,) = pasted(came.out)
+    (words,) = pasted(ragstone(*TUNE, *STYLES).out)
     assert words[-1] == "--write"
     written = ragstone(*words)
     assert 'Added to ragstone.toml [judges.good.prompts] assign = "short_cot"' in written.flat
