@@ -127,17 +127,18 @@ class Tuner:
             for one in self._answers
         ]
         tried, halves = ranked(asked, len(first.labels), self.seed)
+        fits = self.threshold and len(first.labels) == 2
+        if self.threshold and not fits:
+            notes.append(f"no threshold: the scale has more than two labels ({', '.join(first.labels)})")
         return Tuning(
             metric=self.metric.name, step=self.step, labels=first.labels, units=len(shared),
             records=len({record for record, _ in shared}), halves=halves, seed=self.seed, tried=tried,
-            thresholds=tuple(self._fits(asked, first.labels)) if self.threshold else (), left_out=self.left_out,
+            thresholds=tuple(self._fits(asked)) if fits else (), left_out=self.left_out,
             notes=tuple(notes), estimate=_estimated([one.total for one in self.estimates]) if self.estimates else None,
             bill=_bill(self.bills),
         )  # fmt: skip
 
-    def _fits(self, asked: Sequence[Asked], labels: Sequence[str]) -> list[FittedThreshold]:
-        if len(labels) != 2:
-            raise InputError(f"--threshold needs a scale of two labels; {self.metric.name} has {', '.join(labels)}")
+    def _fits(self, asked: Sequence[Asked]) -> list[FittedThreshold]:
         return [
             fitted(one.combination.judge, one.units, cuts, self.seed)
             for one in asked

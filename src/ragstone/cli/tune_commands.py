@@ -12,6 +12,7 @@ import typer
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
 from ragstone.cli.options import AsJson, File, Quiet, examples, with_options
+from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
 if TYPE_CHECKING:
@@ -80,7 +81,11 @@ def tune(
     _estimate(made, yes=yes, quiet=quiet)
     _ask_all(made, quiet=quiet)
     found = made.result()
-    written = made.write(found) if write and found.winner.read else None
+    written, refused = None, None
+    try:
+        written = made.write(found) if write and found.winner.read else None
+    except ConfigError as error:  # what was paid for is shown first
+        refused = error
     told = {"file": str(written[0]), "added": written[1]} if written else None
     if written:
         again = RunOptions(**{name: getattr(options, name) for name in ("nuggets", "fields", "store", "config")})
@@ -94,6 +99,8 @@ def tune(
         as_json=as_json,
     )
     say_unseen(found.bill["unseen"])
+    if refused is not None:
+        raise refused
     if not found.winner.read or found.bill["unseen"]:
         raise typer.Exit(UNJUDGED)
 
