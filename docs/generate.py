@@ -39,7 +39,7 @@ _PROMPTS: Final[Mapping[str, str]] = {
 """What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "judges.NAME.model": "The model's name, as the endpoint knows it. Required.",
+    "judges.NAME.model": "The model's name, as the endpoint knows it. Required, but not of `embedded`.",
     "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
     "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
     "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
@@ -53,6 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
+    "judges.NAME.threshold": "The probability from which on `embedded` gives the best label; unless set, its own.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",

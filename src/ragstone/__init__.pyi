@@ -4,6 +4,7 @@ from ragstone.analysis.compare import Comparison as Comparison
 from ragstone.analysis.labelling import LabelSample as LabelSample
 from ragstone.analysis.result import Result as Result
 from ragstone.analysis.run import Run as Run
+from ragstone.analysis.tuning import Tuning as Tuning
 from ragstone.api import aevaluate as aevaluate
 from ragstone.api import agree as agree
 from ragstone.api import check as check
@@ -12,6 +13,7 @@ from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
 from ragstone.api import label as label
 from ragstone.api import open_run as open_run
+from ragstone.api import tune as tune
 from ragstone.api import validate as validate
 from ragstone.errors import BackendError as BackendError
 from ragstone.errors import BudgetReached as BudgetReached

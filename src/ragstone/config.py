@@ -329,6 +329,12 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
+    if provider == DEFAULT_JUDGE:
+        if other := next((key for key in table if key not in ("provider", "model", "threshold")), ""):
+            raise ConfigError(f"judges.{name}.{other}: the embedded judge has no such setting, only threshold")
+        return Spec(name, provider=provider, threshold=table.get("threshold"))
+    if "threshold" in table:
+        raise ConfigError(f"judges.{name}.threshold: only the embedded judge has probabilities to cut")
     if provider and provider not in judge_spec.providers():
         raise ConfigError(
             f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"

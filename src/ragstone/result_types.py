@@ -249,10 +249,11 @@ class CorrectedDict(TypedDict):
 class MetricAgreementDict(TypedDict):
     """Agreement of a judge with people on one metric's units.
 
-    ``unit`` is what people labelled. ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion matrix
-    over it; ``units`` its total, over ``records``. ``unjudged`` more units are labelled and have no verdict. ``kappa`` is
-    Cohen's without weights, ``interval`` its 95 % interval clustered by record; None where undefined. ``base_rate`` is
-    the accuracy of always answering the most frequent label. ``corrected`` is None where ``withheld`` says why.
+    ``unit`` is what people labelled. ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion
+    matrix over it; ``units`` its total, over ``records``. ``unjudged`` more units are labelled and have no verdict.
+    ``kappa`` is Cohen's without weights, ``interval`` its 95 % interval clustered by record; None where undefined.
+    ``base_rate`` is the accuracy of always answering the most frequent label. ``corrected`` is None where ``withheld``
+    says why.
     """
 
     task: str

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from chromium import Chromium
-from page_material import seen
-from test_report_access import axe  # noqa: F401 - a fixture
+from page_material import Serious, seen
 from test_report_hostile import ALL, PAYLOADS, harmless, row
 
 from ragstone import LabelSample, Run, evaluate
@@ -200,28 +199,25 @@ def test_passages_are_searched_and_opened(page: Chromium, drawn: tuple[LabelSamp
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_nothing_serious(page: Chromium, axe: str, width: int) -> None:  # noqa: F811 - the fixture
+def test_axe_finds_nothing_serious(page: Chromium, serious: Serious, width: int) -> None:
     """At the start, at a unit and at the end, in both looks, wide and narrow; the focus moves along."""
 
-    def serious(where: str) -> None:
+    def fine(where: str) -> None:
         for look in ("light", "dark"):
             page.prefers(look)
-            found: list[dict[str, Any]] = page.evaluate("axe.run().then((told) => told.violations)")
-            hard = [one for one in found if one["impact"] in ("serious", "critical")]
-            assert [(one["id"], one["nodes"][0]["html"][:200]) for one in hard] == [], (where, look)
+            assert serious() == [], (where, look)
 
     page.size(width, 800)
-    page.evaluate(f"{axe}; 0")
-    serious("start")
+    fine("start")
     start(page)
     assert page.evaluate("document.activeElement.id") == "unit"
     label(page, "1", 1)
     assert page.evaluate("document.activeElement.id") == "unit"
-    serious("unit")
+    fine("unit")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for number in range(1, 50):
         label(page, "1", number + 1)
-    serious("end")
+    fine("end")
 
 
 def test_hostile_texts_are_texts(browser: Chromium, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ _HOMES: Final = {
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "run", "validate"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
+    "tuning": ("Tuner", "tune", "tuner"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(
     ("Progress", "RunOptions"), "ragstone.options"

@@ -32,5 +32,8 @@ from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store
 from ragstone.api.stored import write_config as write_config
+from ragstone.api.tuning import Tuner as Tuner
+from ragstone.api.tuning import tune as tune
+from ragstone.api.tuning import tuner as tuner
 from ragstone.options import Progress as Progress
 from ragstone.options import RunOptions as RunOptions

@@ -12,11 +12,11 @@ import orjson
 from ragstone.analysis.agreement import DISAGREEMENTS, Agreement, attached
 from ragstone.analysis.agreement import agree as agree_with
 from ragstone.analysis.corrected_means import Method
+from ragstone.analysis.gold import gold_rows
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
-from ragstone.api.comparing import RunChoice, opened, sources
+from ragstone.api.comparing import RunChoice, opened, run_named, sources
 from ragstone.errors import ConfigError
-from ragstone.labels import read_labels
 from ragstone.output.target import refuse_inputs, whole
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def agree(
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
-        gold: The file of labels, or several.
+        gold: What people said, one or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
+            assignments, RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
         metrics: The metrics to compare; all that have labels unless named.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
@@ -67,12 +68,20 @@ def agree(
     if correction not in get_args(Method):
         raise ConfigError(f"correction '{correction}'; expected {' or '.join(get_args(Method))}")
     files = [gold] if isinstance(gold, str | Path) else list(gold)
+
+    def others(name: str) -> AnyRun:
+        return run_named(name, store)
+
     with opened(run, store) as one:
         found = agree_with(
-            one, [row for given in files for row in read_labels(given)], gold=[str(given) for given in files],
-            metrics=[metrics] if isinstance(metrics, str) else metrics, by=by, correction=correction,
+            one,
+            [row for given in files for row in gold_rows(str(given), one, others)],
+            gold=[str(given) for given in files],
+            metrics=[metrics] if isinstance(metrics, str) else metrics,
+            by=by,
+            correction=correction,
             disagreements=disagreements if out is None else max(disagreements, ON_PAGE),
-        )  # fmt: skip
+        )
         if out is not None:
             from ragstone.render.html.agreement import agreement_page  # noqa: PLC0415 - only for a page
 

@@ -154,7 +154,7 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
     if not isinstance(which, str | int | Path):
         yield which
         return
-    found = _found(which, store)
+    found = run_named(which, store)
     try:
         yield found
     finally:
@@ -162,7 +162,8 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
             found.store.close()
 
 
-def _found(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+def run_named(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+    """The run of a number, name or folder; InputError for none."""
     if isinstance(which, int):
         return open_run(which, store)
     is_path = isinstance(which, Path) or "/" in which or os.sep in which

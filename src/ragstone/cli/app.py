@@ -22,6 +22,7 @@ from ragstone.cli import (
     page_commands,
     prompt_commands,
     setup_commands,
+    tune_commands,
 )
 from ragstone.cli.exit_codes import USAGE, Commands
 from ragstone.cli.options import (
@@ -201,6 +202,7 @@ def _again(store: Path | None) -> tuple[str, ...]:
 page_commands.add_to(app)
 compare_commands.add_to(app)
 agreement_commands.add_to(app)
+tune_commands.add_to(app)
 
 
 @app.command(

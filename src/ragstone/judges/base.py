@@ -279,6 +279,15 @@ class Immediate(Protocol):
 
 
 @runtime_checkable
+class Thresholded(Protocol):
+    """A judge with probabilities, whose ``[judges.NAME]`` table may set where the best label begins."""
+
+    def cuts(self, task: Task) -> tuple[float, float] | None:
+        """Return the lowest threshold of a task and the one in use; None for a task without probabilities."""
+        ...
+
+
+@runtime_checkable
 class Limited(Protocol):
     """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
 

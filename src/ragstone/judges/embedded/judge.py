@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import orjson
 
+from ragstone.errors import ConfigError
 from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
@@ -82,12 +83,21 @@ class EmbeddedBackend:
 class EmbeddedJudge:
     """Answers every task from the words alone; see the module."""
 
-    name: str = "embedded"
     id: str = "embedded"
     model: str = VERSION
     provider: str = ""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "embedded", threshold: float | None = None) -> None:
+        """``threshold``: the probability where the best label begins, in the place of the fitted one.
+
+        ConfigError for one at which a statement with a fact that the evidence contradicts could be accepted.
+        """
+        self.name, self.threshold = name, threshold
+        if threshold is not None and threshold < (least := model().support.maybe or 0):
+            raise ConfigError(
+                f"judges.{name}.threshold {threshold:g}; expected a number from {least:g} to 1 "
+                "(contradicted statements lie below)"
+            )
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
@@ -98,9 +108,20 @@ class EmbeddedJudge:
         """The probabilities at which it is sure of support and assignment; other tasks have none."""
         return band_of(task, error)
 
-    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
-        """The version, the hash of the numbers and word lists, and what divides texts."""
-        return f"{VERSION}#{digest()}.{_divided_by()}"
+    def cuts(self, task: Task) -> tuple[float, float] | None:
+        """The lowest threshold of a task and the one in use; None where it has no probability."""
+        found, cut = _cuts(task), self._cut(task)
+        return found if found is None or cut is None else (found[0], cut)
+
+    def maker(self, question: Question[Any]) -> str:
+        """The version, the hash of the numbers and word lists, what divides texts, and the threshold if it is set."""
+        cut = self._cut(question.task)
+        return _made_by() if cut is None else f"{_made_by()},cut={cut:g}"
+
+    def _cut(self, task: Task) -> float | None:
+        """The threshold for a task, if one is set and the task has a probability."""
+        found = _cuts(task)
+        return None if self.threshold is None or found is None else max(self.threshold, found[0])
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -113,7 +134,7 @@ class EmbeddedJudge:
 
     def _call(self, question: Question[Any], body: dict[str, Any], repeat: int, units: int = 1) -> Call:
         packed = orjson.dumps(_encodable({"task": question.task, **body}), option=orjson.OPT_SORT_KEYS)
-        return Call(self.id, question.task, self.maker(question), packed, units, repeat)
+        return Call(self.id, question.task, _made_by(), packed, units, repeat)  # a reply serves every threshold
 
     def _rate(self, question: Rate, repeat: int) -> Dialogue:
         units = question.units
@@ -136,15 +157,21 @@ class EmbeddedJudge:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["reason"])
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"])
-        label, passages = _label(question, row), question.passages
+        label, passages = self._label(question, row), question.passages
         if question.task == "relevance":
             passages = (Passage(unit.parent or unit.id, unit.text, 1),)
         evidence = [_quote(passages[number], Span(start, end)) for number, start, end in row["windows"]]
         return self._labelled(unit, question.scale, label, row, evidence)
 
+    def _label(self, question: Rate, row: dict[str, Any]) -> tuple[str, str]:
+        """The label of a row, and what the threshold has changed about it."""
+        own, cut = _label(question, row), self._cut(question.task)
+        return _by_threshold(own, own if cut is None else _label(question, row, cut), row, cut)
+
     def _labelled(
-        self, unit: Unit, scale: Scale, label: str, row: dict[str, Any], evidence: Sequence[Quote]
+        self, unit: Unit, scale: Scale, labelled: tuple[str, str], row: dict[str, Any], evidence: Sequence[Quote]
     ) -> Verdict:
+        label, changed = labelled
         return Verdict(
             unit,
             label,
@@ -153,7 +180,7 @@ class EmbeddedJudge:
             raw=scale.raw(label),
             probability=None if "vital" in row else row["chance"],  # closeness is no probability
             evidence=tuple(evidence),
-            reason=row["reason"],
+            reason=row["reason"] + changed,
         )
 
     def _write(self, question: Write, repeat: int) -> Dialogue:
@@ -223,11 +250,13 @@ class EmbeddedJudge:
             return Verdict(unit, "yes", 1.0, self.id, raw=YES_NO.raw("yes"), reason=row["reason"]), (GENERAL,)
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"]), ()
-        label = "yes" if row["chance"] >= model().support.yes else "no"
+        cut, own = self._cut("trace"), model().support.yes
+        labels = ["yes" if row["chance"] >= at else "no" for at in (own, own if cut is None else cut)]
+        label = labels[-1]
         units = [sentences[i] for i in row["windows"]]
         quotes = [Quote(one.parent or "", one.span, one.text, verbatim=True) for one in units if one.span is not None]
         keys = (tuple(map(key_of, units)) or (GENERAL,)) if label == "yes" else ()
-        return self._labelled(unit, YES_NO, label, row, quotes), keys
+        return self._labelled(unit, YES_NO, _by_threshold(labels[0], label, row, cut), row, quotes), keys
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
@@ -245,20 +274,47 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
     return found
 
 
-def _label(question: Rate, row: dict[str, Any]) -> str:
+def _cuts(task: Task) -> tuple[float, float] | None:
+    """The lowest threshold that a task takes and the fitted one; None for a task without a probability.
+
+    Below the lowest lie statements with a fact that the evidence contradicts; of whole responses also those with a
+    sentence that is not supported, so that their threshold can only be raised.
+    """
+    support = model().support
+    least = support.maybe or 0.0
+    cuts = {
+        "support": (least, support.yes), "trace": (least, support.yes), "response_support": (support.yes, support.yes),
+        "assign": (least, assignment_cuts()[1]), "relevance": (0.0, 0.5),
+    }  # fmt: skip
+    return cuts.get(task)
+
+
+def _by_threshold(own: str, label: str, row: dict[str, Any], cut: float | None) -> tuple[str, str]:
+    """A label with the words that a reason gets where a threshold has changed it from the judge's ``own``."""
+    if cut is None or label == own:
+        return label, ""
+    return label, f"; {'reaches' if row['chance'] >= cut else 'below'} the threshold of {cut:g}"
+
+
+def _label(question: Rate, row: dict[str, Any], cut: float | None = None) -> str:
     scale, chance = question.scale, row["chance"]
     if question.task == "relevance":
-        return relevance_label(scale, chance, strong=row["strong"], related=row["related"])
+        return relevance_label(scale, chance, strong=row["strong"], related=row["related"], cut=cut)
     if question.task == "importance":
         return scale.labels[-1 if row["vital"] else 0]
     if question.task == "assign":
         partial, full = assignment_cuts()
-        return label_of(scale, chance, full, partial)
-    return label_of(scale, chance, model().support.yes, model().support.maybe)
+        return label_of(scale, chance, full if cut is None else cut, partial)
+    return label_of(scale, chance, model().support.yes if cut is None else cut, model().support.maybe)
 
 
 def _quote(passage: Passage, span: Span) -> Quote:
     return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
+
+
+def _made_by() -> str:
+    """The version, the hash of the numbers and word lists, and what divides texts."""
+    return f"{VERSION}#{digest()}.{_divided_by()}"
 
 
 @lru_cache(maxsize=1)

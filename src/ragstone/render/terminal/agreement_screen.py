@@ -62,7 +62,8 @@ def headline(one: MetricAgreement) -> str:
     return f"Judge {agrees(items.interval)} with people: kappa {kappa} {where}; {guess}."
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
+    """A measure of agreement; a dash where it is undefined."""
     return "-" if value is None else coefficient(value)
 
 
@@ -95,7 +96,7 @@ def _table(found: Agreement, look: Look) -> RenderableType:
                 items("units", [number(one.matrix.n) if one else "" for one, _ in of], 2),
                 items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of]),
                 items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
-                items("kappa", [_figure(one.kappa) if one else "" for one, _ in of]),
+                items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
                 items("95 %", [_span(one, look) if one else "" for one, _ in of], 3),
                 items("mean", raw),
                 items("corrected", corrected),
@@ -177,21 +178,21 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
 
 def _measures(items: LabelAgreement) -> str:
     matrix = items.matrix
-    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {_figure(matrix.macro_f1)}"]
+    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
     if len(items.labels) > 2:
-        parts.append(f"kappa linear {_figure(matrix.kappa('linear'))}, quadratic {_figure(matrix.kappa('quadratic'))}")
-    parts.append(f"alpha {_figure(items.alphas.nominal)}")
+        parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
+    parts.append(f"alpha {figure(items.alphas.nominal)}")
     if items.auroc is not None:
-        parts.append(f"AUROC {_figure(items.auroc)}")
+        parts.append(f"AUROC {figure(items.auroc)}")
     if items.calibration_error is not None:
-        parts.append(f"calibration error {_figure(items.calibration_error)}")
+        parts.append(f"calibration error {figure(items.calibration_error)}")
     return ", ".join(parts)
 
 
 def _groups(found: Agreement, look: Look) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         _figure(group.items.kappa), _span(group.items, look))
+         figure(group.items.kappa), _span(group.items, look))
         for one in found.metrics for group in one.groups
     ]  # fmt: skip
     if not rows:
@@ -223,12 +224,12 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     ]
     units = {one.metric: one.unit for one in found.metrics}
     lines = [
-        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {_figure(pair.kappa)} on "
+        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {figure(pair.kappa)} on "
         f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among people {_figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Alpha among people {figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
