@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,7 +20,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
         "contexts": (
             "retrieved_contexts", "retrieval_context", "retrieved_context", "documents", "passages", "context",
-            "candidates",
+            "candidates", "source_documents", "source_nodes",
         ),
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
@@ -28,6 +29,25 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Each canonical field with the other names that are accepted; the first that holds anything wins."""
+
+
+@functools.lru_cache(4096)
+def folded(name: str) -> str:
+    """A name without case, underscores, hyphens and blanks: ``retrievedContexts`` is ``retrieved_contexts``."""
+    return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
+
+
+SPELLINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {folded(name): name for field, aliases in ALIASES.items() for name in (field, *aliases)}
+)
+"""Each folded name, and how it is spelled above."""
+FIELD_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {folded(name): field for field, aliases in ALIASES.items() for name in (field, *aliases)}
+)
+"""Each folded name, and its field."""
+
+NOTES: Final = "\0notes"
+"""The key under which a reader gives notes on its row; no input can hold it."""
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")

@@ -59,6 +59,8 @@ class Survey:
     """Most frequent first."""
     columns: tuple[str, ...] = ()
     """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
+    recognised: tuple[str, ...] = ()
+    """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
 
     @property
     def total(self) -> int:
@@ -113,7 +115,7 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
         raise ConfigError("; ".join(misses))
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
-        overridden, notes.ranked(), source.mapper.columns,
+        overridden, notes.ranked(), source.mapper.columns, source.recognised,
     )  # fmt: skip
 
 
