@@ -66,7 +66,7 @@ EXPORTS: Final = (
     Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
     Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
     Export(
-        "trulens", "TruLens records", "main_input, main_output; contexts: what retrieval calls returned",
+        "trulens", "TruLens records", "main_input, main_output; contexts: what retrieval calls or spans returned",
         from_trulens.is_record, spans=from_trulens.spans,
     ),
     Export(
@@ -108,7 +108,7 @@ EXPORTS: Final = (
 )  # fmt: skip
 """Every export, the most telling shape first; a new one is a file beside these and a line here."""
 
-TRACES: Final = frozenset(("openinference", "mlflow", "opentelemetry", "langfuse", "langsmith"))
+TRACES: Final = frozenset(("openinference", "mlflow", "opentelemetry", "langfuse", "langsmith", "trulens"))
 """Those whose records are joined of several rows."""
 
 

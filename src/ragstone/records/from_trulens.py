@@ -1,4 +1,7 @@
-"""TruLens records: a table with ``record_json``, or those records; what retrieval calls returned are the contexts."""
+"""TruLens: the spans of version 2 (``session.get_events``), and the records before it, alone or as ``record_json``.
+
+The contexts of such a record are what its retrieval calls returned.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,33 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ragstone.records.from_spans import span_of
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
+from ragstone.records.paths import find
 from ragstone.records.span_join import LLM, RETRIEVER, Span, moment
 
 RETRIEVAL: Final = re.compile(r"retriev|search|get_relevant", re.IGNORECASE)
 MODEL: Final = "model"
+EVENT: Final = "record_attributes"
 
 
 def is_record(row: Row) -> bool:
-    """Return whether a row is such a record, or has one as JSON."""
+    """Return whether a row is a span, a record, or has a record as JSON."""
     record = _record(row)
+    if isinstance(opened(row.get(EVENT)), dict) and "trace" in row:
+        return True
     return "main_input" in record and "calls" in record
 
 
 def spans(row: Row) -> Iterator[Span]:
-    """The record as a root, and each call that retrieved below it; a call within a retrieval is a part of it."""
+    """The span; or the record as a root, and each outermost call that retrieved below it."""
     record = _record(row)
+    if EVENT in row:
+        event = {name: opened(value) for name, value in row.items()}
+        yield span_of({**event, **event.get("record", {})}, str(find(event, "trace.trace_id")), event[EVENT])
+        return
     name = str(record.get("record_id") or row.get("record_id") or "")
     root = f"record {name}"
     meta = {

@@ -67,7 +67,10 @@ class Tally:
 
     def __str__(self) -> str:
         found = f"{_count(self.found, self.unit)}, " if self.unit else ""
-        reasons = "; ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
+        reasons = "; ".join(
+            f"{count:,} {reason}"
+            for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
+        )
         return f"{self.title}: {found}{_count(self.records, 'record')}{f'; {reasons}: set aside' if reasons else ''}"
 
 
@@ -216,7 +219,7 @@ class _Tree:
             if not any(above.kind == RETRIEVER and documents(above.documents) for above in self._above(span))
         ]
         with_some = [span for span in outer if documents(span.documents)]
-        return sorted(with_some or outer, key=lambda span: span.end or span.start)
+        return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
 
 
 def _shown(retrieval: Sequence[Span]) -> tuple[list[Any] | None, list[str]]:

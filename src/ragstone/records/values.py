@@ -21,6 +21,8 @@ PASSAGE_IDS: Final = (
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent")
 WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "metadata")
 """Keys under which what was found holds its document, beside score and judgment."""
+CONSTRUCTED: Final = "kwargs"
+"""The wrapper beside which only the class stands, by which LangChain builds the document again."""
 DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
 """Keys of a document's own fields, where its id may be."""
 
@@ -158,7 +160,7 @@ def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     outer = {key: entry for key, entry in item.items() if key != wrapper}
     label = _label(outer)
     if label is None:
-        return "", {**inner, **outer}
+        return "", inner if wrapper == CONSTRUCTED else {**inner, **outer}
     name = str(outer.pop(label))
     return name, {**{key: entry for key, entry in inner.items() if (key, entry) != (label, name)}, **outer}
 
