@@ -30,7 +30,7 @@ from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded
 from ragstone.records.jsontext import kind
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.paths import MISSING, find, root
-from ragstone.records.span_join import Span, Tally, joined
+from ragstone.records.span_join import OTHER, Span, Tally, joined
 
 LOOKED_AT: Final = 10
 """Rows by which an export is recognised."""
@@ -178,7 +178,11 @@ def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
 
 def _converted(items: Iterable[Item], export: Export, tally: Tally) -> Rows:
     for where, value in items:
-        found = export.row(value) if isinstance(value, dict) and export.fits(value) else value
+        found: Any = value
+        if isinstance(value, dict) and export.fits(value):
+            found = export.row(value)
+        elif isinstance(value, dict) and not any(FIELD_OF.get(folded(name)) in OWN for name in value):
+            found = OTHER
         if isinstance(found, str):
             tally.left_out[found] += 1
             continue

@@ -36,8 +36,6 @@ def is_chat(row: Row) -> bool:
 def record_row(row: Row) -> Row | str:
     """The last exchange as a record, with the turns before it."""
     path, talk = _talk(row)
-    if not talk:
-        return "rows without messages" if row.get("type") in (None, "sampling") else "events that are no sample"
     written, response = _reply(row, path)
     if response is None:
         last = max((at for at, turn in enumerate(talk) if turn.role == "assistant" and turn.text.strip()), default=-1)

@@ -8,7 +8,8 @@ nothing with what came in.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 import orjson
 
@@ -16,6 +17,8 @@ from ragstone.errors import RecordError
 from ragstone.records.jsontext import RefusedError, kind, survey_of
 from ragstone.records.limits import MAX_DEPTH, MAX_RECORD_BYTES
 
+MAX_LITERAL: Final = 4 * 2**20
+"""Characters of a Python literal; Python's parser needs some hundred times as much memory."""
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
@@ -59,6 +62,30 @@ def dumps(value: Any) -> bytes:
         except RefusedError as error:
             raise TypeError("Recursion limit reached") from error
     return raw
+
+
+def literal(text: str) -> Any:
+    """The plain value of a Python literal, as ``str`` and pandas write it; nothing is evaluated.
+
+    ValueError for what is none: also for a printed numpy array, whose texts Python would read as one.
+    """
+    import ast  # noqa: PLC0415 - most tables have JSON
+    import io  # noqa: PLC0415
+    import tokenize  # noqa: PLC0415
+
+    if len(text) > MAX_LITERAL:
+        raise ValueError(f"longer than a Python literal may be ({MAX_LITERAL:,} characters)")
+    try:
+        tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(text.strip()).readline)]
+        words = [token for token in tokens if token not in (tokenize.NL, tokenize.NEWLINE)]
+        if any(first == second == tokenize.STRING for first, second in pairwise(words)):
+            raise ValueError("a printed array, whose items cannot be told apart")
+    except (SyntaxError, tokenize.TokenError):
+        raise ValueError("no Python literal") from None
+    try:
+        return orjson.loads(dumps(ast.literal_eval(text.strip())))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise ValueError("no Python literal") from None
 
 
 def _reason(error: Exception) -> tuple[str, str]:

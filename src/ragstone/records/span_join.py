@@ -34,6 +34,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 NO_RETRIEVER: Final = "without a retriever span"
 NO_ANSWER: Final = "without an answer"
+OTHER: Final = "of another shape"
 FAILED: Final = "failed before an answer"
 MERGED: Final = "contexts: a passage that two retriever spans found, kept once"
 
@@ -102,7 +103,7 @@ def joined(items: Rows, spans_of: Callable[[Row], Iterable[Span]], tally: Tally)
                 continue
             spans = list(spans_of(value))
             if not spans:
-                tally.left_out["rows that are no span"] += 1
+                tally.left_out[OTHER] += 1
             for span in spans:
                 retrieved = retrieved or span.kind in (RETRIEVER, RERANKER)
                 places.setdefault(span.trace, array("Q")).append(size)

@@ -42,6 +42,40 @@ def langchain() -> None:
     write("langchain-retrievalqa.jsonl", {"query": QUESTION, "result": ANSWER, "source_documents": pages})
 
 
+def langsmith() -> None:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.language_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.prompts import ChatPromptTemplate
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnablePassthrough
+    from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+
+    class Teas(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            first = Document(id="tea-1", page_content=GREEN, metadata={"score": 0.91})
+            return [first, Document(id="tea-2", page_content=BLACK, metadata={"score": 0.44})]
+
+    model = GenericFakeChatModel(messages=iter([AIMessage(ANSWER)]))
+    prompt = ChatPromptTemplate.from_messages([("system", "Passages: {context}"), ("user", "{question}")])
+    steps = {"context": (lambda given: given["question"]) | Teas(), "question": lambda given: given["question"]}
+    chain = RunnablePassthrough() | steps | prompt | model
+    kept = RunCollectorCallbackHandler()
+    chain.invoke({"question": QUESTION}, config={"callbacks": [kept], "metadata": {"ls_model_name": MODEL}})
+    rows: list[dict] = []
+
+    def below(run) -> None:
+        told = json.loads(run.json(exclude={"child_runs", "parent_run", "serialized", "events", "client", "ls_client"}))
+        told["extra"] = {"metadata": told["extra"].get("metadata", {})}
+        rows.append({key: value for key, value in told.items() if value is not None and key != "session_name"})
+        for child in run.child_runs:
+            below(child)
+
+    below(kept.traced_runs[0])
+    write("langsmith-runs.jsonl", *reversed(rows))
+
+
 def llamaindex() -> None:
     from dataclasses import asdict
 

@@ -9,7 +9,6 @@ import base64
 import json
 from pathlib import Path
 
-import pandas as pd
 from google.protobuf.json_format import MessageToDict
 from openinference.instrumentation import OITracer, TraceConfig, get_retriever_attributes, using_session
 from openinference.semconv.trace import SpanAttributes
@@ -141,33 +140,3 @@ otlp = with_hex_ids(MessageToDict(encode_spans(spans)))
 (HERE / "genai-otlp.jsonl").write_text(
     json.dumps(with_hex_ids(MessageToDict(encode_spans(traced(genai, plain=True))))) + "\n"
 )
-
-
-def phoenix_row(span) -> dict:
-    """The columns of Phoenix's ``get_spans_dataframe``: documents as lists of dicts with dotted keys."""
-    told = json.loads(span.to_json())
-    attributes = {key: value for key, value in told["attributes"].items() if "documents." not in key}
-    for prefix in ("retrieval.documents", "reranker.input_documents", "reranker.output_documents"):
-        found: dict[int, dict] = {}
-        for key, value in told["attributes"].items():
-            if key.startswith(f"{prefix}."):
-                number, _, rest = key.removeprefix(f"{prefix}.").partition(".")
-                found.setdefault(int(number), {})[rest] = value
-        if found:
-            attributes[prefix] = list(found.values())
-    return {
-        "name": span.name,
-        "span_kind": attributes.pop("openinference.span.kind", "UNKNOWN"),
-        "parent_id": told["parent_id"] and told["parent_id"].removeprefix("0x"),
-        "start_time": pd.Timestamp(told["start_time"]),
-        "end_time": pd.Timestamp(told["end_time"]),
-        "status_code": told["status"]["status_code"],
-        "context.span_id": told["context"]["span_id"].removeprefix("0x"),
-        "context.trace_id": told["context"]["trace_id"].removeprefix("0x"),
-        **{f"attributes.{key}": value for key, value in attributes.items()},
-    }
-
-
-frame = pd.DataFrame([phoenix_row(span) for span in reversed(spans)])
-frame.to_json(HERE / "phoenix-spans.jsonl", orient="records", lines=True, date_format="iso")
-frame.to_parquet(HERE / "phoenix-spans.parquet")
