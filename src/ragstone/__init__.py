@@ -12,7 +12,7 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "score", "validate"),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",

@@ -23,7 +23,7 @@ _HOMES: Final = {
         "forecast_banks", "forecast_methods", "score_nuggets",
     ),
     "pages": ("serving", "write_report"),
-    "running": ("aevaluate", "evaluate", "run", "validate"),
+    "running": ("aevaluate", "evaluate", "run", "score", "validate"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(

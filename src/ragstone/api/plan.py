@@ -21,7 +21,7 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, survey
+from ragstone.records import Bank, Source, Survey, near_miss, offered, open_records, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import Record
 
@@ -132,8 +132,9 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     if not chosen:
-        reasons, there = _reasons(left_out, found), offered(found.columns)
-        raise ConfigError(f"{source.name}: no metric can run: {reasons}; map columns with --field FIELD=COLUMN{there}")
+        hint = "; ".join(found.near_misses) or f"map columns with --field FIELD=COLUMN{offered(found.columns)}"
+        recognised = "".join(f"; {line}" for line in found.recognised)
+        raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {hint}")
     for metric in chosen:
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
@@ -210,7 +211,9 @@ def choose(
         absent = [needed for needed in metric.needs if not present.get(needed)]
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
+            meant = near_miss(unnamed[0], columns) if unnamed else ""
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
+            hint = f"; did you mean --field {unnamed[0]}={meant}?" if meant else hint
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
@@ -369,7 +372,7 @@ def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], b
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut,
+        "cut": spec.cut, "layout": spec.layout,
     }  # fmt: skip
     return open_records(source, **more)
 

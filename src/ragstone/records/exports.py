@@ -123,6 +123,8 @@ class Layout:
         names = [export.name for export in EXPORTS] + [PLAIN]
         if self.name and self.name not in names:
             raise ConfigError(f"--from {self.name}: no such format{closest(self.name, names)}")
+        if self.path.endswith("[]"):
+            object.__setattr__(self, "path", self.path.removesuffix("[]"))
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Tally) -> Rows:
         """The input's rows under canonical names; ``tally`` counts what becomes of them."""
@@ -135,7 +137,9 @@ class Layout:
             tally.title = export.title
             tally.unit = "trace" if export.name in TRACES else ""
             if export.spans is not None:
-                yield from joined(whole, export.spans, tally)
+                known = from_spans.is_span if export.spans is from_spans.spans else export.fits
+                read = export.spans
+                yield from joined(whole, lambda row: read(row) if known(row) else (), tally)
             else:
                 yield from _converted(whole, export, tally)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -112,6 +113,41 @@ def closest(name: str, names: Iterable[str]) -> str:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
     return f"; there are: {shown}" if choices else ""
+
+
+WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "question": frozenset(("question", "query", "ask", "asked")),
+        "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
+        "contexts": frozenset(
+            (
+                "contexts",
+                "context",
+                "retrieved",
+                "retrieval",
+                "docs",
+                "documents",
+                "passages",
+                "chunks",
+                "hits",
+                "evidence",
+            )
+        ),
+    }
+)
+"""Words in the name of a column that could be a field."""
+
+
+def near_miss(field: str, columns: Iterable[str]) -> str:
+    """The one column whose name says that it could be this field; empty where none or several do."""
+    known = WORDS.get(field, frozenset())
+    free = [column for column in columns if folded(column) not in FIELD_OF]
+    found = [column for column in free if not known.isdisjoint(_words(column))]
+    return found[0] if len(found) == 1 else ""
+
+
+def _words(name: str) -> list[str]:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", name).lower().split()
 
 
 def check_columns(where: str, names: Iterable[str]) -> None:

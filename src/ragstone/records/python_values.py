@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import RecordError
-from ragstone.records.jsontext import RefusedError, kind, survey_of
+from ragstone.records.jsontext import RefusedError, kind, opened, survey_of
 from ragstone.records.limits import MAX_DEPTH, MAX_RECORD_BYTES
 
 MAX_LITERAL: Final = 4 * 2**20
@@ -23,14 +23,16 @@ OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
-    """One row as a plain dict, or the error that says why it is none."""
-    if not isinstance(row, Mapping):
-        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
+    """One row (a dict, or an object of a framework that says what it holds) as a plain dict, or why it is none."""
+    raw, value = b"", None
     try:
-        raw = dumps(dict(row))
-        value: dict[str, Any] = orjson.loads(raw)
+        raw = dumps(dict(row) if isinstance(row, Mapping) else row)
+        value = orjson.loads(raw)
     except (TypeError, orjson.JSONDecodeError) as error:
-        return RecordError(where, *_reason(error))
+        if isinstance(row, Mapping):
+            return RecordError(where, *_reason(error))
+    if not isinstance(value, dict):
+        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
     if len(raw) > MAX_RECORD_BYTES:
         return RecordError(where, f"a record of {len(raw):,} bytes", f"expected at most {MAX_RECORD_BYTES:,}")
     return value
@@ -124,4 +126,9 @@ def _plain(value: Any) -> Any:
             return convert()
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
+    if isinstance(value, type):
+        raise TypeError(f"Type is not JSON serializable: {name}")
+    for method in ("model_dump", "to_dict", "to_json"):  # LangChain, LlamaIndex, Haystack, MLflow, OpenTelemetry
+        if callable(convert := getattr(value, method, None)):
+            return opened(convert())
     raise TypeError(f"Type is not JSON serializable: {name}")

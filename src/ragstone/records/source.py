@@ -128,7 +128,9 @@ class Source:
                         yield self._outcome(where, value, part.run, names, inspects)
             self._cut_off |= place == self._cut.limit
             if not place:
-                raise RecordError(part.name, "there is no record in it", "expected at least one")
+                tally = self._tallies[part.name]
+                found = f"no record in it ({tally})" if tally.title else "there is no record in it"
+                raise RecordError(part.name, found, "expected at least one")
 
     def _draw(self, number: int) -> Sample | None:
         """Draw the records of a part by their ids; None stands for all of them."""

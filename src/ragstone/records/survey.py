@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.errors import ConfigError
+from ragstone.records.fields import WORDS, near_miss
 from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
@@ -68,9 +69,16 @@ class Survey:
         return self.records + self.set_aside
 
     @property
+    def near_misses(self) -> tuple[str, ...]:
+        """A question for each main field that no record has and one column could be."""
+        absent = [name for name in WORDS if not self.present[name] and not self.blank.get(name)]
+        meant = {name: near_miss(name, self.columns) for name in absent}
+        return tuple(f"no {name}; did you mean --field {name}={column}?" for name, column in meant.items() if column)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """Lines for the user: ids that are not unique, then the notes."""
-        lines = []
+        """Lines for the user: what was recognised, what was probably meant, ids that are not unique, then the notes."""
+        lines = [*self.recognised, *self.near_misses]
         if self.renamed:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
             verb = "has" if self.renamed == 1 else "have"

@@ -76,23 +76,3 @@ sentences = [[["0a", GREEN]], [["1a", BLACK]]]
 bench = {"id": "1", "question": QUESTION, "documents": [GREEN, BLACK], "response": ANSWER}
 bench |= {"generation_model_name": MODEL, "documents_sentences": sentences, "response_sentences": [["a", ANSWER]]}
 write("ragbench.jsonl", bench)
-
-
-def call(name: str, returned: object, *above: str) -> dict:
-    """A call of a TruLens record, before version 2."""
-    stack = [{"path": "app", "method": {"obj": {"cls": {"name": "Rag"}}, "name": step}} for step in (*above, name)]
-    times = {"start_time": "2026-01-02T10:00:00", "end_time": "2026-01-02T10:00:01"}
-    return {
-        "call_id": name,
-        "stack": stack,
-        "args": {"query": QUESTION},
-        "rets": returned,
-        "error": None,
-        "perf": times,
-    }
-
-
-calls = [call("retrieve", [GREEN, BLACK], "ask"), call("generate", ANSWER, "ask"), call("ask", ANSWER)]
-record = {"record_id": "r1", "app_id": "tea", "main_input": QUESTION, "main_output": ANSWER, "calls": calls}
-row = {"app_id": "tea", "record_id": "r1", "input": QUESTION, "output": ANSWER, "record_json": json.dumps(record)}
-write("trulens-records.jsonl", {**row, "cost_json": "{}", "perf_json": "{}"})
