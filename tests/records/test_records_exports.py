@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from ragstone.records import open_records, survey
@@ -89,3 +91,189 @@ def test_an_export_is_read_without_a_flag(
             : len(scores)
         ] == pytest.approx(scores, abs=0.01)
         assert record.meta.get("generator") == model
+
+
+def test_earlier_turns_are_kept_as_history() -> None:
+    """The last question is the question, and what was said before it is in the record."""
+    for name in ("ragas-turns.jsonl", "chat-messages.jsonl", "genai-otlp.jsonl", "langchain-dumpd.jsonl"):
+        (record,), _ = records_of(name)
+        assert (record.question, record.response, record.meta["history"]) == (QUESTION, ANSWER, HELLO)
+
+
+def test_gold_is_never_the_evidence() -> None:
+    """deepeval's context and ragas' reference contexts stay apart from what was retrieved."""
+    for name in ("deepeval.json", "deepeval.csv", "deepeval-run.json"):
+        (record,), _ = records_of(name)
+        gold = record.meta["reference_contexts"]
+        assert (gold if isinstance(gold, list) else [gold]) == ["Gold: 70 to 80 degrees."]
+        assert record.reference == "70 to 80 degrees"
+    for name in ("ragas.jsonl", "ragas.csv", "ragas-columns.json"):
+        (record,), _ = records_of(name)
+        assert (record.reference, record.meta["reference_contexts"]) == ("70 to 80 degrees", [GREEN[1]])
+
+
+def span(name: str, kind: str, parent: str = "", trace: str = "t", at: int = 0, **said: Any) -> dict[str, Any]:
+    """An OpenInference span that begins and ends at the same time."""
+    attributes = {"openinference.span.kind": kind, **{key.replace("_", "."): value for key, value in said.items()}}
+    return {
+        "context": {"trace_id": trace, "span_id": name}, "parent_id": parent or None, "name": name,
+        "start_time": at, "end_time": at, "attributes": attributes, "status": {"status_code": "UNSET"},
+    }  # fmt: skip
+
+
+def found(*texts: str) -> list[dict[str, Any]]:
+    return [{"document.content": text, "document.id": text.lower()} for text in texts]
+
+
+def joined(*spans: dict[str, Any]) -> tuple[list[str], str]:
+    """The contexts of the one trace, or nothing; and what is said of the input."""
+    extra = [span("r", "CHAIN", trace="other", input_value="q", output_value="r")]
+    extra += [span("s", "RETRIEVER", "r", trace="other", retrieval_documents=found("Other"))]
+    with open_records([*spans, *extra]) as source:
+        records = {record.id: record for record in source if isinstance(record, Record)}
+        told = survey(source).recognised[0]
+    assert [passage.text for passage in records["other"].contexts or ()] == ["Other"], "no trace has another's passages"
+    return [passage.text for passage in records["t"].contexts or ()] if "t" in records else [], told
+
+
+ROOT = span("root", "CHAIN", input_value="q", output_value="r")
+
+
+@pytest.mark.parametrize(
+    ("spans", "contexts"),
+    [
+        pytest.param([("a", "RETRIEVER", "root", 1, "AB"), ("b", "RETRIEVER", "root", 2, "BC")], "ABC", id="merged"),
+        pytest.param([("b", "RETRIEVER", "root", 2, "C"), ("a", "RETRIEVER", "root", 1, "A")], "AC", id="by time"),
+        pytest.param([("a", "RETRIEVER", "root", 2, "AB"), ("b", "RETRIEVER", "a", 1, "BCD")], "AB", id="nested"),
+        pytest.param([("a", "RETRIEVER", "root", 2, ""), ("b", "RETRIEVER", "a", 1, "BC")], "BC", id="empty outer"),
+        pytest.param([("a", "RETRIEVER", "root", 1, "ABC"), ("b", "RERANKER", "root", 2, "CA")], "CA", id="reranked"),
+        pytest.param([("a", "RETRIEVER", "b", 1, "ABC"), ("b", "RERANKER", "root", 2, "CA")], "CA", id="in reranker"),
+        pytest.param([("b", "RERANKER", "root", 1, "B"), ("a", "RETRIEVER", "root", 2, "A")], "BA", id="before it"),
+        pytest.param([("a", "RETRIEVER", "gone", 1, "A"), ("b", "RETRIEVER", "c", 2, "B")], "AB", id="orphans"),
+        pytest.param([("a", "RETRIEVER", "b", 1, "A"), ("b", "TOOL", "a", 2, "B")], "A", id="circle"),
+        pytest.param([("a", "TOOL", "root", 1, "X"), ("b", "RETRIEVER", "root", 2, "A")], "A", id="tool call"),
+    ],
+)
+def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, str]], contexts: str) -> None:
+    """In the order in which retrievers ended, a reranker's in their place, and scattered over the input."""
+    names = {"RERANKER": "reranker_output_documents"}
+    made = [
+        span(name, kind, parent, at=at, **{names.get(kind, "retrieval_documents"): found(*texts)})
+        for name, kind, parent, at, texts in spans
+    ]
+    for item in made:  # a dot in a name is a level, an underscore is not
+        attributes = item["attributes"]
+        if "reranker.output.documents" in attributes:
+            attributes["reranker.output_documents"] = attributes.pop("reranker.output.documents")
+    assert joined(*made, ROOT)[0] == list(contexts)
+
+
+def test_of_two_retrievers_the_reranked_is_replaced() -> None:
+    """A reranker that says what it was given replaces that, and nothing else."""
+    reranked = span("c", "RERANKER", "root", at=3)
+    reranked["attributes"] |= {"reranker.input_documents": found("A", "B"), "reranker.output_documents": found("B")}
+    first = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A", "B"))
+    second = span("b", "RETRIEVER", "root", at=2, retrieval_documents=found("C"))
+    assert joined(ROOT, first, second, reranked)[0] == ["C", "B"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "reason"),
+    [
+        ([ROOT], "1 without a retriever span"),
+        ([span("a", "RETRIEVER", retrieval_documents=found("A"))], "1 without an answer"),
+        (
+            [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER", "root")],
+            "1 failed be",
+        ),
+        (
+            [ROOT, span("a", "RETRIEVER", "root", retrieval_documents=[{"document.id": "7"}])],
+            "1 with documents that have",
+        ),
+        ([{"name": "no ids", "attributes": {}}], "1 of another shape"),
+    ],
+)
+def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], reason: str) -> None:
+    """With its reason, in the line on the whole input."""
+    contexts, told = joined(*spans)
+    assert not contexts
+    assert reason in told
+    assert told.endswith("set aside")
+
+
+def test_without_any_retriever_traces_are_records_without_contexts() -> None:
+    """Nothing says then that those with a retriever are the ones to evaluate."""
+    with open_records([ROOT, span("root", "CHAIN", trace="u", input_value="q", output_value="r")]) as source:
+        records = [record for record in source if isinstance(record, Record)]
+        assert [(record.question, record.contexts) for record in records] == [("q", None), ("q", None)]
+        assert survey(source).recognised == ("OpenInference spans: 2 traces, 2 records",)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "At 70 degrees.",
+        '{"answer": "At 70 degrees.", "sources": []}',
+        '{"output": {"content": "At 70 degrees.", "type": "ai"}}',
+        '["At 70 ", "degrees."]',
+        '[{"choices": [{"delta": {"content": "At 70 "}}]}, {"choices": [{"delta": {"content": "degrees."}}]}]',
+        '[{"type": "AIMessageChunk", "content": "At 70 "}, {"type": "AIMessageChunk", "content": "degrees."}]',
+        '{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "At 70 degrees."}]}}]}',
+        '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "At 70 degrees."}]}',
+        '{"generations": [[{"text": "At 70 degrees."}]]}',
+    ],
+)
+def test_a_response_is_found_in_what_tools_log(output: str) -> None:
+    """A text, an object, messages, and the chunks of a stream."""
+    retriever = span("a", "RETRIEVER", "root", retrieval_documents=found("A"))
+    with open_records([span("root", "CHAIN", input_value="q", output_value=output), retriever]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert record.response == "At 70 degrees."
+
+
+def test_scattered_spans_are_joined_in_flat_memory(tmp_path: Path) -> None:
+    """Memory grows by the places of the spans, not by what they say."""
+    path = tmp_path / "spans.jsonl"
+    traces, text = 500, "x" * 10_000
+    with path.open("wb") as file:
+        for kind, key in (("RETRIEVER", "retrieval_documents"), ("CHAIN", "output_value"), ("LLM", "input_value")):
+            for trace in range(traces):
+                said = {"input_value": "q", key: found(text) if kind == "RETRIEVER" else text}
+                row = span(kind, kind, "" if kind == "CHAIN" else "CHAIN", trace=str(trace), **said)
+                file.write(orjson.dumps(row) + b"\n")
+    tracemalloc.start()
+    with open_records(path) as source:
+        assert sum(1 for _ in source) == traces
+        assert source.recognised == ("OpenInference spans: 500 traces, 500 records",)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 8
+
+
+class Dumped:
+    """An object of a framework, such as a LangChain document."""
+
+    def __init__(self, **held: Any) -> None:
+        self._held = held
+
+    def model_dump(self) -> dict[str, Any]:
+        return self._held
+
+
+def test_results_of_frameworks_go_in_as_they_are() -> None:
+    """Objects that say what they hold, in a row or as the row."""
+    document = Dumped(id="tea-1", page_content="Green tea.", metadata={"source": "tea.pdf"}, type="Document")
+    node = {"node": Dumped(id_="n", text="Green tea.", embedding=[0.1]), "score": 0.5}
+    rows: list[Any] = [
+        {"input": "q", "context": [document], "answer": "r"},
+        Dumped(query="q", result="r", source_documents=[document]),
+        {"question": "q", "response": Dumped(response="r", source_nodes=[node], metadata={})},
+    ]
+    for row in rows:
+        with open_records([row]) as source:
+            (record,) = source
+        assert isinstance(record, Record)
+        assert (record.question, record.response) == ("q", "r")
+        assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
+        assert "embedding" not in str(record.meta)

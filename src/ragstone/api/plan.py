@@ -159,7 +159,7 @@ def _chosen(
     chosen, left_out = choose(spec, there, unable=unable, loose=True)
     if chosen:
         return chosen, left_out
-    return choose(spec, {**there, **dict.fromkeys(found.blank, found.records)}, unable=unable, loose=True)
+    return choose(spec, {**there, **dict.fromkeys(found.blank, found.total)}, unable=unable, loose=True)
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:

@@ -180,12 +180,22 @@ def _listed(value: Any) -> Any:
 def _first(row: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
     """What stands at the first path that has anything; MLflow writes a text as JSON, in quotes."""
     for path in paths:
-        value = find(row, path)
-        if value is not MISSING and value is not None and value != "":
+        value = _at(row, path)
+        if value is not None and value != "":
             quoted = isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1
             inner = opened(f"[{value}]") if quoted else None
             return inner[0] if isinstance(inner, list) and len(inner) == 1 else value
     return None
+
+
+def _at(row: Mapping[str, Any], path: str) -> Any:
+    """What stands at a path without lists; a key of that very name wins. `paths.find` weighs every dot of a key."""
+    if path in row or "." not in path:
+        return row.get(path)
+    value: Any = row
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _metadata(said: Row, resource: Row | None) -> Row:

@@ -23,6 +23,8 @@ WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_paramete
 """Keys under which what was found holds its document, beside score and judgment."""
 CONSTRUCTED: Final = "kwargs"
 """The wrapper beside which only the class stands, by which LangChain builds the document again."""
+VECTORS: Final = ("embedding", "sparse_embedding")
+"""Keys of a document that nobody reads: thousands of numbers."""
 DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
 """Keys of a document's own fields, where its id may be."""
 
@@ -131,7 +133,7 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     if body is not None and not isinstance(body, str):
         raise UnfitError(f"'{key}' of passage {number} is {kind(body)}", "expected a string")
     label = None if name else _label(item)
-    rest = {other: entry for other, entry in item.items() if other not in (key, label)}
+    rest = {other: entry for other, entry in item.items() if other not in (key, label, *VECTORS)}
     return name or (str(item[label]) if label else _inner_name(item)), body or "", rest
 
 

@@ -5,6 +5,7 @@ The server keeps its data in a temporary folder and is stopped at the end.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -14,17 +15,15 @@ import time
 import urllib.request
 from pathlib import Path
 
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
 HERE = Path(__file__).parent
 PORT = 16006
 ADDRESS = f"http://127.0.0.1:{PORT}"
 
-from google.protobuf.json_format import ParseDict
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
 
 def base64_ids(value):
-    import base64
-
     if isinstance(value, list):
         return [base64_ids(item) for item in value]
     if not isinstance(value, dict):
