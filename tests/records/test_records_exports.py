@@ -158,7 +158,7 @@ def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, s
     """In the order in which retrievers ended, a reranker's in their place, and scattered over the input."""
     names = {"RERANKER": "reranker_output_documents"}
     made = [
-        span(name, kind, parent, at=at, **{names.get(kind, "retrieval_documents"): found(*texts)})
+        span(name, kind, parent, "t", at, **{names.get(kind, "retrieval_documents"): found(*texts)})
         for name, kind, parent, at, texts in spans
     ]
     for item in made:  # a dot in a name is a level, an underscore is not
@@ -240,7 +240,7 @@ def test_scattered_spans_are_joined_in_flat_memory(tmp_path: Path) -> None:
         for kind, key in (("RETRIEVER", "retrieval_documents"), ("CHAIN", "output_value"), ("LLM", "input_value")):
             for trace in range(traces):
                 said = {"input_value": "q", key: found(text) if kind == "RETRIEVER" else text}
-                row = span(kind, kind, "" if kind == "CHAIN" else "CHAIN", trace=str(trace), **said)
+                row = span(kind, kind, "" if kind == "CHAIN" else "CHAIN", str(trace), 0, **said)
                 file.write(orjson.dumps(row) + b"\n")
     tracemalloc.start()
     with open_records(path) as source:

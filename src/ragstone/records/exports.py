@@ -16,13 +16,10 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.records import (
     from_chat,
     from_evaluators,
-    from_haystack,
-    from_langchain,
+    from_frameworks,
     from_langfuse,
     from_langsmith,
-    from_llamaindex,
     from_mlflow,
-    from_promptfoo,
     from_spans,
     from_trulens,
 )
@@ -30,7 +27,7 @@ from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded
 from ragstone.records.jsontext import kind
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.paths import MISSING, find, root
-from ragstone.records.span_join import OTHER, Span, Tally, joined
+from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
 
 LOOKED_AT: Final = 10
 """Rows by which an export is recognised."""
@@ -55,7 +52,7 @@ class Export:
     reads: str
     fits: Callable[[Row], bool]
     row: Callable[[Row], Row | str] = lambda row: row
-    spans: Callable[[Row], Iterable[Span]] | None = None
+    spans: Callable[[Row], Iterable[TraceSpan]] | None = None
 
 
 _ROOT: Final = "question, response: root span, else the last LLM span; contexts: retriever spans, rerankers after them"
@@ -71,19 +68,19 @@ EXPORTS: Final = (
     ),
     Export(
         "llamaindex", "LlamaIndex responses", "response; contexts: source_nodes",
-        from_llamaindex.is_response, from_llamaindex.record_row,
+        from_frameworks.is_llamaindex, from_frameworks.llamaindex_row,
     ),
     Export(
         "langchain", "LangChain results", "input or query; answer or result; contexts: context or source_documents",
-        from_langchain.is_result, from_langchain.record_row,
+        from_frameworks.is_langchain, from_frameworks.langchain_row,
     ),
     Export(
         "haystack", "Haystack answers", "query; data or replies; documents",
-        from_haystack.is_answer, from_haystack.record_row,
+        from_frameworks.is_haystack, from_frameworks.haystack_row,
     ),
     Export(
         "promptfoo", "promptfoo results", "vars; response.output; provider",
-        from_promptfoo.is_result, from_promptfoo.record_row,
+        from_evaluators.is_promptfoo, from_evaluators.promptfoo_row,
     ),
     Export(
         "phoenix-qa", "Phoenix answers with reference", "input; output; contexts: reference",
@@ -126,7 +123,7 @@ class Layout:
         if self.path.endswith("[]"):
             object.__setattr__(self, "path", self.path.removesuffix("[]"))
 
-    def rows(self, items: Callable[[], Rows], fields: Fields, tally: Tally) -> Rows:
+    def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """The input's rows under canonical names; ``tally`` counts what becomes of them."""
         mapped = frozenset(map(root, fields.paths.values()))
         with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
@@ -180,7 +177,7 @@ def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
     raise error
 
 
-def _converted(items: Iterable[Item], export: Export, tally: Tally) -> Rows:
+def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows:
     for where, value in items:
         found: Any = value
         if isinstance(value, dict) and export.fits(value):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ragstone.records.fields import NOTES, folded
 from ragstone.records.jsontext import opened
-from ragstone.records.logged_texts import Turn, answered, asked_last, documents, turns
+from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find
 
@@ -58,7 +58,7 @@ def record_row(row: Row) -> Row | str:
     return found
 
 
-def _talk(row: Row) -> tuple[str, list[Turn]]:
+def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     for path in TALKS:
         value = find(row, path)
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
@@ -74,7 +74,7 @@ def _reply(row: Row, path: str) -> tuple[str, str | None]:
     return "", None
 
 
-def _evidence(talk: list[Turn]) -> tuple[list[Any] | None, str]:
+def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:
     last = max(at for at, turn in enumerate(talk) if turn.role == "user")
     tools = [turn.text for turn in talk[last:] if turn.role == "tool" and turn.text.strip()]
     if tools:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ragstone.records.fields import NOTES
-from ragstone.records.mapping import Row
+from typing import Any, Final
 
+from ragstone.records.fields import NOTES
+from ragstone.records.logged_texts import answered
+from ragstone.records.mapping import Row
+from ragstone.records.paths import MISSING, find
+
+VARIABLES: Final = ("vars", "testCase.vars")
+OUTPUTS: Final = ("response.output", "output")
 TRUTHS = "ground_truths"
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
@@ -58,3 +64,31 @@ def phoenix_row(row: Row) -> Row:
     """The row with its reference as the one context."""
     rest = {name: value for name, value in row.items() if name not in ("context.span_id", "reference")}
     return {**rest, "id": row["context.span_id"], "contexts": row["reference"], NOTES: [ONE_TEXT]}
+
+
+def is_promptfoo(row: Row) -> bool:
+    """Return whether a row is the result of one test."""
+    return isinstance(_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
+
+
+def promptfoo_row(row: Row) -> Row | str:
+    """The variables as fields, with the output and the provider; place and scores under ``promptfoo``."""
+    variables: Row = _first(row, VARIABLES)
+    response = answered(_first(row, OUTPUTS))
+    if response is None:
+        return "without an output"
+    provider = row["provider"]
+    model = provider.get("id") if isinstance(provider, dict) else provider
+    meta = {name: row[name] for name in ("promptIdx", "testIdx", "success", "score", "namedScores") if name in row}
+    return {
+        **variables,
+        "response": response,
+        **({"generator": model} if isinstance(model, str) else {}),
+        **({"id": row["id"]} if isinstance(row.get("id"), str) else {}),
+        **({"promptfoo": meta} if meta else {}),
+    }
+
+
+def _first(row: Row, paths: tuple[str, ...]) -> Any:
+    values = (find(row, path) for path in paths)
+    return next((value for value in values if value is not MISSING and value is not None), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.records.fields import folded
 from ragstone.records.mapping import Row
-from ragstone.records.span_join import KINDS, RETRIEVER, Span, moment
+from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
 
 OBSERVATIONS = "observations"
 TYPES = frozenset(
@@ -24,7 +24,7 @@ def is_langfuse(row: Row) -> bool:
     return "traceid" in said and str(said.get("type")).lower() in TYPES and ("input" in said or "output" in said)
 
 
-def spans(row: Row) -> Iterator[Span]:
+def spans(row: Row) -> Iterator[TraceSpan]:
     """A trace as its root and its observations below it; an observation by itself."""
     said = _named(row)
     held = said.get(OBSERVATIONS)
@@ -38,7 +38,7 @@ def spans(row: Row) -> Iterator[Span]:
     root = f"trace {name}"
     inner = [_span(_named(item), name) for item in held]
     start = min((span.start for span in inner), default=0.0)
-    yield Span(name, root, start=start, input=said.get("input"), output=said.get("output"), meta=meta)
+    yield TraceSpan(name, root, start=start, input=said.get("input"), output=said.get("output"), meta=meta)
     known = {span.id for span in inner}
     yield from (span if span.parent in known else span._replace(parent=root) for span in inner)
 
@@ -48,10 +48,10 @@ def _named(row: Row) -> Row:
     return {folded(key): value for key, value in row.items()}
 
 
-def _span(said: Row, trace: str) -> Span:
+def _span(said: Row, trace: str) -> TraceSpan:
     kind = KINDS.get(str(said.get("type")).lower(), "")
     made: Any = said.get("output")
-    return Span(
+    return TraceSpan(
         trace,
         str(said.get("id")),
         str(said.get("parentobservationid") or ""),

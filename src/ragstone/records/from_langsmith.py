@@ -8,7 +8,7 @@ from typing import Any
 from ragstone.records.jsontext import opened
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find
-from ragstone.records.span_join import KINDS, RETRIEVER, Span, moment
+from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
 
 MODELS = ("extra.metadata.ls_model_name", "extra.invocation_params.model", "extra.invocation_params.model_name")
 
@@ -18,7 +18,7 @@ def is_run(row: Row) -> bool:
     return "run_type" in row and "inputs" in row and "id" in row
 
 
-def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[Span]:
+def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[TraceSpan]:
     """A run and the runs below it."""
     name = str(row.get("id"))
     trace = str(row.get("trace_id") or trace or name)
@@ -29,7 +29,7 @@ def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[Span]:
     extra = {**row, "extra": opened(row.get("extra"))}
     model: Any = next((found for path in MODELS if (found := find(extra, path)) not in (MISSING, None)), "")
     session = find(extra, "extra.metadata.session_id")
-    yield Span(
+    yield TraceSpan(
         trace,
         name,
         str(row.get("parent_run_id") or parent),

@@ -9,7 +9,7 @@ from ragstone.records.from_spans import attributes_of, span_of
 from ragstone.records.jsontext import opened
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find
-from ragstone.records.span_join import Span
+from ragstone.records.span_join import TraceSpan
 
 SPANS = ("data.spans", "spans")
 IDS = ("info.trace_id", "info.request_id", "trace_id", "request_id")
@@ -22,7 +22,7 @@ def is_trace(row: Row) -> bool:
     return isinstance(found, list) and isinstance(name, str)
 
 
-def spans(row: Row) -> Iterator[Span]:
+def spans(row: Row) -> Iterator[TraceSpan]:
     """The spans of a trace; the trace's own request and response where it has no span at all."""
     row = _whole(row)
     name = str(_first(row, IDS))
@@ -31,7 +31,7 @@ def spans(row: Row) -> Iterator[Span]:
         yield span_of(span, name, attributes_of(span))
     if not found:
         request, response = _first(row, ("data.request", "request")), _first(row, ("data.response", "response"))
-        yield Span(name, name, input=request, output=response)
+        yield TraceSpan(name, name, input=request, output=response)
 
 
 def _whole(row: Row) -> Row:

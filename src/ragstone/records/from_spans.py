@@ -12,7 +12,7 @@ from typing import Any, Final
 from ragstone.records.jsontext import opened
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find
-from ragstone.records.span_join import KINDS, RERANKER, RETRIEVER, Span, moment
+from ragstone.records.span_join import KINDS, RERANKER, RETRIEVER, TraceSpan, moment
 
 KIND: Final = ("openinference.span.kind", "mlflow.spanType", "ai.observability.span_type", "gen_ai.operation.name",
                "traceloop.span.kind", "langfuse.observation.type")  # fmt: skip
@@ -29,9 +29,9 @@ MODEL: Final = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model
                 "ai.observability.cost.model", "langfuse.observation.model.name")  # fmt: skip
 SESSION: Final = ("session.id", "gen_ai.conversation.id")
 
-TRACE_ID: Final = ("traceId", "trace_id", "context.trace_id", "trace.trace_id")
-SPAN_ID: Final = ("spanId", "span_id", "context.span_id", "trace.span_id")
-PARENT_ID: Final = ("parentSpanId", "parent_span_id", "parent_id", "trace.parent_id", "parentId")
+TRACE_ID: Final = ("traceId", "trace_id", "context.trace_id")
+SPAN_ID: Final = ("spanId", "span_id", "context.span_id")
+PARENT_ID: Final = ("parentSpanId", "parent_span_id", "parent_id", "parentId")
 STARTED: Final = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start_timestamp")
 ENDED: Final = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "timestamp")
 STATUS: Final = ("status.status_code", "status.code", "status_code", "statusCode", "status")
@@ -60,7 +60,7 @@ def is_openinference(row: Row) -> bool:
     )
 
 
-def spans(row: Row) -> Iterator[Span]:
+def spans(row: Row) -> Iterator[TraceSpan]:
     """The spans of a row."""
     for span, resource in _bare(row):
         trace, name = _first(span, TRACE_ID), _first(span, SPAN_ID)
@@ -68,7 +68,7 @@ def spans(row: Row) -> Iterator[Span]:
             yield span_of(span, str(trace), attributes_of(span), resource)
 
 
-def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None) -> Span:
+def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None) -> TraceSpan:
     """One span by its attributes, under whichever names they stand."""
     said = nested(attributes)
     kind = KINDS.get(str(_first(said, KIND) or span.get("span_kind") or "").lower(), "")
@@ -83,7 +83,7 @@ def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None)
         kind = kind or (RETRIEVER if queried else "")
     session = _first(said, SESSION)
     meta = {**({"session": session} if session else {}), **_metadata(said, resource)}
-    return Span(
+    return TraceSpan(
         trace,
         str(_first(span, SPAN_ID) or ""),
         str(_first(span, PARENT_ID) or ""),

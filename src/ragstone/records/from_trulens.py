@@ -13,8 +13,7 @@ from ragstone.records.from_spans import span_of
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
-from ragstone.records.paths import find
-from ragstone.records.span_join import LLM, RETRIEVER, Span, moment
+from ragstone.records.span_join import LLM, RETRIEVER, TraceSpan, moment
 
 RETRIEVAL: Final = re.compile(r"retriev|search|get_relevant", re.IGNORECASE)
 MODEL: Final = "model"
@@ -29,19 +28,21 @@ def is_record(row: Row) -> bool:
     return "main_input" in record and "calls" in record
 
 
-def spans(row: Row) -> Iterator[Span]:
+def spans(row: Row) -> Iterator[TraceSpan]:
     """The span; or the record as a root, and each outermost call that retrieved below it."""
     record = _record(row)
     if EVENT in row:
-        event = {name: opened(value) for name, value in row.items()}
-        yield span_of({**event, **event.get("record", {})}, str(find(event, "trace.trace_id")), event[EVENT])
+        event: Row = {name: opened(value) for name, value in row.items()}
+        ids = event["trace"] if isinstance(event["trace"], dict) else {}
+        told = {**event, **(event["record"] if isinstance(event.get("record"), dict) else {}), **ids}
+        yield span_of(told, str(ids.get("trace_id")), event[EVENT])
         return
     name = str(record.get("record_id") or row.get("record_id") or "")
     root = f"record {name}"
     meta = {
         key: row[key] for key in ("app_name", "app_version", "app_id", "tags") if row.get(key) not in (None, "-", "")
     }
-    yield Span(
+    yield TraceSpan(
         name, root, failed=bool(record.get("main_error")), meta=meta,
         input=record.get("main_input"), output=record.get("main_output"),
     )  # fmt: skip
@@ -52,10 +53,10 @@ def spans(row: Row) -> Iterator[Span]:
         if found and RETRIEVAL.search(steps[-1]) and not any(map(RETRIEVAL.search, steps[:-1])):
             perf = call.get("perf") or {}
             times = moment(perf.get("start_time")), moment(perf.get("end_time"))
-            yield Span(name, f"call {number}", root, RETRIEVER, steps[-1], *times, documents=found)
+            yield TraceSpan(name, f"call {number}", root, RETRIEVER, steps[-1], *times, documents=found)
     model = (opened(row.get("cost_json")) or {}).get(MODEL) if isinstance(opened(row.get("cost_json")), dict) else None
     if isinstance(model, str):
-        yield Span(name, "model", root, LLM, model=model)
+        yield TraceSpan(name, "model", root, LLM, model=model)
 
 
 def _record(row: Row) -> Row:

@@ -41,14 +41,14 @@ class Asked(NamedTuple):
     history: tuple[Mapping[str, str], ...] = ()
 
 
-class Turn(NamedTuple):
+class ChatTurn(NamedTuple):
     """One message of a chat: its role (`ROLES`) and its text, which is empty where it only calls tools."""
 
     role: str
     text: str
 
 
-def turns(value: Any) -> list[Turn]:
+def turns(value: Any) -> list[ChatTurn]:
     """Messages of a chat in order; empty for what is no list of messages."""
     value = opened(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
@@ -59,9 +59,9 @@ def turns(value: Any) -> list[Turn]:
     return [turn for turn in found if turn] if all(found) else []
 
 
-def _turn(item: Any) -> Turn | None:
+def _turn(item: Any) -> ChatTurn | None:
     if isinstance(item, list) and len(item) == 2 and item[0] in ROLES and isinstance(item[1], str):
-        return Turn(ROLES[item[0]], item[1])
+        return ChatTurn(ROLES[item[0]], item[1])
     if not isinstance(item, dict):
         return None
     for inner in ("message", "kwargs", "data"):
@@ -71,7 +71,7 @@ def _turn(item: Any) -> Turn | None:
     keys = [key for key in ("content", "_content", "contents", "parts", "blocks", "text", "value") if key in item]
     if role is None or not keys:
         return None
-    return Turn(role, next((text for key in keys if (text := _content(item[key]))), ""))
+    return ChatTurn(role, next((text for key in keys if (text := _content(item[key]))), ""))
 
 
 def _content(value: Any) -> str:
@@ -104,13 +104,13 @@ def asked(value: Any, depth: int = 0) -> Asked | None:
     return asked(next(iter(value.values())), depth + 1) if len(value) == 1 else None
 
 
-def asked_last(found: Sequence[Turn]) -> Asked | None:
+def asked_last(found: Sequence[ChatTurn]) -> Asked | None:
     """The last question of a chat with the turns before it."""
     last = next((at for at in range(len(found) - 1, -1, -1) if found[at].role == "user" and found[at].text.strip()), -1)
     return None if last < 0 else Asked(found[last].text, _as_history(found[:last]))
 
 
-def _as_history(found: Sequence[Turn]) -> tuple[Mapping[str, str], ...]:
+def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
     said = (turn for turn in found if turn.role in ("user", "assistant") and turn.text.strip())
     return tuple({"role": turn.role, "content": turn.text} for turn in said)
 
@@ -168,7 +168,7 @@ def documents(value: Any, depth: int = 0) -> list[Any] | None:
     return None
 
 
-def _values(value: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+def _values(value: dict[str, Any], names: Sequence[str]) -> list[Any]:
     """The values under some names, in the order of the names, however the keys are spelled."""
     spelled = {folded(key): key for key in reversed(value)}
     return [value[spelled[name]] for name in names if name in spelled and value[spelled[name]] is not None]

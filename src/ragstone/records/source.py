@@ -26,7 +26,7 @@ from ragstone.records.fields import Fields
 from ragstone.records.file_formats import READERS, reader_of
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
-from ragstone.records.span_join import Tally
+from ragstone.records.span_join import Recognised
 from ragstone.records.trec import RUN
 from ragstone.types import NOTHING, Record
 
@@ -102,7 +102,7 @@ class Source:
         self._bank = bank
         self._cut = cut or Cut()
         self._layout = layout or Layout()
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, Recognised] = {}
         self._drawn: dict[int, Sample] = {}
         self._cut_off = False
         self._closed = False
@@ -178,7 +178,7 @@ class Source:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
         try:
-            tally = self._tallies[part.name] = Tally()
+            tally = self._tallies[part.name] = Recognised()
             with closing(self._layout.rows(part.items, self.mapper.fields, tally)) as items:
                 for item in items:
                     count += 1

@@ -20,7 +20,7 @@ from ragstone.errors import RecordError
 from ragstone.records.fields import NOTES
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import answered, asked, documents
-from ragstone.records.mapping import Row, Rows
+from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages
 
 RETRIEVER, RERANKER, LLM, TOOL = "retriever", "reranker", "llm", "tool"
@@ -39,7 +39,7 @@ FAILED: Final = "failed before an answer"
 MERGED: Final = "contexts: a passage that two retriever spans found, kept once"
 
 
-class Span(NamedTuple):
+class TraceSpan(NamedTuple):
     """One step of a trace. Times are seconds or any other unit, the same in one trace; 0 where unknown."""
 
     trace: str
@@ -57,7 +57,7 @@ class Span(NamedTuple):
     meta: Mapping[str, Any] = {}
 
 
-class Tally:
+class Recognised:
     """What was recognised in an input: how many traces or rows, how many records, and why others are left out."""
 
     def __init__(self, title: str = "", unit: str = "") -> None:
@@ -89,7 +89,7 @@ def moment(value: Any) -> float:
         return 0.0
 
 
-def joined(items: Rows, spans_of: Callable[[Row], Iterable[Span]], tally: Tally) -> Rows:
+def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]], tally: Recognised) -> Rows:
     """One row for each trace, in the order in which the traces begin in the input."""
     import tempfile  # noqa: PLC0415 - only spans need it
 
@@ -122,7 +122,7 @@ def joined(items: Rows, spans_of: Callable[[Row], Iterable[Span]], tally: Tally)
                 yield where, row
 
 
-def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[Span]]:
+def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]:
     """The spans of a trace and where its first stands; no spans where they are more than a record may be."""
     spans, size, first = [], 0, ""
     for place in places:
@@ -133,11 +133,11 @@ def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[Span]]:
             return first, []
         where, *fields = orjson.loads(line)
         first = first or where
-        spans.append(Span(*fields))
+        spans.append(TraceSpan(*fields))
     return first, spans
 
 
-def record_of(spans: Sequence[Span], *, needs_retriever: bool = True) -> Row | str:
+def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Row | str:
     """The record of one trace, or the reason why it makes none."""
     tree = _Tree(spans)
     root, llm = tree.root, tree.last_llm
@@ -172,7 +172,7 @@ def record_of(spans: Sequence[Span], *, needs_retriever: bool = True) -> Row | s
     return {**row, NOTES: notes} if notes else row
 
 
-def _meta(spans: Sequence[Span]) -> Row:
+def _meta(spans: Sequence[TraceSpan]) -> Row:
     """What spans say of the whole trace, such as its session; the first that says it wins."""
     found: Row = {}
     for span in spans:
@@ -183,7 +183,7 @@ def _meta(spans: Sequence[Span]) -> Row:
 class _Tree:
     """The spans of a trace by their place in it."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id = {span.id: span for span in spans}
         self.spans = sorted(spans, key=lambda span: (span.start, len(list(self._above(span)))))
         whole = [span for span in self.spans if not span.parent]
@@ -191,7 +191,7 @@ class _Tree:
         useful = [span for span in roots if span.input is not None and span.output is not None]
         self.root = (useful or roots)[0]
 
-    def _above(self, span: Span) -> Iterator[Span]:
+    def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans around a span, the nearest first; a circle of parents ends where it closes."""
         seen = {span.id}
         while (parent := self._by_id.get(span.parent)) and parent.id not in seen:
@@ -200,7 +200,7 @@ class _Tree:
             span = parent
 
     @property
-    def last_llm(self) -> Span | None:
+    def last_llm(self) -> TraceSpan | None:
         """The last call of a model that is no part of the retrieval or of a tool."""
         inner = (RETRIEVER, RERANKER, TOOL)
         calls = [
@@ -211,7 +211,7 @@ class _Tree:
         return max(calls, key=lambda span: (span.output is not None, span.end or span.start), default=None)
 
     @property
-    def retrieval(self) -> list[Span]:
+    def retrieval(self) -> list[TraceSpan]:
         """Retrievers and rerankers by their ends; of nested ones the outermost that has documents."""
         found = [span for span in self.spans if span.kind in (RETRIEVER, RERANKER)]
         outer = [
@@ -223,7 +223,7 @@ class _Tree:
         return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
 
 
-def _shown(retrieval: Sequence[Span]) -> tuple[list[Any] | None, list[str]]:
+def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]:
     """The documents that the LLM saw, each once."""
     shown: list[Any] = []
     notes: list[str] = []
