@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from ragstone.records import open_records, survey
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import Layout, open_records, survey
 from ragstone.types import DETAILS, Record
 
 EXPORTS = Path(__file__).parent / "exports"
@@ -168,6 +169,16 @@ def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, s
     assert joined(*made, ROOT)[0] == list(contexts)
 
 
+def test_one_text_of_a_retriever_is_a_passage() -> None:
+    """What is no list is not lost, and odd times and numbers break nothing."""
+    odd = span("a", "RETRIEVER", "root", output_value="All that was found.")
+    odd |= {"start_time": "9" * 400, "end_time": None, "attributes": [
+        *({"key": key, "value": {"stringValue": value}} for key, value in odd["attributes"].items()),
+        {"key": "n", "value": {"intValue": "9" * 30}},
+    ]}  # fmt: skip
+    assert joined(odd, ROOT)[0] == ["All that was found."]
+
+
 def test_of_two_retrievers_the_reranked_is_replaced() -> None:
     """A reranker that says what it was given replaces that, and nothing else."""
     reranked = span("c", "RERANKER", "root", at=3)
@@ -221,6 +232,7 @@ def test_without_any_retriever_traces_are_records_without_contexts() -> None:
         '{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "At 70 degrees."}]}}]}',
         '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "At 70 degrees."}]}',
         '{"generations": [[{"text": "At 70 degrees."}]]}',
+        '{"degrees": 70, "unit": "C"}',
     ],
 )
 def test_a_response_is_found_in_what_tools_log(output: str) -> None:
@@ -229,7 +241,7 @@ def test_a_response_is_found_in_what_tools_log(output: str) -> None:
     with open_records([span("root", "CHAIN", input_value="q", output_value=output), retriever]) as source:
         (record,) = source
     assert isinstance(record, Record)
-    assert record.response == "At 70 degrees."
+    assert record.response == (output if "unit" in output else "At 70 degrees.")
 
 
 def test_scattered_spans_are_joined_in_flat_memory(tmp_path: Path) -> None:
@@ -277,3 +289,105 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
         assert (record.question, record.response) == ("q", "r")
         assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
         assert "embedding" not in str(record.meta)
+
+
+RECORD = {"id": "a", "question": "q", "response": "r", "contexts": ["c"]}
+
+
+def ids_of(rows: list[Any], **options: Any) -> list[str]:
+    with open_records(rows, **options) as source:
+        return [record.id for record in source]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"data": [RECORD, {**RECORD, "id": "b"}], "meta": {"page": 1}},
+        {"results": {"version": 3, "results": [RECORD, {**RECORD, "id": "b"}]}},
+        {key: [value, "b" if key == "id" else value] for key, value in RECORD.items()},
+        {key: {"0": value, "1": "b" if key == "id" else value} for key, value in RECORD.items()},
+        {"columns": list(RECORD), "index": [0, 1], "data": [list(RECORD.values()), ["b", "q", "r", ["c"]]]},
+    ],
+    ids=["data", "nested", "Dataset.to_dict", "DataFrame.to_json", "split"],
+)
+def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
+    """One object of many rows, by rows or by columns."""
+    with open_records([wrapped]) as source:
+        records = [record for record in source if isinstance(record, Record)]
+    assert [record.id for record in records] == ["a", "b"]
+    assert {(record.question, record.response, len(record.contexts or ())) for record in records} == {("q", "r", 1)}
+
+
+def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
+    """--records for a list of any name, --from for a format; a mapping of fields describes plain rows."""
+    assert ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.mine[]")) == ["a"]
+    with pytest.raises(RecordError, match=r"item 1: --records deep\.other: nothing stands there; expected the path"):
+        ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.other[]"))
+    with pytest.raises(ConfigError, match="--from langfuze: no such format; did you mean 'langfuse'"):
+        Layout("langfuze")
+    with pytest.raises(
+        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 of another"
+    ):
+        ids_of([RECORD], layout=Layout("langfuse"))
+    assert ids_of([{**ROOT, "id": "plain"}], layout=Layout("records")) == ["plain"]
+    assert ids_of([{**ROOT, "id": "plain"}], fields={"question": "name"}) == ["plain"]
+    assert ids_of([{"data": [{}], "id": "whole"}], fields={"contexts": "data[].text"}) == ["whole"]
+
+
+def test_a_row_of_another_shape_is_read_or_counted() -> None:
+    """Among results of a framework a plain record is one; what has no field at all is counted."""
+    result = {"id": "x", "query": "q", "result": "r", "source_documents": []}
+    with open_records([result, RECORD, {"total": 2}]) as source:
+        assert [record.id for record in source] == ["x", "a"]
+        assert source.recognised == ("LangChain results: 2 records; 1 of another shape: set aside",)
+
+
+def test_names_are_matched_in_any_spelling() -> None:
+    """Case, underscores, hyphens and blanks make no other name; the canonical spelling comes first."""
+    row = {"ID": "a", "userInput": "q", "Actual Output": "r", "retrieved-contexts": ["c"], "Ground_Truth": "g", "My": 1}
+    with open_records([row]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert (record.id, record.question, record.response, record.reference) == ("a", "q", "r", "g")
+    assert (len(record.contexts or ()), record.meta) == (1, {"My": 1})
+    with open_records([{**RECORD, "Contexts": ["x"], "Answer": "other"}]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert [passage.text for passage in record.contexts or ()] == ["c"]
+    assert record.meta == {"Contexts": ["x"], "Answer": "other"}
+    assert record.notes == ("response: read from 'response'; 'Answer' also fits and is kept as meta",)
+    with pytest.raises(RecordError, match="field 'Response': expected a string or a list"):
+        ids_of([{"Response": 7}])
+
+
+def test_a_near_miss_is_suggested() -> None:
+    """The one column that could be a field that no record has."""
+    for row, meant in (
+        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, "contexts=retrievedDocs"),
+        ({"contexts": ["c"], "response": "r", "customer_query": "q"}, "question=customer_query"),
+        ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
+    ):
+        with open_records([{"id": "a", **row}]) as source:
+            said = f"no {meant.partition('=')[0]}; did you mean --field {meant}?"
+            assert survey(source).near_misses == ((said,) if meant else ())
+
+
+@pytest.mark.parametrize(
+    ("contexts", "said"),
+    [
+        (["<p>Tea is a shrub.</p>"], "contexts: a passage with markup (HTML or XML)"),
+        (
+            ['{"text": "Tea is a shrub."}'],
+            "contexts: a passage that is JSON; name its text with --field contexts=PATH[]",
+        ),
+        ("Tea.\n\nMint.", "contexts: one text that looks like several passages joined; a list keeps them apart"),
+        (["Tea.\n---\nMint."], "contexts: one text that looks like several passages joined; a list keeps them apart"),
+        (["Tea < mint.\n\nIt is [1].", "[1] Mint."], None),
+    ],
+)
+def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | None) -> None:
+    """Markup, JSON, and several passages in one text are read as they are, and said."""
+    with open_records([{**RECORD, "contexts": contexts}]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert record.notes == ((said,) if said else ())

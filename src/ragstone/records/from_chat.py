@@ -18,6 +18,8 @@ from ragstone.records.paths import MISSING, find
 
 TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
                 "data.prompt", "input", "prompt", "user_input", "inputs.messages", "history")  # fmt: skip
+QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
+"""A row with a text under one of these asks by itself; what else it has of a conversation stays as it is."""
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "choices", "actual_output")
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
@@ -27,7 +29,7 @@ NO_USER, NO_ANSWER = "without a user turn", "without an assistant turn"
 
 def is_chat(row: Row) -> bool:
     """Return whether a row is a conversation and has no question by itself."""
-    if isinstance(row.get("question"), str) or isinstance(row.get("query"), str):
+    if any(isinstance(row.get(name), str) for name in QUESTIONS):
         return False
     path, found = _talk(row)
     return bool(found) and (any(turn.role == "user" for turn in found) or path == "messages")

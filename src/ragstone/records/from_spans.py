@@ -6,6 +6,7 @@ events), of OpenLLMetry, of MLflow and of TruLens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ STARTED: Final = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "st
 ENDED: Final = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "timestamp")
 STATUS: Final = ("status.status_code", "status.code", "status_code", "statusCode", "status")
 ATTRIBUTES: Final = "attributes"
+INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 DEEPEST: Final = 12
 """Parts of a dotted key that are levels; a longer one is left as it is."""
 
@@ -141,14 +143,18 @@ def _value(value: Any) -> Any:
         if key.startswith(("array", "kvlist")) and isinstance(inner, dict):
             values = inner.get("values") or []
             return _plain(values) if key.startswith("kvlist") else [_value(item) for item in values]
-        return int(inner) if key.startswith("int") and isinstance(inner, str) and inner.isdecimal() else inner
+        return int(inner) if key.startswith("int") and isinstance(inner, str) and INTEGER.fullmatch(inner) else inner
     return None
 
 
 def nested(value: Any) -> Any:
     """Dotted keys as levels, and levels of numbers as lists: ``documents.0.document.id``."""
+    return _listed(_levels(value))
+
+
+def _levels(value: Any) -> Any:
     if isinstance(value, list):
-        return [nested(item) for item in value]
+        return [_levels(item) for item in value]
     if not isinstance(value, dict):
         return value
     found: Row = {}
@@ -162,13 +168,15 @@ def nested(value: Any) -> Any:
                 break
             level = inner
         if isinstance(level.get(last), dict) and isinstance(item, dict):
-            level[last].update(nested(item))
+            level[last].update(_levels(item))
         else:
-            level.setdefault(last, nested(item))
-    return _listed(found)
+            level.setdefault(last, _levels(item))
+    return found
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_listed(item) for item in value]
     if not isinstance(value, dict):
         return value
     inner = {key: _listed(item) for key, item in value.items()}

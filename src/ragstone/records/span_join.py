@@ -12,12 +12,15 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from math import isfinite
 from typing import IO, Any, Final, NamedTuple
 
 import orjson
 
 from ragstone.errors import RecordError
+from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
+from ragstone.records.jsontext import opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import answered, asked, documents
 from ragstone.records.mapping import Item, Row, Rows
@@ -84,7 +87,8 @@ def moment(value: Any) -> float:
     try:
         if isinstance(value, str) and not value.replace(".", "", 1).isdecimal():
             return datetime.fromisoformat(value).timestamp()
-        return float(value or 0)
+        number = float(value or 0)
+        return number if isfinite(number) else 0.0
     except (TypeError, ValueError, OverflowError):
         return 0.0
 
@@ -107,7 +111,7 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
             for span in spans:
                 retrieved = retrieved or span.kind in (RETRIEVER, RERANKER)
                 places.setdefault(span.trace, array("Q")).append(size)
-                size += kept.write(orjson.dumps([where, *span]) + b"\n")
+                size += _written(kept, orjson.dumps([where, *span]) + b"\n", where)
                 if size > MAX_SPOOL_BYTES:
                     raise RecordError(where, f"more than {MAX_SPOOL_BYTES:,} bytes of spans", "split the input")
         tally.found = len(places)
@@ -120,6 +124,13 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
             else:
                 tally.records += found is None
                 yield where, row
+
+
+def _written(kept: IO[bytes], line: bytes, where: str) -> int:
+    try:
+        return kept.write(line)
+    except OSError as error:
+        raise RecordError(where, f"its spans cannot be kept in a temporary file: {reason(error)}") from None
 
 
 def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]:
@@ -145,6 +156,9 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
     response = answered(root.output)
     if response is None and llm:
         response = answered(llm.output)
+    if response is None:  # an answer that is JSON by itself
+        outputs = (span.output for span in (root, llm) if span is not None)
+        response = next((output for output in outputs if isinstance(output, str)), None)
     retrieval = tree.retrieval
     shown, notes = _shown(retrieval)
     if not retrieval:
@@ -217,9 +231,9 @@ class _Tree:
         outer = [
             span
             for span in found
-            if not any(above.kind == RETRIEVER and documents(above.documents) for above in self._above(span))
+            if not any(above.kind == RETRIEVER and _documents(above) for above in self._above(span))
         ]
-        with_some = [span for span in outer if documents(span.documents)]
+        with_some = [span for span in outer if _documents(span)]
         return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
 
 
@@ -228,7 +242,7 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]
     shown: list[Any] = []
     notes: list[str] = []
     for span in retrieval:
-        found = documents(span.documents) or []
+        found = _documents(span)
         if span.kind == RERANKER:
             before = documents(span.input)
             kept = [] if before is None else [item for item in shown if _same(item) not in set(map(_same, before))]
@@ -239,6 +253,14 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]
         notes += [MERGED] if len(new) < len(found) else []
         shown += new
     return (shown if retrieval else None), notes
+
+
+def _documents(span: TraceSpan) -> list[Any]:
+    """What a retrieval returned; one text, or one document that is no list, is one."""
+    found = documents(span.documents)
+    if found is None and span.documents:
+        found = [opened(span.documents)]
+    return found or []
 
 
 def _same(item: Any) -> str:
