@@ -365,6 +365,7 @@ def test_a_near_miss_is_suggested() -> None:
     for row, meant in (
         ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, "contexts=retrievedDocs"),
         ({"contexts": ["c"], "response": "r", "customer_query": "q"}, "question=customer_query"),
+        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, "contexts=retrieval.docs"),
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
     ):
         with open_records([{"id": "a", **row}]) as source:

@@ -21,9 +21,9 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, Source, Survey, near_miss, offered, open_records, read_bank, survey
+from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
-from ragstone.types import Record
+from ragstone.types import NOTHING, Record
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
@@ -154,7 +154,7 @@ def _chosen(
     is tried: each record's status says what it lacks.
     """
     if not loose:
-        return choose(spec, found.present, unable=unable, columns=found.columns)
+        return choose(spec, found.present, unable=unable, columns=found.columns, meant=found.meant)
     there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
     chosen, left_out = choose(spec, there, unable=unable, loose=True)
     if chosen:
@@ -180,12 +180,13 @@ def choose(
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
     columns: Sequence[str] = (),
+    meant: Mapping[str, str] = NOTHING,
     loose: bool = False,
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there.
+    ``columns`` what a message can offer for a field that is not there, ``meant`` the path that it probably has.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
@@ -211,9 +212,9 @@ def choose(
         absent = [needed for needed in metric.needs if not present.get(needed)]
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
-            meant = near_miss(unnamed[0], columns) if unnamed else ""
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
-            hint = f"; did you mean --field {unnamed[0]}={meant}?" if meant else hint
+            if path := meant.get(unnamed[0]) if unnamed else None:
+                hint = f"; did you mean --field {unnamed[0]}={path}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks

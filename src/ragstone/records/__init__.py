@@ -15,7 +15,7 @@ from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.bytestream import COMPRESSIONS
 from ragstone.records.cut import Cut
 from ragstone.records.exports import EXPORTS, Layout
-from ragstone.records.fields import ALIASES, Fields, near_miss, offered
+from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.file_formats import READERS
 from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines, read_leaderboard
 from ragstone.records.limits import MAX_RECORD_BYTES
@@ -43,7 +43,6 @@ __all__ = [
     "bank_line",
     "has",
     "lines",
-    "near_miss",
     "offered",
     "open_records",
     "read_bank",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
@@ -138,12 +138,22 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """Words in the name of a column that could be a field."""
 
 
-def near_miss(field: str, columns: Iterable[str]) -> str:
-    """The one column whose name says that it could be this field; empty where none or several do."""
-    known = WORDS.get(field, frozenset())
-    free = [column for column in columns if folded(column) not in FIELD_OF]
-    found = [column for column in free if not known.isdisjoint(_words(column))]
-    return found[0] if len(found) == 1 else ""
+def places_of(row: Mapping[str, Any]) -> dict[str, type]:
+    """The paths of a row's texts and lists, also of those one level down, with the type of each."""
+    found: dict[str, type] = {}
+    for name, value in row.items():
+        inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+        found |= {path: type(item) for path, item in inner.items() if isinstance(item, str | list)}
+    return found
+
+
+def near_miss(field: str, places: Mapping[str, type]) -> str:
+    """The one path whose name says that it could be this field; empty where none or several do."""
+    free = {path: kind for path, kind in places.items() if folded(path) not in FIELD_OF}
+    named = {path: kind for path, kind in free.items() if not WORDS[field].isdisjoint(_words(path))}
+    lists = [path for path, kind in named.items() if kind is list]
+    fitting = lists if lists and field == "contexts" else [path for path, kind in named.items() if kind is str]
+    return fitting[0] if len(fitting) == 1 else ""
 
 
 def _words(name: str) -> list[str]:

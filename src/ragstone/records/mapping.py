@@ -30,6 +30,7 @@ from ragstone.records.fields import (
     Fields,
     closest,
     folded,
+    places_of,
 )
 from ragstone.records.jsontext import kind
 from ragstone.records.paths import MISSING, find, root, without
@@ -69,6 +70,8 @@ class Mapper:
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
+        self.places: dict[str, type] = {}
+        """Texts and lists of the first row, by path."""
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
         self.claimed = frozenset(fields.paths.values())
@@ -177,6 +180,8 @@ class Mapper:
     def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
         """Each mapped field with its path and what stands there."""
         found = {field: (path, find(row, path)) for field, path in self._paths.items()}
+        if not self._keys:
+            self.places = places_of(row)
         if self._unseen or not self._keys:
             self._unseen -= {field for field, (_, value) in found.items() if value is not MISSING}
             if len(self._keys) < MAX_KEYS:
