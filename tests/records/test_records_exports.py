@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import Layout, open_records, survey
@@ -27,6 +31,23 @@ def records_of(name: str, **options: Any) -> tuple[list[Record], tuple[str, ...]
     with open_records(EXPORTS / name, **options) as source:
         records = [record for record in source if isinstance(record, Record)]
         return records, survey(source).recognised
+
+
+def plain_rows(path: Path) -> list[Any]:
+    """The objects of a file of JSON, one after another."""
+    text, rows, at = path.read_text("utf-8").strip(), [], 0
+    while at < len(text):
+        row, at = json.JSONDecoder().raw_decode(text, at)
+        rows += row if isinstance(row, list) else [row]
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return rows
+
+
+def holders_of(value: Any) -> list[Any]:
+    """Every object and list in a value, itself first."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = [value] if isinstance(value, dict | list) else []
+    return [*found, *(holder for item in inner for holder in holders_of(item))]
 
 
 @pytest.mark.parametrize(
@@ -392,3 +413,31 @@ def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | No
         (record,) = source
     assert isinstance(record, Record)
     assert record.notes == ((said,) if said else ())
+
+
+SAMPLES = [row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path)]
+KEYS = sorted({key for row in SAMPLES for holder in holders_of(row) if isinstance(holder, dict) for key in holder})
+json_values = st.recursive(
+    st.none()
+    | st.integers(-5, 2**80)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "a", "[1]", '{"a": 1}', *KEYS]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(SAMPLES), st.lists(st.tuples(st.integers(0, 400), json_values), min_size=1, max_size=4))
+def test_a_damaged_export_is_records_or_one_clear_line(row: Any, damage: list[tuple[int, Any]]) -> None:
+    """Whatever stands in the place of any value of a real export: no other error than one that says where."""
+    row = orjson.loads(orjson.dumps(row))
+    for place, value in damage:
+        holders = [holder for holder in holders_of(row) if holder]
+        holder = holders[place % len(holders)] if holders else row
+        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+        if keys:
+            holder[keys[place % len(keys)]] = value
+    with suppress(RecordError):
+        for outcome in open_records([row], on_error="skip"):
+            assert "\n" not in getattr(outcome, "error", "")

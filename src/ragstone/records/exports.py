@@ -164,7 +164,7 @@ class Layout:
                 yield where, value
             elif self.path:
                 yield from _listed(where, find(value, self.path), self.path)
-            elif not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
+            elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
                 yield where, value
             else:
                 name, rows = inner
@@ -235,8 +235,8 @@ def _columns(row: Mapping[str, Any]) -> list[Row] | None:
     if not all(isinstance(column, list) for column in columns) or len(columns) < max(2, len(row)):
         return None
     named = dict(zip(row, columns, strict=True))
-    texts = _texts(named)
-    if len(set(map(len, columns))) != 1 or not texts or not all(isinstance(cell, str) for one in texts for cell in one):
+    texts = [cell for column in _texts(named) for cell in column]
+    if not texts or not all(isinstance(cell, str) for cell in texts) or len(set(map(len, columns))) != 1:
         return None
     return [dict(zip(named, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
