@@ -60,7 +60,7 @@ def turns(value: Any) -> list[ChatTurn]:
 
 
 def _turn(item: Any) -> ChatTurn | None:
-    if isinstance(item, list) and len(item) == 2 and item[0] in ROLES and isinstance(item[1], str):
+    if isinstance(item, list) and len(item) == 2 and all(isinstance(part, str) for part in item) and item[0] in ROLES:
         return ChatTurn(ROLES[item[0]], item[1])
     if not isinstance(item, dict):
         return None
