@@ -241,6 +241,16 @@ def test_without_any_retriever_traces_are_records_without_contexts() -> None:
         assert survey(source).recognised == ("OpenInference spans: 2 traces, 2 records",)
 
 
+def test_documents_of_the_root_are_evidence_and_its_chunks_are_not() -> None:
+    """Where no retriever span is: what the root's output calls documents, never a stream or other lists."""
+    said = '{"answer": "r", "context": [{"page_content": "A"}]}'
+    assert joined({**ROOT, "attributes": {**ROOT["attributes"], "output.value": said}})[0] == ["A"]
+    for other in ('["r", "s"]', '{"output": ["r", "s"]}', '{"answer": "r", "data": ["s"]}'):
+        contexts, told = joined({**ROOT, "attributes": {**ROOT["attributes"], "output.value": other}})
+        assert not contexts
+        assert "1 without a retriever span" in told
+
+
 @pytest.mark.parametrize(
     "output",
     [

@@ -26,9 +26,10 @@ ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output"
                    "delta", "choices", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
 """Keys that hold the text of a step, or what holds it, the most telling first; folded."""
 
-RETRIEVED: Final = ("retrievedcontexts", "retrievaldocuments", "sourcedocuments", "sourcenodes", "documents",
-                    "contexts", "context", "docs", "nodes", "matches", "points", "chunks", "results", "output",
-                    "data", "result")  # fmt: skip
+EVIDENCE: Final = ("retrievedcontexts", "retrievaldocuments", "sourcedocuments", "sourcenodes", "retrieveddocuments",
+                   "documents", "contexts", "context", "docs", "passages")  # fmt: skip
+RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
+"""Keys that hold documents in any output, and in that of a retriever; folded."""
 EARLIER: Final = ("chathistory", "history")
 DEEPEST: Final = 6
 """Levels of objects that are looked into for a text."""
@@ -152,7 +153,7 @@ def _is_chunk(item: Mapping[str, Any]) -> bool:
     return isinstance(choices, list) and all(isinstance(one, dict) and "delta" in one for one in choices)
 
 
-def documents(value: Any, depth: int = 0) -> list[Any] | None:
+def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> list[Any] | None:
     """The documents of a retriever's output, as they are, in order; None where there is no list of them."""
     value = opened(value)
     if isinstance(value, list):
@@ -162,8 +163,8 @@ def documents(value: Any, depth: int = 0) -> list[Any] | None:
         return items if all(isinstance(item, str | dict) for item in items) else None
     if not isinstance(value, dict) or depth > 2:
         return None
-    for inner in _values(value, RETRIEVED):
-        if isinstance(opened(inner), list | dict) and (found := documents(inner, depth + 1)) is not None:
+    for inner in _values(value, names):
+        if isinstance(opened(inner), list | dict) and (found := documents(inner, names, depth + 1)) is not None:
             return found
     return None
 

@@ -22,7 +22,7 @@ from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
-from ragstone.records.logged_texts import answered, asked, documents
+from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages
 
@@ -35,7 +35,10 @@ KINDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Kinds of spans as tools write them, in lower case."""
 
+DEEPEST: Final = 200
+"""Spans around a span that are looked at."""
 NO_RETRIEVER: Final = "without a retriever span"
+NO_TEXT: Final = "with documents that have no text"
 NO_ANSWER: Final = "without an answer"
 OTHER: Final = "of another shape"
 FAILED: Final = "failed before an answer"
@@ -162,7 +165,8 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
     retrieval = tree.retrieval
     shown, notes = _shown(retrieval)
     if not retrieval:
-        shown = documents(root.output if isinstance(root.output, dict | list) else None)
+        output = opened(root.output)
+        shown = documents(output, EVIDENCE) if isinstance(output, dict) else None
         if not shown and needs_retriever:
             return NO_RETRIEVER
     if question is None and retrieval:
@@ -171,8 +175,8 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
         return FAILED if root.failed or (llm and llm.failed) else NO_ANSWER
     try:
         passages(shown or [], [])
-    except UnfitError as error:
-        return f"with documents that have no text ({error.found})"
+    except UnfitError:
+        return NO_TEXT
     row: Row = {**_meta(spans), "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
@@ -208,7 +212,7 @@ class _Tree:
     def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans around a span, the nearest first; a circle of parents ends where it closes."""
         seen = {span.id}
-        while (parent := self._by_id.get(span.parent)) and parent.id not in seen:
+        while (parent := self._by_id.get(span.parent)) and parent.id not in seen and len(seen) < DEEPEST:
             seen.add(parent.id)
             yield parent
             span = parent
@@ -245,8 +249,8 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]
         found = _documents(span)
         if span.kind == RERANKER:
             before = documents(span.input)
-            kept = [] if before is None else [item for item in shown if _same(item) not in set(map(_same, before))]
-            shown = [*kept, *found]
+            given = set(map(_same, shown if before is None else before))
+            shown = [*(item for item in shown if _same(item) not in given), *found]
             continue
         known = set(map(_same, shown))
         new = [item for item in found if _same(item) not in known]
