@@ -251,6 +251,16 @@ def test_documents_of_the_root_are_evidence_and_its_chunks_are_not() -> None:
         assert "1 without a retriever span" in told
 
 
+def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> None:
+    """It makes records without contexts."""
+    (row,) = plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"]
+    with open_records([{**row, "observations": ["o1", "o2"]}]) as source:
+        (record,) = source
+        assert isinstance(record, Record)
+        assert (record.question, record.response, record.contexts) == (QUESTION, ANSWER, None)
+        assert source.recognised == ("Langfuse observations: 1 trace, 1 record",)
+
+
 @pytest.mark.parametrize(
     "output",
     [

@@ -48,7 +48,7 @@ FIELD_OF: Final[Mapping[str, str]] = MappingProxyType(
 """Each folded name, and its field."""
 
 NOTES: Final = "\0notes"
-"""The key under which a reader gives notes on its row; no input can hold it."""
+"""The key under which a reader gives notes on its row; a name that no tool writes."""
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")

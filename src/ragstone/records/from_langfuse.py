@@ -19,8 +19,8 @@ def is_langfuse(row: Row) -> bool:
     """Return whether a row is a trace with its observations, or one observation."""
     said = _named(row)
     held = said.get(OBSERVATIONS)
-    if isinstance(held, list) and "id" in said and all(isinstance(item, dict) for item in held):
-        return True
+    if isinstance(held, list) and "id" in said and all(isinstance(item, dict | str) for item in held):
+        return "timestamp" in said or (bool(held) and isinstance(held[0], dict))
     return "traceid" in said and str(said.get("type")).lower() in TYPES and ("input" in said or "output" in said)
 
 
@@ -36,7 +36,7 @@ def spans(row: Row) -> Iterator[TraceSpan]:
     if "sessionid" in meta:
         meta["session"] = meta.pop("sessionid")
     root = f"trace {name}"
-    inner = [_span(_named(item), name) for item in held]
+    inner = [_span(_named(item), name) for item in held if isinstance(item, dict)]  # a list of traces has ids
     start = min((span.start for span in inner), default=0.0)
     yield TraceSpan(name, root, start=start, input=said.get("input"), output=said.get("output"), meta=meta)
     known = {span.id for span in inner}

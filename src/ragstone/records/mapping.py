@@ -232,7 +232,8 @@ class _Reading:
         """``lifted`` and ``spelled`` say under which key of the input a field stood that was brought to its name."""
         self.where = where
         self.row = row
-        self.notes: list[str] = list(row.get(NOTES, ()))
+        given = row.get(NOTES, ())  # an input may hold that name too
+        self.notes = [str(note) for note in given] if isinstance(given, list) else []
         self._names = names
         self._mapped = mapped
         self._lifted = {**spelled, **lifted}
