@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.analysis.tuning import Asked, Combination, TunedUnit, fitted, kappa_of, ranked, split
+from ragstone.analysis.tuning import AskedCombination, Combination, TunedUnit, fitted, kappa_of, ranked, split
 from ragstone.errors import InputError
 from ragstone.stats.means import mean
 
@@ -18,8 +18,8 @@ def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragstone.stats.agreement.RESAMPLES", 100)
 
 
-def asked(name: str, units: list[TunedUnit], dollars: float | None = 0.0) -> Asked:
-    return Asked(Combination(name), 1, units, len(units), dollars)
+def asked(name: str, units: list[TunedUnit], dollars: float | None = 0.0) -> AskedCombination:
+    return AskedCombination(Combination(name), 1, units, len(units), dollars)
 
 
 def units(golds: list[int], judged: Sequence[int | None], size: int = 2) -> list[TunedUnit]:

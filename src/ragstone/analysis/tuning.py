@@ -51,7 +51,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedCombination:
     """The answers of a combination: its run, the labelled units, and what all ``judged`` units of the run cost.
 
     ``dollars`` is the price of all replies, stored ones too; None where it is unknown.
@@ -198,7 +198,7 @@ def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], s
     )
 
 
-def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
+def ranked(asked: Sequence[AskedCombination], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
     """Rank combinations that were asked about the same units, the best first; and how many records each half has.
 
     Of equally good ones the cheaper is first. One alone is not chosen, and its figures are of all records. InputError
@@ -215,7 +215,7 @@ def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried,
         cells = [counted[combination][record] for record in records if record in counted[combination]]
         return kappa_of(_sum(cells), size) or 0.0
 
-    def order(one: Asked) -> tuple[float, bool, float]:
+    def order(one: AskedCombination) -> tuple[float, bool, float]:
         cost = _cost(one)
         return (-round(kappa(one.combination, choosing), 9), cost is None, cost or 0.0)
 
@@ -300,5 +300,5 @@ def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[fl
     return cluster_interval([[*first, *second] for first, second in pairs], difference, seed=seed)
 
 
-def _cost(one: Asked) -> float | None:
+def _cost(one: AskedCombination) -> float | None:
     return None if one.dollars is None else 1000 * one.dollars / max(1, one.judged)

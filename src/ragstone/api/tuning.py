@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
-from ragstone.analysis.tuning import Asked, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
+from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
 from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
@@ -123,7 +123,9 @@ class Tuner:
             )
         notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [
-            Asked(one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars)
+            AskedCombination(
+                one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars
+            )
             for one in self._answers
         ]
         tried, halves = ranked(asked, len(first.labels), self.seed)
@@ -138,7 +140,7 @@ class Tuner:
             bill=_bill(self.bills),
         )  # fmt: skip
 
-    def _fits(self, asked: Sequence[Asked]) -> list[FittedThreshold]:
+    def _fits(self, asked: Sequence[AskedCombination]) -> list[FittedThreshold]:
         return [
             fitted(one.combination.judge, one.units, cuts, self.seed)
             for one in asked
