@@ -119,7 +119,7 @@ def test_a_repeated_assignment_is_that_of_the_first_time_and_says_what_flipped()
         came = ragstone(*step, "-o", "thrice.jsonl", "--repeat", "3", columns=100)
         assert server.count >= 3 * paid
         assert lines("thrice.jsonl") == lines("once.jsonl")
-        assert "AskedCombination 3 times" in came.out
+        assert "Asked 3 times" in came.out
         assert "flip" in came.out
         summary = ragstone(*step, "-o", "thrice.jsonl", "--repeat", "3", "--json").json
         assert summary["metrics"]["nugget_recall.strict_vital"]["repeats"]["times"] == 3

@@ -338,7 +338,7 @@ def test_every_phrase_has_a_mark_by_which_texts_without_any_are_passed_over() ->
 
 
 def test_what_begins_with_another_than_who_speaks_states_something() -> None:
-    said = "AskedCombination once more by the old judge, Anna said I don't know."
+    said = "Asked once more by the old judge, Anna said I don't know."
     assert rated(said, "sentence", skippable=True).label != TRIVIAL
 
 

@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(
         epilog=examples(
             "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
-            "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot,legacy",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
             "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
             "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
         )
