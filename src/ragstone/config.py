@@ -21,7 +21,7 @@ from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
-from ragstone.judges.spec import Spec
+from ragstone.judges.spec import NLI, NLI_ANSWERS, Spec
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut
@@ -199,7 +199,9 @@ def resolve(given: RunOptions) -> RunSpec:
     _check_name(options.name or "")
     chosen, parameters = _metrics(options, given, file, origin)
     default, steps = _judging(given, file, origin, parameters)
-    used = tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
+    specs = _specs(_used(default, steps), options, given, file, origin)
+    steps = _completed(default, steps, specs)
+    used = _used(default, steps)
     specs = _specs(used, options, given, file, origin)
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
     for name in weights:
@@ -303,6 +305,20 @@ def _judging(
     return default, steps
 
 
+def _used(default: Step, steps: Mapping[Task, Step]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
+
+
+def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Spec]) -> dict[Task, Step]:
+    """Give the steps that a model of inference cannot answer to the other judges of every step, else to the default."""
+    found = dict(steps)
+    for task in TASKS:
+        able = [name for name in default.judges if specs[name].provider != NLI or task in NLI_ANSWERS]
+        if len(able) < len(default.judges) and not (default.cascade and able and able[-1] == default.judges[-1]):
+            found.setdefault(task, Step(tuple(able[-1:] if default.cascade else able) or (DEFAULT_JUDGE,)))
+    return found
+
+
 def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Tables, origin: str) -> dict[str, Spec]:
     """Return the settings of each judge."""
     brought = objects(given.judge)
@@ -321,7 +337,7 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
 def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
     table = tables.get(name)
     if table is None:
-        if tables and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.providers()):
+        if tables and ":" not in name and name not in (DEFAULT_JUDGE, NLI, *judge_spec.providers()):
             near = difflib.get_close_matches(name, tables, 1)
             known = ", ".join(f"[judges.{known}]" for known in tables)
             raise ConfigError(
@@ -329,10 +345,12 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
-    if provider and provider not in judge_spec.providers():
+    if provider and provider not in (NLI, *judge_spec.providers()):
         raise ConfigError(
             f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
+    if provider == NLI and (unread := [key for key in table if key not in ("provider", "model")]):
+        raise ConfigError(f"judges.{name}.{unread[0]} has no effect on a model of the provider nli; remove it")
     if not provider and not address:
         raise ConfigError(f"judges.{name}: no address; set base_url or provider")
     if address:

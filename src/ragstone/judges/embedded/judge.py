@@ -46,8 +46,9 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EmbeddedBackend:
-    """Runs the computation in one thread of its own, so that the event loop stays free."""
+    """Runs the computation in threads of its own, so that the event loop stays free."""
 
+    threads: int = 1
     concurrency: int = 2
     free: bool = True
     inside: bool = True
@@ -58,12 +59,12 @@ class EmbeddedBackend:
         self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
-        """Do nothing: the thread starts with the first call."""
+        """Do nothing: threads start with the first call."""
 
     async def send(self, call: Call) -> Reply:
         """The reply to one call."""
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-embedded")
+            self._thread = ThreadPoolExecutor(self.threads, thread_name_prefix="ragstone-judge")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.reply, call)
 
     def reply(self, call: Call) -> Reply:
@@ -73,34 +74,28 @@ class EmbeddedBackend:
         return Reply(reply_to(call.body))
 
     async def close(self) -> None:
-        """End the thread."""
+        """End the threads."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
 
 
-class EmbeddedJudge:
-    """Answers every task from the words alone; see the module."""
+class ComputedJudge:
+    """Answers from what its backend computes in this process: one call, whose reply holds probabilities and places.
 
-    name: str = "embedded"
-    id: str = "embedded"
-    model: str = VERSION
-    provider: str = ""
+    What it makes of them is for all such judges the same, but for ``cuts``.
+    """
 
-    def __init__(self) -> None:
-        self.backend = EmbeddedBackend()
+    id: str
+    backend: EmbeddedBackend
 
-    def can(self, task: Task) -> bool:
-        """Every task there is."""
-        return task in TASKS
+    def maker(self, question: Question[Any]) -> str:
+        """Name what computes the replies, with all that shapes its numbers."""
+        raise NotImplementedError
 
-    def band(self, task: Task, error: float) -> SureBand | None:
-        """The probabilities at which it is sure of support and assignment; other tasks have none."""
-        return band_of(task, error)
-
-    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
-        """The version, the hash of the numbers and word lists, and what divides texts."""
-        return f"{VERSION}#{digest()}.{_divided_by()}"
+    def cuts(self, task: Task) -> tuple[float, float | None]:
+        """Return the probability from which the best label is given, and the one below which the worst is."""
+        raise NotImplementedError
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -136,7 +131,7 @@ class EmbeddedJudge:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["reason"])
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"])
-        label, passages = _label(question, row), question.passages
+        label, passages = self._label(question, row), question.passages
         if question.task == "relevance":
             passages = (Passage(unit.parent or unit.id, unit.text, 1),)
         evidence = [_quote(passages[number], Span(start, end)) for number, start, end in row["windows"]]
@@ -223,11 +218,50 @@ class EmbeddedJudge:
             return Verdict(unit, "yes", 1.0, self.id, raw=YES_NO.raw("yes"), reason=row["reason"]), (GENERAL,)
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"]), ()
-        label = "yes" if row["chance"] >= model().support.yes else "no"
+        label = "yes" if row["chance"] >= self.cuts("trace")[0] else "no"
         units = [sentences[i] for i in row["windows"]]
         quotes = [Quote(one.parent or "", one.span, one.text, verbatim=True) for one in units if one.span is not None]
         keys = (tuple(map(key_of, units)) or (GENERAL,)) if label == "yes" else ()
         return self._labelled(unit, YES_NO, label, row, quotes), keys
+
+    def _label(self, question: Rate, row: dict[str, Any]) -> str:
+        scale, chance = question.scale, row["chance"]
+        if question.task == "relevance":
+            return relevance_label(scale, chance, strong=row["strong"], related=row["related"])
+        if question.task == "importance":
+            return scale.labels[-1 if row["vital"] else 0]
+        return label_of(scale, chance, *self.cuts(question.task))
+
+
+class EmbeddedJudge(ComputedJudge):
+    """Answers every task from the words alone; see the module."""
+
+    name: str = "embedded"
+    id: str = "embedded"
+    model: str = VERSION
+    provider: str = ""
+
+    def __init__(self) -> None:
+        self.backend = EmbeddedBackend()
+
+    def can(self, task: Task) -> bool:
+        """Every task there is."""
+        return task in TASKS
+
+    def band(self, task: Task, error: float) -> SureBand | None:
+        """The probabilities at which it is sure of support and assignment; other tasks have none."""
+        return band_of(task, error)
+
+    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
+        """The version, the hash of the numbers and word lists, and what divides texts."""
+        return f"{VERSION}#{digest()}.{divided_by()}"
+
+    def cuts(self, task: Task) -> tuple[float, float | None]:
+        """Return the fitted cuts of the task."""
+        if task == "assign":
+            partial, full = assignment_cuts()
+            return full, partial
+        return model().support.yes, model().support.maybe
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
@@ -245,24 +279,12 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
     return found
 
 
-def _label(question: Rate, row: dict[str, Any]) -> str:
-    scale, chance = question.scale, row["chance"]
-    if question.task == "relevance":
-        return relevance_label(scale, chance, strong=row["strong"], related=row["related"])
-    if question.task == "importance":
-        return scale.labels[-1 if row["vital"] else 0]
-    if question.task == "assign":
-        partial, full = assignment_cuts()
-        return label_of(scale, chance, full, partial)
-    return label_of(scale, chance, model().support.yes, model().support.maybe)
-
-
 def _quote(passage: Passage, span: Span) -> Quote:
     return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
 
 
 @lru_cache(maxsize=1)
-def _divided_by() -> str:
+def divided_by() -> str:
     """Four hex digits for the libraries that divide texts, so that a store gives no answers of other versions."""
     return hashlib.sha256(text_libraries().encode()).hexdigest()[:4]
 
