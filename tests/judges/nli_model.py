@@ -58,14 +58,14 @@ def make_model(
     folder.mkdir(parents=True, exist_ok=True)
     words = dict.fromkeys(word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower()))
     vocabulary = {word: place for place, word in enumerate((*SPECIAL, *(words | {"not": None})))}
-    _tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
+    make_tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
     names = {str(place): label for place, label in enumerate(labels)}
     (folder / "config.json").write_text(config or json.dumps({"id2label": names, "max_position_embeddings": 512}))
     _graph(folder / onnx_file, [label.lower() for label in labels], vocabulary["not"], outputs or len(labels))
     return folder
 
 
-def _tokenizer(vocabulary: dict[str, int]) -> Tokenizer:
+def make_tokenizer(vocabulary: dict[str, int]) -> Tokenizer:
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     made.normalizer = normalizers.Lowercase()
     made.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -15,7 +15,7 @@ pytest.importorskip("tokenizers")
 
 from nli_model import make_model
 
-from ragstone import ConfigError, evaluate
+from ragstone import ConfigError, estimate, evaluate
 from ragstone.config import resolve
 from ragstone.judges.nli import NliJudge
 from ragstone.judges.nli.judge import NliBackend
@@ -172,11 +172,10 @@ def test_a_trace_has_the_models_support_and_says_that_other_marks_are_not_its_ow
 def test_a_long_context_is_read_in_windows_until_one_entails(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = Counting(judge, monkeypatch)
     long = " ".join([FILLER] * 200)
-    window = judge.backend.reader.window
     (verdict,) = rated(judge, ("The pot has a steel lid.",), f"{long} {LID} {long}")
     assert verdict.label == "yes"
     assert len(counting.read) <= 2
-    assert all(judge.backend.reader.size(f"{premise} {said}") <= window for premise, said in counting.read)
+    assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in counting.read)
     counting.read.clear()
     (verdict,) = rated(judge, ("Dogs sleep outside.",), f"{long} {LID} {long}", LID)
     assert verdict.label == "no"
@@ -247,6 +246,15 @@ def test_a_run_has_the_default_metrics_and_names_who_answers(model: Path, tmp_pa
     assert "by nli/overlap, none sent" in told.stdout
     assert "internal error" not in told.stdout
     assert {"grounding", "groundedness", "response_groundedness", "answer_relevance"} <= set(told.stdout.split())
+
+
+def test_an_estimate_knows_that_it_is_slower(model: Path, tmp_path: Path) -> None:
+    records = [{"id": "a", "question": QUESTION, "response": "The lid is steel.", "contexts": [TWINS]}]
+    quick, slow = (
+        estimate(records, "groundedness", judge, store=tmp_path / "s.db").seconds.expected
+        for judge in ("embedded", f"nli:{model}")
+    )
+    assert slow > 20 * quick
 
 
 def test_a_cascade_ends_with_it_and_does_not_begin_with_it(model: Path, tmp_path: Path) -> None:

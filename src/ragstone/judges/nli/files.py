@@ -128,6 +128,8 @@ def _on_hub(repo: str, revision: str) -> ModelFiles:
         if known is not None:  # the hub said earlier that there is none
             return None
         try:
+            if file == _CONFIG:  # fails at once, where a download tries for half a minute
+                hub.get_hf_file_metadata(hub.hf_hub_url(repo, file, revision=revision))
             return Path(hub.hf_hub_download(repo, file, revision=revision))
         except errors.RemoteEntryNotFoundError:
             return None
@@ -141,17 +143,16 @@ def _on_hub(repo: str, revision: str) -> ModelFiles:
             ) from error
         except errors.RevisionNotFoundError as error:
             raise ConfigError(f"nli: the model {repo} has no revision '{revision}'") from error
-        except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled) as error:
-            refused = getattr(getattr(error.__cause__, "response", None), "status_code", 0)
-            why = f"the hub answers HTTP {refused}" if refused else "the hub cannot be reached"
+        except errors.OfflineModeIsEnabled as error:
             raise BackendError(
-                f"nli: {repo} is not on this computer, and {why}",
-                hint="run once with a network and without HF_HUB_OFFLINE, or name a folder: nli:PATH",
+                f"nli: {repo} is not on this computer, and HF_HUB_OFFLINE is set",
+                hint="run once without HF_HUB_OFFLINE, or name a folder: nli:FOLDER",
             ) from error
         except (OSError, ValueError, errors.HTTPError) as error:
-            said = str(error).partition("\n")[0]
+            said = str(error.__cause__ or error).strip().partition("\n")[0]
             raise BackendError(
-                f"nli: downloading {file} of {repo}: {said}", hint="run the same command again"
+                f"nli: cannot download {file} of {repo}: {said}",
+                hint="check the network and run the same command again, or name a folder: nli:FOLDER",
             ) from error
 
     config = fetch(_CONFIG, revision)

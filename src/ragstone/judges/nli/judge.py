@@ -24,6 +24,8 @@ VERSION: Final = "nli-1"
 class NliBackend(EmbeddedBackend):
     """Runs the model: a call in each of as many threads as there are processors."""
 
+    seconds: float = 0.5
+
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 from ragstone.errors import BackendError
 from ragstone.judges.nli.files import ModelFiles
 
-PAIR: Final = 256
-"""Tokens of a premise with its hypothesis: models were trained on shorter ones, and the time grows faster than this."""
+PREMISE: Final = 128
+"""Tokens of a premise: about five sentences. The models were trained on shorter ones, and the time grows with it."""
 SPECIAL: Final = 4
 """Tokens that a tokenizer adds to a pair, at most."""
 
@@ -46,7 +46,7 @@ class Reader:
             self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # both libraries raise bare exceptions for a file that they cannot read
             raise _unusable(files, f"cannot be loaded: {str(error).splitlines()[0]}") from error
-        self.window = min(PAIR, files.window)
+        self.premise = min(PREMISE, files.window // 2)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._inputs = [one.name for one in self._session.get_inputs()]
@@ -66,12 +66,12 @@ class Reader:
         return list(zip([0, *starts[1:]], [*starts[1:], len(text)], strict=True))
 
     def read(self, premise: str, hypothesis: str) -> Odds:
-        """Read one pair; what is longer than the window loses its end, of the longer text first."""
+        """Read one pair; where the model takes less, a premise beyond ``premise`` tokens and a hypothesis are cut."""
         encoded = self._tokenizer.encode(premise, hypothesis)
-        if len(encoded.ids) > self.window:
-            room = self.window - SPECIAL
-            own = min(self.size(hypothesis), max(room // 2, room - self.size(premise)))
-            encoded = self._tokenizer.encode(self._start(premise, room - own), self._start(hypothesis, own))
+        if len(encoded.ids) > self._files.window:
+            premise = self._start(premise, self.premise)
+            hypothesis = self._start(hypothesis, self._files.window - self.premise - SPECIAL)
+            encoded = self._tokenizer.encode(premise, hypothesis)
         given = {
             "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
         }  # fmt: skip
@@ -79,7 +79,7 @@ class Reader:
         return self._odds(self._session.run(None, feeds)[0].reshape(-1).tolist())
 
     def _start(self, text: str, tokens: int) -> str:
-        return text[slice(*self.cut(text, max(1, tokens))[0])]
+        return text[slice(*self.cut(text, tokens)[0])]
 
     def _odds(self, logits: Sequence[Any]) -> Odds:
         files = self._files

@@ -29,7 +29,7 @@ from ragstone.judges.embedded.support import (
 )
 from ragstone.judges.embedded.tracing import Contexts, trace
 from ragstone.judges.embedded.words import tokens_of
-from ragstone.judges.nli.reader import SPECIAL, Odds, Reader
+from ragstone.judges.nli.reader import Odds, Reader
 from ragstone.segment import language_of
 
 YES: Final = 0.5
@@ -123,15 +123,15 @@ class Statements:
         return SupportOutcome(chance, quotes, f"not entailed: {chance:.2f}, nearest: {self._name(best)}")
 
     def _read(self, near: Sequence[Window], said: str) -> dict[tuple[int, ...], Odds]:
-        """Read the windows around those that were found; where none entails the statement, all others too."""
-        room = max(self._reader.window // 2, self._reader.window - SPECIAL - self._reader.size(said))
+        """Read the windows around those that were found, until one entails the statement; if none does, all others."""
         read: dict[tuple[int, ...], Odds] = {}
-        for windows in ((self._around(window, room) for window in near), self._every(room)):
-            for window in windows:
-                if window not in read:
-                    read[window] = self._reader.read(self._text(window), said)
-            if any(odds.entailment >= YES for odds in read.values()):
-                break
+        for window in map(self._around, near):
+            read[window] = self._reader.read(self._text(window), said)
+            if read[window].entailment >= YES:
+                return read
+        for window in self._every():
+            if window not in read:
+                read[window] = self._reader.read(self._text(window), said)
         return read
 
     def _text(self, window: Sequence[int]) -> str:
@@ -144,19 +144,19 @@ class Statements:
             found, text = [], self._library.texts[passage]
             for number, span in enumerate(text.spans):
                 sentence = text.sentence(number)
-                size, most = self._reader.size(sentence), self._reader.window // 2 - SPECIAL
+                size, most = self._reader.size(sentence), self._reader.premise
                 parts = [(0, len(sentence))] if size <= most else self._reader.cut(sentence, most)
                 found += [(span.start + a, span.start + b, min(size, most)) for a, b in parts]
             self._known[passage] = found
         return self._known[passage]
 
-    def _around(self, window: Window, room: int) -> tuple[int, int, int]:
+    def _around(self, window: Window) -> tuple[int, int, int]:
         """Widen a window by the sentences before and after it, as far as they fit."""
         passage, start, end = window
         pieces = self._pieces(passage)
         inside = [i for i, (a, b, _) in enumerate(pieces) if a < end and b > start]
         first = last = inside[0]
-        room -= pieces[first][2]
+        room = self._reader.premise - pieces[first][2]
         ahead, behind = True, True
         while ahead or behind:
             ahead = last + 1 < len(pieces) and pieces[last + 1][2] <= room
@@ -169,7 +169,7 @@ class Statements:
                 room -= pieces[first][2]
         return passage, pieces[first][0], pieces[last][1]
 
-    def _every(self, room: int) -> Iterator[tuple[int, int, int]]:
+    def _every(self) -> Iterator[tuple[int, int, int]]:
         """Divide all passages into windows."""
         for passage in range(len(self._library.texts)):
             start: int | None = None
@@ -178,7 +178,7 @@ class Statements:
                 if start is None or size > left:
                     if start is not None:
                         yield passage, start, end
-                    start, left = a, room
+                    start, left = a, self._reader.premise
                 end, left = b, left - size
             if start is not None:
                 yield passage, start, end
