@@ -199,9 +199,8 @@ def resolve(given: RunOptions) -> RunSpec:
     _check_name(options.name or "")
     chosen, parameters = _metrics(options, given, file, origin)
     default, steps = _judging(given, file, origin, parameters)
-    specs = _specs(_used(default, steps), options, given, file, origin)
-    steps = _completed(default, steps, specs)
-    used = _used(default, steps)
+    steps = _completed(default, steps, _specs(default.judges, options, given, file, origin))
+    used = tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
     specs = _specs(used, options, given, file, origin)
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
     for name in weights:
@@ -303,10 +302,6 @@ def _judging(
     if panel.get("aggregate") and not default.cascade:
         steps.setdefault("response_support", default)
     return default, steps
-
-
-def _used(default: Step, steps: Mapping[Task, Step]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
 
 
 def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Spec]) -> dict[Task, Step]:

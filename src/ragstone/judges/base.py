@@ -173,6 +173,7 @@ class Backend(Protocol):
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
     ``inside``, one whose answers to the same call are always equal by ``steady``; both are False unless it has them.
+    One that answers in this process may have ``seconds``, the usual time of a call, for estimates.
     """
 
     @property

@@ -298,7 +298,7 @@ def _route(route: Mapping[str, Any]) -> str:
 
 def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     """The share of a language model's quotes that were found; empty if none was asked or named a quote."""
-    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human"}:
+    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human", "nli"}:
         return ""
     quotes = run.quotes()
     if not quotes["named"]:

@@ -26,7 +26,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "cross-encoder/nli-deberta-v3-xsmall": "a150876415327c80daeff35ca6f68f5ed8cf5c24",
     "Xenova/nli-deberta-v3-xsmall": "4ce66096a56eb536b4b9e437f27ef42c24aeae51",
 }
-"""The commits of models whose files were looked at. All three are Apache-2.0."""
+"""Commits that have all files that are needed. The two cross-encoders are under Apache-2.0."""
 PACKAGES: Final = ("onnxruntime", "tokenizers", "huggingface_hub", "numpy")
 LONGEST: Final = 512
 """Tokens that a model is given at most, also where it takes more."""
