@@ -39,7 +39,7 @@ _PROMPTS: Final[Mapping[str, str]] = {
 """What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "judges.NAME.model": "The model's name, as the endpoint knows it. Required.",
+    "judges.NAME.model": "The model's name, as the endpoint knows it. Required, but not of `embedded`.",
     "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
     "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
     "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
@@ -53,6 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
+    "judges.NAME.threshold": "The probability from which on `embedded` gives the best label; unless set, its own.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
@@ -64,6 +65,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
     "check.undecided": "What a drop does that is larger than allowed and could be chance: `pass` or `fail`.",
+    "check.corrected": "Compare `min` with the lower end of the mean corrected by people's labels.",
     "engine.deadline": "The most seconds from a call's first try to the end of its last.",
     "engine.tries": "The most tries of one call.",
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
@@ -141,7 +143,7 @@ def judges_page() -> str:
         "| name | address | variable of the key |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | a recording; no network | none |",
-        "| `human:FILE` | labels that people gave, for the step `trace`; no network | none |",
+        "| `human:FILE` | people's labels, for every step that the file has labels for; no network | none |",
     ]  # fmt: skip
     for name, preset in PRESETS.items():
         address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"

@@ -72,6 +72,19 @@ def test_flags_beat_the_judges_table_and_that_the_general_one() -> None:
     assert said.choice.styles == {"support": "no_reasoning"}
 
 
+def test_a_version_is_named_beside_its_style() -> None:
+    """The prompt is that version; without it the newest, and each has its id."""
+    choice = prompts_of("[prompts]\nsupport = 'short_cot.ru.v1'", prompts=["assign=default.v2", "nuggetize=default.v1"])
+    names = {
+        task: choice.choice.template(task, form)[0].id.partition("#")[0]
+        for task, form in (("support", ""), ("assign", ""), ("nuggetize", "passages"), ("trace", ""))
+    }
+    assert names == {
+        "support": "support.short_cot.ru.v1", "assign": "assign.default.v2", "nuggetize": "nuggetize.passages.v1",
+        "trace": "trace.default.v2",
+    }  # fmt: skip
+
+
 def test_a_judge_may_take_back_what_is_said_of_all() -> None:
     """A false or a default in its own table counts as said."""
     judge = prompts_of(
@@ -118,6 +131,18 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
         (
             {"prompts": ["legacy", "optimized"]},
             "--prompt optimized: 'legacy' is given for all steps already; name the step",
+        ),
+        (
+            {"prompts": ["short_cot.v1"]},
+            "'short_cot.v1' is a version of one step's prompt; name the step, as in support=",
+        ),
+        (
+            {"prompts": ["support=short_cot.v9"]},
+            "--prompt support=short_cot.v9: no version 9 of the prompt 'short_cot' for the step 'support'; it has v1",
+        ),
+        (
+            {"prompts": ["nuggetize=default.v2"]},
+            "--prompt nuggetize=default.v2: no version 2 of the prompt 'answer' for the step 'nuggetize'; it has v1",
         ),
         ({"format": "yml"}, "--format 'yml'; expected json, keyed, "),
         ({"structured": "yes"}, "structured 'yes'; expected auto, schema or off"),

@@ -12,15 +12,20 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "api": ("aevaluate", "check", "compare", "estimate", "evaluate", "open_run", "validate"),
+    "api": (
+        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "tune", "validate",
+    ),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
         "RagstoneError", "RecordError", "StoreError", "TemplateError",
     ),
+    "analysis.agreement": ("Agreement",),
+    "analysis.tuning": ("Tuning",),
     "analysis.compare": ("Comparison",),
     "forecast.summary": ("Estimate",),
     "analysis.check": ("CheckResult",),
+    "analysis.labelling": ("LabelSample",),
     "analysis.result": ("Result",),
     "analysis.run": ("Run",),
     "types": ("Passage", "Quote", "Record", "Scale", "Score", "Span", "Unit", "Verdict"),

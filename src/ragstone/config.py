@@ -340,12 +340,17 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
-    if provider and provider not in (NLI, *judge_spec.providers()):
+    if provider in (DEFAULT_JUDGE, NLI):
+        if other := next((key for key in table if key not in ("provider", "model", "threshold")), ""):
+            raise ConfigError(f"judges.{name}.{other} has no effect on the judge {provider}; remove it")
+        model = "" if provider == DEFAULT_JUDGE else table["model"]
+        return Spec(name, provider=provider, model=model, threshold=table.get("threshold"))
+    if "threshold" in table:
+        raise ConfigError(f"judges.{name}.threshold: only embedded and nli have probabilities; remove it")
+    if provider and provider not in judge_spec.providers():
         raise ConfigError(
             f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
-    if provider == NLI and (unread := [key for key in table if key not in ("provider", "model")]):
-        raise ConfigError(f"judges.{name}.{unread[0]} has no effect on a model of the provider nli; remove it")
     if not provider and not address:
         raise ConfigError(f"judges.{name}: no address; set base_url or provider")
     if address:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -35,6 +35,10 @@ class LabelDraw:
     n: int
     of: int
     by: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The draw as rows have it, ``by`` only where it is set."""
+        return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,8 @@ def _draw(row: Mapping[str, Any], where: str) -> LabelDraw | None:
 
 
 def is_label_row(row: object) -> bool:
-    """Whether a parsed line has the shape of a label row, right or wrong."""
-    return isinstance(row, Mapping) and {"record", "unit", "label"} <= row.keys()
+    """Whether a parsed line is meant as a label row, right or wrong: it has a unit."""
+    return isinstance(row, Mapping) and "unit" in row
 
 
 def read_labels(path: Path | str) -> Iterator[LabelRow]:
@@ -110,27 +114,34 @@ def read_labels(path: Path | str) -> Iterator[LabelRow]:
 
     The same label twice is one; two different ones of one annotator for a unit and task are refused.
     """
+    return each_once(_rows(path))
+
+
+def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
+    """Rows with their places, each label once; InputError for two of one annotator for a unit and task."""
     seen: dict[tuple[str, str, str, str], str | None] = {}
+    for where, row in rows:
+        key = (row.record, row.unit, row.task, row.annotator)
+        if key not in seen:
+            seen[key] = row.label
+            yield row
+        elif seen[key] != row.label:
+            who = f" by {row.annotator}" if row.annotator else ""
+            raise InputError(
+                f"{where}: {row.unit} ({row.task}) is labelled {row.label}{who}, and {seen[key]} before; "
+                "keep one of the two lines"
+            )
+
+
+def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                where = f"{path}:{number}"
-                try:
-                    row = row_from_json(orjson.loads(line), where)
-                except orjson.JSONDecodeError as error:
-                    raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
-                key = (row.record, row.unit, row.task, row.annotator)
-                if key in seen:
-                    if seen[key] != row.label:
-                        who = f" by {row.annotator}" if row.annotator else ""
-                        raise InputError(
-                            f"{where}: {row.unit} ({row.task}) is labelled {row.label}{who}, and {seen[key]} before; "
-                            "keep one of the two lines"
-                        )
-                    continue
-                seen[key] = row.label
-                yield row
+                if line.strip():
+                    where = f"{path}:{number}"
+                    try:
+                        yield where, row_from_json(orjson.loads(line), where)
+                    except orjson.JSONDecodeError as error:
+                        raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

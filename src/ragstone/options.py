@@ -35,9 +35,10 @@ MOST_REPEATS: Final = 100
 """The most times that a run asks everything."""
 RUNS: Final = "run compare-methods"
 SCORING: Final = f"{RUNS} estimate assign"
-SENDING: Final = f"{RUNS} create assign"
-EVERY: Final = f"{SCORING} create"
-"""Commands: those that write a run's folder, score responses, send calls; and all that evaluate or estimate."""
+SENDING: Final = f"{RUNS} create assign tune"
+READING: Final = f"{SCORING} create"
+EVERY: Final = f"{READING} tune"
+"""Commands: those that write a run's folder, score responses, send calls, read a part; and all that judge."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -237,7 +238,7 @@ class RunOptions:
     _: KW_ONLY
     nuggets: Path | str | None = option(
         "--nuggets", metavar="FILE", help="Nuggets by topic; they replace the records' own.",
-        commands="run estimate assign", setting="run.nuggets", example="bank.jsonl",
+        commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
@@ -245,7 +246,7 @@ class RunOptions:
     )
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
-        commands=SCORING, setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
+        commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
         note="Accepted error rate of each judge of a cascade but the last, on either side of its threshold.",
     )
     prompts: Sequence[str] | None = option(
@@ -260,7 +261,7 @@ class RunOptions:
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
-        commands=SCORING, parse=assignments,
+        commands=f"{SCORING} tune", parse=assignments,
     )
     fields: Mapping[str, str] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
@@ -293,9 +294,15 @@ class RunOptions:
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
-    limit: int | None = option("--limit", metavar="N", help="Use only the first N records of each file.", least=1)
-    sample: int | None = option("--sample", metavar="N", help="Use N random records of each file.", least=1)
-    seed: int | None = option("--seed", metavar="S", help="Random seed of --sample [default: 0]")
+    limit: int | None = option(
+        "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
+    )
+    sample: int | None = option(
+        "--sample", metavar="N", help="Use N random records of each file.", commands=READING, least=1
+    )
+    seed: int | None = option(
+        "--seed", metavar="S", help="Random seed of --sample [default: 0]", commands=READING
+    )
     estimate: bool | None = option(
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
@@ -333,7 +340,9 @@ class RunOptions:
         parse=lambda text: text or True,
     )
     refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)
-    no_cache: bool = option("--no-cache", help="Bypass the cache; results are still saved.", unless=False)
+    no_cache: bool = option(
+        "--no-cache", help="Bypass the cache; results are still saved.", commands=READING, unless=False
+    )
     offline: bool = option(
         "--offline", help="Send nothing; use stored replies only. Exits 3 if one is missing.",
         commands=SENDING, unless=False,

@@ -132,9 +132,9 @@ class Write(Question[Written]):
     """List the units of one level in a text.
 
     Of a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order;
-    ``before`` is the text that stands before the part, for what a pronoun refers to. Units come back with ids of
-    their own (``claim/n``), numbered within the part; the asker renumbers them. Of nuggets only those are
-    listed that ``known`` does not hold.
+    ``before`` is the text that stands before the part, for what a pronoun refers to; ``whole`` has the sentences of all
+    parts, empty where there is one. Units come back with ids of their own (``claim/n``), numbered within the part; the
+    asker renumbers them. Of nuggets only those are listed that ``known`` does not hold.
 
     Of ``passages`` (``nuggetize``): the answer is the whole updated list, which is ``known`` with what the
     passages add, most important first.
@@ -150,6 +150,7 @@ class Write(Question[Written]):
     passages: tuple[Passage, ...] = ()
     known: tuple[str, ...] = ()
     most: int = 0
+    whole: tuple[Unit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,13 +249,15 @@ class CorrectedDict(TypedDict):
 class MetricAgreementDict(TypedDict):
     """Agreement of a judge with people on one metric's units.
 
-    ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion matrix over it; ``units`` its total,
-    over ``records``. ``unjudged`` more units are labelled and have no verdict. ``kappa`` is Cohen's without weights,
-    ``interval`` its 95 % interval clustered by record; None where undefined. ``base_rate`` is the accuracy of always
-    answering the most frequent label. ``corrected`` is None where ``withheld`` says why.
+    ``unit`` is what people labelled. ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion
+    matrix over it; ``units`` its total, over ``records``. ``unjudged`` more units are labelled and have no verdict.
+    ``kappa`` is Cohen's without weights, ``interval`` its 95 % interval clustered by record; None where undefined.
+    ``base_rate`` is the accuracy of always answering the most frequent label. ``corrected`` is None where ``withheld``
+    says why.
     """
 
     task: str
+    unit: str
     judge: str
     labels: list[str]
     counts: list[list[int]]
@@ -271,12 +273,16 @@ class MetricAgreementDict(TypedDict):
 
 
 class AgreementDict(TypedDict):
-    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's."""
+    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's.
+
+    ``results`` is the hash of the results file that it is of, in a folder's summary.json; a store needs none.
+    """
 
     gold: list[str]
     annotators: list[str]
     at: str
     metrics: dict[str, MetricAgreementDict]
+    results: NotRequired[str]
 
 
 class CauseDict(TypedDict):

@@ -16,13 +16,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ragstone.errors import ConfigError
-from ragstone.options import DEADLINE, FILE, TRIES, Option, RunOptions, options_of
+from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, TRIES, Option, RunOptions, options_of
 
 _HARMLESS: Final = frozenset(
-    "model concurrency rpm tpm timeout temperature max_tokens context seed price prompts".split()  # noqa: SIM905
+    "model concurrency rpm tpm timeout temperature max_tokens context seed threshold price prompts".split()  # noqa: SIM905
 )
 """Settings of a judge whose value a message may repeat."""
 
@@ -75,7 +75,15 @@ class JudgeTable(Table):
     prompts: PromptsTable = Field(default_factory=PromptsTable)
     seed: int | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
+    threshold: float | int | None = Field(default=None, ge=0, le=1)
     price: PriceTable | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _embedded(cls, table: Any) -> Any:
+        """The embedded judge is its own model."""
+        embedded = isinstance(table, dict) and table.get("provider") == DEFAULT_JUDGE
+        return {"model": DEFAULT_JUDGE, **table} if embedded else table
 
 
 class EngineTable(Table):
@@ -102,6 +110,7 @@ class CheckTable(Table):
     max_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None
     undecided: Literal["pass", "fail"] = "pass"
+    corrected: bool = False
 
 
 @functools.cache

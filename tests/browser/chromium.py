@@ -125,7 +125,7 @@ class Chromium:
         self.events.clear()
         self.send("Page.navigate", url=address)
         self.until(
-            "document.readyState === 'complete' && (document.querySelector('.case-head')"
+            "document.readyState === 'complete' && (document.querySelector('.case-head, .labelling *, .agree')"
             " || (document.querySelector('.compare') && !document.querySelector('.moved-box:empty'))"
             " || !(document.querySelector('.shown')?.textContent ?? 'reading').includes('reading'))"
         )

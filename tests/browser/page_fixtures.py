@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 from chromium import Chromium, installed
-from page_material import Shown, contrary, rows
+from page_material import Serious, Shown, contrary, rows
 
 from ragstone import evaluate
 from ragstone.api import write_report
@@ -49,3 +52,20 @@ def page(browser: Chromium, shown: Shown) -> Chromium:
     browser.prefers("light")
     browser.open(shown.address)
     return browser
+
+
+@pytest.fixture
+def serious(browser: Chromium) -> Serious:
+    """What axe-core, which comes with a package of the development environment, finds serious on the page."""
+    spec = find_spec("axe_core_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("axe_core_python is not installed: pip install axe-core-python")
+    axe = (Path(spec.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+    def look() -> list[tuple[str, str]]:
+        browser.evaluate(f"{axe}; 0")
+        found: list[dict[str, Any]] = browser.evaluate("axe.run().then((told) => told.violations)")
+        worst = [one for one in found if one["impact"] in ("serious", "critical")]
+        return [(one["id"], one["nodes"][0]["html"][:200]) for one in worst]
+
+    return look

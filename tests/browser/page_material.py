@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ragstone import Run
 from ragstone.questions import Question, Rate
 
 TRACES: Final = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 KINDS: Final = ("manual", "leaflet", "guide")
+Serious: TypeAlias = Callable[[], list[tuple[str, str]]]
+"""What axe finds serious on the page that is open."""
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def test_a_format_is_one_file(weighed: Path, tmp_path: Path, monkeypatch: pytest
         assert "toy: ids alone" in ragstone("export", "--help").flat
         came = ragstone("export", "-f", "toys", "--store", str(weighed))
         assert (came.code, came.err.count("\n")) == (2, 1)
-        assert "no format 'toys'; expected jsonl, assignments, calls, csv" in came.err
+        assert "no format 'toys'; expected jsonl, assignments, blocks, calls, csv" in came.err
         assert ", toy\n" in came.err
     finally:
         sys.modules.pop(f"{packaged.__name__}.toy", None)

@@ -87,7 +87,9 @@ def test_a_row_says_what_the_prompts_say() -> None:
     for (step, style), row in rows.items():
         template = prompts.load(step, row["names"][0])
         assert (row["formats"], row["units"]) == (list(template.formats), template.batch)
-        assert (row["version"], row["for"]) == (template.version, PURPOSES[style])
+        files = (FOLDER / step).glob(f"{row['names'][0]}.v*.md")
+        assert row["versions"] == sorted(int(file.stem.rpartition(".v")[2]) for file in files)
+        assert (row["versions"][-1], row["for"]) == (template.version, PURPOSES[style])
         if template.formats != ("object",):
             assert set(row["gives"]) == {"labels", *template.gives}
     assert rows["nuggetize", "default"]["names"] == ["answer", "passages"]
@@ -126,7 +128,8 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
         (["assign"], "assign/default.v3.md"),
         (["assign", "short_cot"], "assign/short_cot.v2.md"),
         (["assign=short_cot.ru"], "assign/short_cot.ru.v2.md"),
-        (["assign=short_cot.v2"], "assign/short_cot.v2.md"),
+        (["assign=short_cot.v1"], "assign/short_cot.v1.md"),
+        (["assign", "default.ru.v2"], "assign/default.ru.v2.md"),
         (["nuggetize", "passages"], "nuggetize/passages.v1.md"),
         (["response_support"], "response_support/default.v1.md"),
         (["response_support=second.ru"], "response_support/second.ru.v1.md"),
@@ -157,7 +160,7 @@ def test_a_copy_is_a_prompt_of_ones_own() -> None:
         (["asign"], "no step 'asign'; steps are claims, nuggetize, "),
         (["short_cot"], "'short_cot' is a style; name the step too, as in assign=short_cot"),
         (["assign", "shortcot"], "no prompt 'shortcot' for the step 'assign'; known: default, "),
-        (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'"),
+        (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'; it has v1, v2"),
         (["assign=short_cot.v\u0663"], "no prompt 'short_cot.v\u0663' for the step 'assign'"),
         (["nuggetize"], "asks 2 questions; name the prompt of one: nuggetize=answer or nuggetize=passages"),
         (["assign=short_cot", "legacy"], "'assign=short_cot legacy' names two styles"),
@@ -291,6 +294,37 @@ def test_prompts_that_differ_leave_with_one() -> None:
     assert "-version: 2" in lines
     assert "+version: 3" in lines
     assert ragstone("prompts", "diff", "assign=short_cot.v2", "assign=short_cot.ru").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "versions"),
+    [
+        (["support=short_cot"], ("support.short_cot.v1", "support.short_cot.v2")),
+        (["assign"], ("assign.default.v2", "assign.default.v3")),
+        (["assign=default.ru.v1"], ("assign.default.ru.v1", "assign.default.ru.v3")),
+        (["assign=default.v1", "assign=default.v2"], ("assign.default.v1", "assign.default.v2")),
+    ],
+)
+def test_versions_of_one_prompt_are_compared(arguments: list[str], versions: tuple[str, str]) -> None:
+    """One name alone is its last two versions; an older one alone is compared with the newest."""
+    came = ragstone("prompts", "diff", *arguments)
+    assert (came.code, came.err) == (1, "")
+    before, after, *_ = came.out.splitlines()
+    assert (before[4:].partition("#")[0], after[4:].partition("#")[0]) == versions
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("claims", "the prompt 'default' of the step 'claims' has one version, v1; name another prompt"),
+        ("mine.md", "'mine.md' is a file; name the prompt to compare with it"),
+    ],
+)
+def test_what_has_no_other_version_needs_a_second_prompt(name: str, message: str) -> None:
+    """Said in one line."""
+    own()
+    came = ragstone("prompts", "diff", name)
+    assert (came.code, came.out, came.err) == (2, "", f"error: {message}\n")
 
 
 def test_prompts_that_do_not_differ_are_silent() -> None:

@@ -35,7 +35,7 @@ def test_what_type_checkers_are_told_is_what_there_is() -> None:
     assert set(ragstone.__all__) == {*homes, "__version__"}
 
 
-@pytest.mark.parametrize("function", [ragstone.compare, ragstone.check])
+@pytest.mark.parametrize("function", [ragstone.compare, ragstone.check, ragstone.label])
 def test_every_parameter_is_explicit_typed_and_described(function: Callable[..., object]) -> None:
     """So that an editor completes it."""
     for name, parameter in inspect.signature(function).parameters.items():

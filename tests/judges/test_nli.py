@@ -277,7 +277,7 @@ def test_a_table_names_a_model_too(model: Path, tmp_path: Path) -> None:
 
 def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_text('[judges.reader]\nprovider = "nli"\nmodel = "a/b"\ntemperature = 1\n')
-    with pytest.raises(ConfigError, match=r"judges\.reader\.temperature has no effect on a model of the provider nli"):
+    with pytest.raises(ConfigError, match=r"judges\.reader\.temperature has no effect on the judge nli; remove it"):
         resolve(RunOptions(judge="reader", config=tmp_path / "ragstone.toml"))
 
 

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -19,7 +21,8 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
-from ragstone.questions import Question, Rate
+from ragstone.prompts.material import form_of
+from ragstone.questions import TASKS, Question, Rate, Write
 from ragstone.types import TRIVIAL
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -144,7 +147,7 @@ def test_there_is_no_file_without_its_case() -> None:
         for which in ("one", "all")
     }
     files = {path.relative_to(GOLDEN).with_suffix("").as_posix() for path in GOLDEN.rglob("*.txt")}
-    assert files == {*cases, *STYLES, *repairs}
+    assert files == {*cases, *STYLES, *repairs, "older/versions"}
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
@@ -193,9 +196,37 @@ def test_no_line_of_material_stands_outside_the_marks(name: str) -> None:
     assert nonce in body(call)["messages"][0]["content"]
 
 
+def older() -> dict[str, tuple[Question[Any], Choice]]:
+    """Every version that is not the newest of its prompt, asked as the newest is in the first of its files."""
+    cases = {name: (question, Choice()) for name, question in CASES.items()} | STYLES
+    first: dict[str, tuple[Question[Any], Choice]] = {}
+    for question, choice in cases.values():
+        first.setdefault(
+            choice.template(question.task, form_of(cast("Write", question)))[0].id.partition("#")[0], (question, choice)
+        )
+    found = {}
+    for entry in prompts.entries():
+        newest = prompts.entry_of(entry.task, entry.name)
+        if entry.task in TASKS and entry != newest:
+            question, choice = first[newest.full_name]
+            named: dict[str, str] = {entry.task: f"{entry.name}.v{entry.version}"}
+            found[entry.full_name] = question, replace(choice, styles=named)
+    return found
+
+
+def test_an_older_version_sends_what_it_sent_when_it_was_released() -> None:
+    """By the hashes of its messages; the file and what fills it in are the same still."""
+    lines = []
+    for name, (question, choice) in older().items():
+        (call,) = next(build(Spec("judge", model="m", choice=choice)).dialogue(question))
+        assert call.maker.startswith(f"{name}#")
+        lines.append(f"{name} {hashlib.sha256(shown(call).encode()).hexdigest()}\n")
+    held("older/versions", "".join(lines))
+
+
 def test_every_packaged_template_is_shown_in_some_file() -> None:
     made = [first_call(name).maker for name in CASES] + [asked(name).maker for name in STYLES]
     shown_makers = {maker.partition("#")[0] for maker in made}
     folder = Path(prompts.__file__).parent
-    packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md") if path.parent.name != "formats"}
-    assert {name for name in packaged if not name.startswith("repair.")} == shown_makers
+    packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md") if path.parent.name in TASKS}
+    assert packaged - older().keys() == shown_makers

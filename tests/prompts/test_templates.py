@@ -63,7 +63,9 @@ def test_the_head_of_a_template_says_what_its_name_says(path: Path) -> None:
 
 @pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_packaged_template_is_as_users_files_must_be(path: Path) -> None:
-    template = prompts.load(path.parent.name, path.name.rpartition(".v")[0])
+    name, version = prompts.versioned(path.stem)
+    template = prompts.load(path.parent.name, name, version)
+    assert (template.version, template.text) == (version, path.read_text(encoding="utf-8"))
     assert problems(template) == []
 
 
@@ -92,7 +94,8 @@ def test_what_was_changed_is_named_beside_the_lock(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         prompts, "digest", lambda text: "other" if "task: trace" in text else prompts.templates.digest(text)
     )
-    assert prompts.changed() == {"trace/default.ru.v2.md": "was changed", "trace/default.v2.md": "was changed"}
+    files = ("default.ru.v1", "default.ru.v2", "default.v1", "default.v2")
+    assert prompts.changed() == {f"trace/{file}.md": "was changed" for file in files}
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -131,7 +134,7 @@ def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pyte
     try:
         assert prompts.load("t", "s").id.startswith("t.s.v10#")
         assert prompts.load("t", "s", 9).id.startswith("t.s.v9#")
-        with pytest.raises(TemplateError, match="no version 3 of the prompt 's' for the step 't'"):
+        with pytest.raises(TemplateError, match="no version 3 of the prompt 's' for the step 't'; it has v2, v9, v10"):
             prompts.load("t", "s", 3)
     finally:
         prompts.entries.cache_clear()

@@ -69,6 +69,7 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     ("claims:embedded+embedded-6#a|support:m@x+p#1", False),
     ("support:embedded+embedded-6#a@0.05[0.1]>m@x+p#1", False),
     ("support:[embedded+embedded-6#a,m@x+p#1]mean", False),
+    ("support:embedded+embedded-6#a.b,cut=0.62", True),
     ("trace:human+labels#0f", False),
     ("assign:gold#81be0c", False),
 ])  # fmt: skip

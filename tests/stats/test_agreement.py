@@ -11,7 +11,7 @@ import pytest
 from scipy import stats as scipy
 
 from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval
-from ragstone.stats.correction import prediction_powered, rogan_gladen
+from ragstone.stats.correction import Rates, labels_to_halve, prediction_powered, rogan_gladen
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
 COUNTS = ((20, 5, 1), (4, 15, 6), (2, 3, 44))
@@ -110,17 +110,43 @@ def test_prediction_powered_means(power: float | None, value: float, low: float,
 
 def test_items_of_one_record_are_not_independent() -> None:
     """Each item asked three times over has the interval of the item asked once."""
-    once = prediction_powered(HUMAN, JUDGED, OTHERS)
-    ids = [list(range(10)) * 3, list(range(10, 40)) * 3]
-    thrice = prediction_powered(HUMAN * 3, JUDGED * 3, OTHERS * 3, power=once.power, clusters=(ids[0], ids[1]))
+    ours, theirs = list(range(10)), list(range(10, 40))
+    once = prediction_powered(HUMAN, JUDGED, OTHERS, clusters=(ours, theirs))
+    ids = (ours * 3, theirs * 3)
+    thrice = prediction_powered(HUMAN * 3, JUDGED * 3, OTHERS * 3, power=once.power, clusters=ids)
     assert thrice.low == pytest.approx(once.low)
     assert thrice.high == pytest.approx(once.high)
+    normal = prediction_powered(HUMAN, JUDGED, OTHERS)
+    assert (once.high - once.value) / (normal.high - normal.value) == pytest.approx(scipy.t(9).ppf(0.975) / 1.959964)
     with pytest.raises(ValueError, match="as many human"):
         prediction_powered([1], [], [1])
 
 
-def rates(**changed: int) -> Any:
-    given = {"passed": 320, "judged": 400, "pass_right": 78, "pass_total": 80, "fail_right": 30, "fail_total": 40}
+def test_how_many_labels_would_halve_the_interval() -> None:
+    """30 more labels are just too few, as copies of the labelled items show; with 40 items in all none would do."""
+    widths = {}
+    for times in (1, 4, 5):
+        found = prediction_powered(HUMAN * times, JUDGED * times, JUDGED * (400 - times))
+        widths[times] = found.high - found.low
+    more = labels_to_halve(HUMAN, JUDGED, JUDGED * 399)
+    assert more is not None
+    assert 30 < more < 40
+    assert widths[4] > widths[1] / 2 > widths[5]
+    assert labels_to_halve(HUMAN, JUDGED, OTHERS) is None
+    assert labels_to_halve([1, 1], [0, 1], OTHERS) is None
+    with pytest.raises(ValueError, match="as many human"):
+        labels_to_halve([1], [], [1])
+
+
+def rates(**changed: Any) -> Any:
+    given: dict[str, Any] = {
+        "passed": 320,
+        "judged": 400,
+        "pass_right": 78,
+        "pass_total": 80,
+        "fail_right": 30,
+        "fail_total": 40,
+    }
     return rogan_gladen(**{**given, **changed})
 
 
@@ -129,6 +155,14 @@ def test_a_rate_corrected_for_errors() -> None:
     assert (found.value, found.low, found.high) == tuple(pytest.approx(v, abs=6e-4) for v in (0.7586, 0.673, 0.841))
     assert Matrix(((30, 10), (2, 78))).kappa() == pytest.approx(0.763, abs=5e-4)
     assert rates(passed=250, pass_right=60, fail_right=30).value == pytest.approx(0.75)
+    counts = (Rates(1, 1, 0, 0), Rates(0, 1, 0, 0), Rates(0, 0, 1, 1), Rates(0, 0, 0, 1))
+    ours = [one for one, times in zip(counts, (78, 2, 30, 10), strict=True) for _ in range(times)]
+    theirs = [(1, 1)] * 320 + [(0, 1)] * 80
+    assert rates(clusters=(ours, theirs)).low == pytest.approx(found.low)  # each item on its own
+    pairs = [Rates(*(2 * count for count in one)) for one in ours[::2]]
+    clustered = rates(clusters=(pairs, [(2 * passes, 2) for passes, _ in theirs[::2]]))
+    assert clustered.value == found.value
+    assert 1.4 < (clustered.high - clustered.low) / (found.high - found.low) < 1.5  # √2, of half as many
     with pytest.raises(ValueError, match=r"TPR 0\.25 \+ TNR 0\.75"):
         rates(pass_right=20)
     with pytest.raises(ValueError, match="items people fail"):

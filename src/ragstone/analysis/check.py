@@ -9,13 +9,15 @@ and is undecided if it is larger and could be chance. Numbers that were made in 
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare, records_said
+from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
 from ragstone.analysis.verdicts import Wanting, wanting
@@ -24,7 +26,10 @@ from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
 from ragstone.stats.points import points, signed
 
-Kind = Literal["min", "min_coverage", "max_drop"]
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict
+
+Kind = Literal["min", "min_corrected", "min_coverage", "max_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]
 Undecided = Literal["pass", "fail"]
 """Whether an undecided threshold lets a run pass."""
@@ -41,7 +46,8 @@ FAILED: Final = "judge_failed"
 class Threshold:
     """A limit for a metric.
 
-    ``min``: a mean of at least ``limit``; ``min_coverage``: at least that share of the records scored; ``max_drop``: no
+    ``min``: a mean of at least ``limit``; ``min_corrected``: an attached corrected mean of which the 95 % interval's
+    lower end is; ``min_coverage``: at least that share of the records scored; ``max_drop``: no
     mean that is shown to be more than ``limit`` below the baseline's. ``limit`` is from 0 to 1.
     """
 
@@ -91,7 +97,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A run with the decision on each threshold; ``baseline`` is the name of the run that drops are measured from."""
+    """A run with the decision on each threshold; ``baseline`` is the name of the run that drops are measured from.
+
+    ``agreement`` with people is that which is attached to the run, of the metrics with a threshold.
+    """
 
     run: int
     name: str
@@ -99,6 +108,7 @@ class CheckResult:
     baseline: str
     decisions: tuple[Decision, ...]
     undecided: Undecided = "pass"
+    agreement: AgreementDict | None = None
 
     @property
     def outcome(self) -> CheckOutcome:
@@ -114,7 +124,8 @@ class CheckResult:
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        return {"outcome": self.outcome, **asdict(self)}
+        told = {"outcome": self.outcome, **asdict(self)}
+        return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
 
 
 def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, ...]:
@@ -147,7 +158,8 @@ def check_run(
         raise ConfigError("--max-drop needs a baseline run; name it with --baseline")
     against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
-    checked = _Checked(run, records, against, covered)
+    agreement = _about(run.agreement, {threshold.metric for threshold in wanted})
+    checked = _Checked(run, records, against, covered, agreement)
     return CheckResult(
         run.id,
         run.name,
@@ -155,7 +167,14 @@ def check_run(
         _called(against.run) if against else "",
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
+        agreement,
     )
+
+
+def _about(agreement: AgreementDict | None, names: Collection[str]) -> AgreementDict | None:
+    """The part of an agreement that is about these metrics, if any."""
+    about = {name: found for name, found in agreement["metrics"].items() if name in names} if agreement else {}
+    return {**agreement, "metrics": about} if agreement and about else None
 
 
 def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapping[str, RecordScores]) -> Comparison:
@@ -186,6 +205,7 @@ class _Checked(NamedTuple):
     records: Mapping[str, RecordScores]
     against: _Against | None
     covered: Collection[str]
+    agreement: AgreementDict | None
 
     def decision(self, threshold: Threshold) -> Decision:
         """Decide one threshold."""
@@ -204,7 +224,12 @@ class _Checked(NamedTuple):
             return _error(threshold, f"nothing was scored{_why(scores, total)}")
         if threshold.kind == "min_coverage":
             return self._coverage(threshold, scores, scored)
-        decision = self._mean(threshold, scores, scored) if threshold.kind == "min" else self._drop(threshold)
+        if threshold.kind == "max_drop":
+            decision = self._drop(threshold)
+        elif threshold.kind == "min":
+            decision = self._mean(threshold, scores, scored)
+        else:
+            decision = self._corrected(threshold, scored)
         if decision.outcome in ("passed", "undecided") and threshold.metric not in self.covered:
             decision = self._without_luck(decision)
         if len(scored) < total:
@@ -225,7 +250,6 @@ class _Checked(NamedTuple):
             most = mean([one.high for one in scores.values() if one.high is not None])
             could = " to ".join(f"{points(value, len(scores))} %" for value in (least, most))
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
-        lowest = sorted((item for item in scored.items() if item[1] < 1), key=lambda item: item[1])
         between = _interval(low, high, lambda value: points(value, len(scored)))
         return Decision(
             threshold,
@@ -237,8 +261,42 @@ class _Checked(NamedTuple):
             f"mean {found}{between} of {records_said(len(scored))}",
             f"at least {wanted}",
             tuple(notes),
-            () if met else tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST]),
+            () if met else self._lowest(threshold, scored),
         )
+
+    def _corrected(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
+        """Compare the lower end of the interval of the attached corrected mean, as it speaks for people's labels."""
+        found = self.agreement["metrics"].get(threshold.metric) if self.agreement else None
+        one = found["corrected"] if found else None
+        if one is None or one["method"] == "rogan_gladen":
+            share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
+            why = share or found["withheld"] if found else "no labels are attached"
+            lacking = _error(threshold, f"no corrected mean: {why}")
+            return replace(lacking, notes=(f"to attach one: {_attaching(self.run)}",))
+        value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
+        met, count = reaches(least, threshold.limit), one["records"]
+        low, wanted = _apart(least, threshold.limit, count)
+        between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
+        alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
+        called = f"mean of {labelled} records" if alone else "corrected mean"
+        return Decision(
+            threshold,
+            "passed" if met else "failed",
+            value,
+            least,
+            most,
+            count,
+            f"{called} {points(value, count)} % {between}, raw {points(one['raw'], count)} % of {records_said(count)}"
+            + ("" if alone else f", {labelled} by people"),
+            f"lower end at least {wanted}",
+            (),
+            () if met else self._lowest(threshold, scored),
+        )
+
+    def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[Worst, ...]:
+        """The records with the lowest values by the judge, of those below 1."""
+        lowest = sorted((item for item in scored.items() if item[1] < 1), key=lambda item: item[1])
+        return tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST])
 
     def _coverage(
         self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]
@@ -305,11 +363,12 @@ class _Checked(NamedTuple):
         fallen = [record for record, one in ends.items() if one is None or (one.value is None and one.status == FAILED)]
         if not fallen:
             return decision
-        if threshold.kind == "min":
-            assert decision.value is not None
-            least = decision.value * decision.count / (decision.count + len(fallen))
+        if threshold.kind != "max_drop":
+            part, compared = ("mean", decision.value) if threshold.kind == "min" else ("lower end", decision.low)
+            assert compared is not None
+            least = compared * decision.count / (decision.count + len(fallen))
             met, could = reaches(least, threshold.limit), _apart(least, threshold.limit, decision.count)[0]
-            could = f"the mean could be {could}"
+            could = f"the {part} could be {could}"
         else:
             assert self.against is not None
             values = {record: one.value for record, one in ends.items() if one is not None} | dict.fromkeys(fallen, 0.0)
@@ -364,6 +423,12 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
 
 def _called(run: AnyRun) -> str:
     return f"run {run.id} ({run.name})" if run.id else run.name
+
+
+def _attaching(run: AnyRun) -> str:
+    """The command that attaches an agreement with people to a run."""
+    which, store = (str(run.id), run.elsewhere) if isinstance(run, Run) else (shlex.quote(str(run.path.parent)), "")
+    return f"ragstone agree {which} labels.jsonl --attach {store}".rstrip()
 
 
 def _why(scores: Mapping[str, ScoreNumbers], total: int) -> str:

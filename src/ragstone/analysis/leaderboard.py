@@ -240,7 +240,7 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class BoardAgreement:
     """Rank agreement of two leaderboards on their common runs: Kendall's tau-b, None if undefined.
 
     ``topics`` is the number of topics behind the means; None if each board has its own.
@@ -253,7 +253,7 @@ class Agreement:
     topics: int | None = None
 
 
-def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[Agreement]:
+def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[BoardAgreement]:
     """Tau of each measure that both have; if they share none, of each with each.
 
     Means are over the answers that both have scored. If a board has only means, or they share no topic, the means of
@@ -274,5 +274,5 @@ def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[Agreement]:
             (x, y) for run in shared if (x := mine[run].get(a)) is not None and (y := other[run].get(b)) is not None
         ]
         tau = kendall_tau([x for x, _ in values], [y for _, y in values]) if len(values) > 1 else None
-        found.append(Agreement(a, b, len(values), tau, None if only_means else len(ours.topics())))
+        found.append(BoardAgreement(a, b, len(values), tau, None if only_means else len(ours.topics())))
     return found

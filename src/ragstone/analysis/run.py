@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from ragstone.result_types import QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
+    from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
@@ -98,6 +99,21 @@ class Run:
         if self._row.summary is not None:
             return cast("SummaryDict", self._row.summary)
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+
+    @property
+    def agreement(self) -> AgreementDict | None:
+        """The agreement with people that ``agree --attach`` kept, if any."""
+        kept: AgreementDict | None = (self._row.summary or {}).get("agreement")
+        return kept
+
+    def attach(self, agreement: AgreementDict) -> None:
+        """Keep an agreement with people in the place of an earlier one; InputError for a run without a summary."""
+        if self._row.summary is None:
+            called = f"run {self.id} ({self.name})"
+            raise InputError(f"{called} did not end, so it has no summary to attach to; run the same command again")
+        summary = {**self._row.summary, "agreement": agreement}
+        self._store.change_summary(self.id, summary)
+        self._row = replace(self._row, summary=summary)
 
     def quotes(self) -> QuotesDict:
         """Counts of quotes and of those found, as in summary.json; counted from all results if there is no summary."""

@@ -6,7 +6,9 @@ from typing import Final
 
 RESULTS: Final = "results.jsonl"
 ABOUT: Final = "run.json"
+SUMMARY: Final = "summary.json"
 REPORT: Final = "report.html"
 COMPARISON: Final = "compare.html"
+AGREEMENT: Final = "agree.html"
 PARTIAL: Final = ".partial"
 """The suffix of a file that is not whole."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import orjson
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT, RESULTS
+from ragstone.analysis.run_files import ABOUT, RESULTS, SUMMARY
 from ragstone.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict
 
 
 class SavedRun:
@@ -24,7 +28,7 @@ class SavedRun:
     def __init__(self, path: Path) -> None:
         self.path = path / RESULTS if path.is_dir() else path
         self._lines: dict[str, int] | None = None
-        self._about = _about(self.path.with_name(ABOUT))
+        self._about = _json(self.path.with_name(ABOUT))
         if self._about.get("results", RESULTS) != self.path.name:
             if path.is_dir():
                 raise InputError(
@@ -55,6 +59,30 @@ class SavedRun:
         """run.json; empty where there is none."""
         return self._about
 
+    @property
+    def agreement(self) -> AgreementDict | None:
+        """The agreement with people that ``agree --attach`` kept in summary.json; None if the results changed since."""
+        kept = self._summary().get("agreement")
+        current = isinstance(kept, dict) and kept.get("results") == self._hash()
+        return cast("AgreementDict", kept) if current else None
+
+    def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
+        """summary.json with an agreement in the place of an earlier one; InputError where there is none."""
+        if not (summary := self._summary()):
+            raise InputError(f"{self.path}: no {SUMMARY} of this run beside it to attach to; name a whole -o folder")
+        return self.path.with_name(SUMMARY), {**summary, "agreement": {**agreement, "results": self._hash()}}
+
+    def _summary(self) -> dict[str, Any]:
+        """summary.json of these results; empty where there is none, or they are another run's."""
+        return _json(self.path.with_name(SUMMARY)) if self._about or self.path.name == RESULTS else {}
+
+    def _hash(self) -> str:
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+
     def results(self) -> Iterator[Result]:
         """The results in the order of the input, one at a time."""
         for _, result in self._each():
@@ -81,7 +109,7 @@ class SavedRun:
                         yield place, Result(_result(line, f"{self.path}:{number}"), self.id)
                     place += len(line)
         except OSError as error:
-            raise ConfigError(f"{self.path}: cannot be read ({error.strerror})") from error
+            raise _unreadable(self.path, error) from error
 
 
 AnyRun: TypeAlias = Run | SavedRun
@@ -120,14 +148,18 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
     return result
 
 
-def _about(path: Path) -> dict[str, Any]:
-    """run.json, or nothing: the results are enough."""
+def _json(path: Path) -> dict[str, Any]:
+    """run.json or summary.json, or nothing: the results are enough."""
     try:
         found = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+        raise _unreadable(path, error) from error
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON ({error})") from error
     return found if isinstance(found, dict) else {}
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path}: cannot be read ({error.strerror})")

@@ -53,7 +53,7 @@ def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
     ``by`` is the path of the field that groups records, as ``meta.topic``. InputError for another path, and for results
     that Ragstone did not write.
     """
-    grouped = _grouping(by) if by is not None else None
+    grouped = grouping(by) if by is not None else None
     found: dict[str, RecordScores] = {}
     for each in run.results():
         result = each.typed
@@ -102,7 +102,8 @@ def _scored(score: ScoreDict) -> ScoreNumbers:
     return ScoreNumbers(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
 
 
-def _grouping(by: str) -> Callable[[ResultDict], str | None]:
+def grouping(by: str) -> Callable[[ResultDict], str | None]:
+    """The function that finds a result's group by a field, as ``meta.topic``; InputError for another path."""
     root, *path = by.split(".")
     if root not in ROOTS or (root == "meta") != bool(path):
         raise InputError(f"--by {by}: expected topic, question, or a field of the records as meta.NAME")

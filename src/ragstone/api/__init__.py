@@ -14,10 +14,12 @@ from typing import Any, Final
 from ragstone.analysis.result import PAGES
 
 _HOMES: Final = {
+    "agreeing": ("agree",),
     "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
     "estimating": ("estimate", "forecast"),
+    "labelling": ("label",),
     "nuggets": (
         "Created", "Scored", "assign_nuggets", "compare_methods", "create_nuggets", "forecast_assignments",
         "forecast_banks", "forecast_methods", "score_nuggets",
@@ -25,6 +27,7 @@ _HOMES: Final = {
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "run", "validate"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
+    "tuning": ("Tuner", "tune", "tuner"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(
     ("Progress", "RunOptions"), "ragstone.options"

@@ -1,3 +1,4 @@
+from ragstone.api.agreeing import agree as agree
 from ragstone.api.cache import CacheInfo as CacheInfo
 from ragstone.api.cache import Prune as Prune
 from ragstone.api.cache import Pruning as Pruning
@@ -11,6 +12,7 @@ from ragstone.api.estimating import forecast as forecast
 from ragstone.api.judge_check import Checked as Checked
 from ragstone.api.judge_check import check_judge as check_judge
 from ragstone.api.judge_check import known_judges as known_judges
+from ragstone.api.labelling import label as label
 from ragstone.api.nuggets import Created as Created
 from ragstone.api.nuggets import Scored as Scored
 from ragstone.api.nuggets import assign_nuggets as assign_nuggets
@@ -30,5 +32,8 @@ from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store
 from ragstone.api.stored import write_config as write_config
+from ragstone.api.tuning import Tuner as Tuner
+from ragstone.api.tuning import tune as tune
+from ragstone.api.tuning import tuner as tuner
 from ragstone.options import Progress as Progress
 from ragstone.options import RunOptions as RunOptions

@@ -12,7 +12,7 @@ from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thr
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT
+from ragstone.analysis.run_files import ABOUT, SUMMARY
 from ragstone.analysis.saved import AnyRun, SavedRun, saved
 from ragstone.api.stored import open_run
 from ragstone.config import file_settings
@@ -62,18 +62,18 @@ def compare(
         if out is not None:
             from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only for a page
 
-            refuse_inputs(Path(out), [source for run in (one, other) for source in _sources(run)])
+            refuse_inputs(Path(out), [source for run in (one, other) for source in sources(run)])
             parts = comparison_page(found, one, other)
             with whole(Path(out)) as file:
                 file.writelines(parts)
         return found
 
 
-def _sources(run: AnyRun) -> list[Path]:
+def sources(run: AnyRun) -> list[Path]:
     """The files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
-    return [run.path, run.path.with_name(ABOUT)]
+    return [run.path, *(run.path.with_name(name) for name in (ABOUT, SUMMARY))]
 
 
 def check(
@@ -84,6 +84,7 @@ def check(
     max_drop: Mapping[str, float] = NOTHING,
     baseline: RunChoice | None = None,
     undecided: Undecided | None = None,
+    corrected: bool | None = None,
     store: Path | str | None = None,
     config: Path | str | None = None,
 ) -> CheckResult:
@@ -104,6 +105,8 @@ def check(
         baseline: The run that drops are measured from.
         undecided: The outcome of a drop that is larger than allowed but could be chance: ``pass`` (the default) or
             ``fail``.
+        corrected: Compare the lower end of each attached corrected mean with ``min``, instead of the raw mean. Without
+            an attached one that is an error (``ragstone agree RUN labels.jsonl --attach``).
         store: The store of the runs; the configured one unless given.
         config: The configuration file; ``ragstone.toml`` unless given.
 
@@ -112,11 +115,14 @@ def check(
 
     Raises:
         InputError: The run lacks a metric, or the baseline was evaluated in another way.
-        ConfigError: There is no threshold, one is not from 0 to 1, or a drop has no baseline.
+        ConfigError: There is no threshold, one is not from 0 to 1, a drop has no baseline, or ``corrected`` is given
+            with a drop or without ``min``.
     """
     table = file_settings(RunOptions(config=config))[0].get("check", {})
+    by_people = bool(table.get("corrected", False) if corrected is None else corrected)
+    least: Kind = "min_corrected" if by_people else "min"
     limits: dict[Kind, Mapping[str, float]] = {
-        "min": {**table.get("min", {}), **min},
+        least: {**table.get("min", {}), **min},
         "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
         "max_drop": {**table.get("max_drop", {}), **max_drop},
     }
@@ -128,6 +134,10 @@ def check(
         raise ConfigError(
             "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
         )
+    if by_people and limits["max_drop"]:
+        raise ConfigError("--corrected with --max-drop: a drop is compared on raw means; check it in a second call")
+    if by_people and not limits[least]:
+        raise ConfigError("--corrected is only for means; add --min METRIC=NUMBER")
     if baseline is not None and not limits["max_drop"]:
         raise ConfigError("--baseline is only for drops; add --max-drop METRIC=NUMBER")
     before = table.get("baseline") if baseline is None and limits["max_drop"] else baseline
@@ -144,7 +154,7 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
     if not isinstance(which, str | int | Path):
         yield which
         return
-    found = _found(which, store)
+    found = run_named(which, store)
     try:
         yield found
     finally:
@@ -152,7 +162,8 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
             found.store.close()
 
 
-def _found(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+def run_named(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
+    """The run of a number, name or folder; InputError for none."""
     if isinstance(which, int):
         return open_run(which, store)
     is_path = isinstance(which, Path) or "/" in which or os.sep in which

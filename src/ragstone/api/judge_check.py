@@ -30,7 +30,7 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
         KnownJudge("nli", note="needs no key; downloads a model once; reads, for support, assign and trace"),
         KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] of the hub, or a folder"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
-        KnownJudge("human:FILE", note="answers from labels that people gave, for trace"),
+        KnownJudge("human:FILE", note="answers from people's labels, each step that they are for"),
         *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),
         *(_known(spec.name, spec, table=True) for spec in own),
     ]

@@ -17,7 +17,7 @@ import orjson
 
 from ragstone import metrics
 from ragstone.analysis.leaderboard import (
-    Agreement,
+    BoardAgreement,
     Leaderboard,
     OnMissing,
     from_rows,
@@ -211,7 +211,7 @@ class Scored:
 
     board: Leaderboard
     on_missing: OnMissing = "warn"
-    against: Sequence[Agreement] = ()
+    against: Sequence[BoardAgreement] = ()
 
 
 def score_nuggets(

@@ -32,9 +32,9 @@ def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[by
     """Export a run to a file or a binary stream (``to``); Parquet needs a path.
 
     ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording that ``replay:FILE`` answers from),
-    ``assignments`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. ``rows`` of a table are
-    ``scores`` or ``verdicts``. A leaderboard may go to a folder, written with a ``/`` at its end. InputError if the run
-    has no such results.
+    ``assignments`` or ``blocks`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. ``rows`` of
+    a table are ``scores`` or ``verdicts``. A leaderboard may go to a folder, written with a ``/`` at its end.
+    InputError if the run has no such results.
     """
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)

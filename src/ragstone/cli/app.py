@@ -13,12 +13,16 @@ import typer
 
 from ragstone import __version__
 from ragstone.cli import (
+    agreement_commands,
     cache_commands,
     compare_commands,
+    label_commands,
+    label_import,
     nugget_commands,
     page_commands,
     prompt_commands,
     setup_commands,
+    tune_commands,
 )
 from ragstone.cli.exit_codes import USAGE, Commands
 from ragstone.cli.options import (
@@ -47,6 +51,8 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+label_import.add_to(label_commands.label)
+app.add_typer(label_commands.label, name="label")
 
 
 def _version(wanted: bool) -> None:
@@ -195,6 +201,8 @@ def _again(store: Path | None) -> tuple[str, ...]:
 
 page_commands.add_to(app)
 compare_commands.add_to(app)
+agreement_commands.add_to(app)
+tune_commands.add_to(app)
 
 
 @app.command(
@@ -256,6 +264,9 @@ def _brief(run: Any) -> dict[str, Any]:
         "records": summary["records"],
         "judges": judges_of(run.spec),
         "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+        **(
+            {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}
+        ),
     }
 
 

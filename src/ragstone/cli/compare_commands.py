@@ -33,6 +33,7 @@ def add_to(app: typer.Typer) -> None:
             "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
             "ragstone check last --max-drop grounding=0.02 --baseline main",
             "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
+            "ragstone check last --min grounding=0.8 --corrected",
         )
     )(check)
 
@@ -102,6 +103,14 @@ def check(
         Literal["pass", "fail"] | None,
         typer.Option("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
     ] = None,
+    corrected: Annotated[
+        bool | None,
+        typer.Option(
+            "--corrected/--raw",
+            show_default=False,
+            help="Compare --min with the lower end of the mean corrected by people's labels (agree --attach).",
+        ),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
     ] = None,
@@ -127,7 +136,7 @@ def check(
     with api.opened(which, store) as run:
         gate = api.check(
             run, min=limits[0], min_coverage=limits[1], max_drop=limits[2], baseline=baseline, undecided=undecided,
-            store=store, config=config,
+            corrected=corrected, store=store, config=config,
         )  # fmt: skip
         for path, write in files:
             with whole(path) as target:
@@ -144,11 +153,11 @@ def _options(store: Path | None) -> tuple[str, ...]:
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
     """ConfigError if an output file is standard output, an input, or another output."""
-    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS
+    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY
     from ragstone.output.target import refuse_inputs
 
     folders = [Path(name) for name in runs if name]
-    of_runs = [folder / name for folder in folders for name in (RESULTS, ABOUT, REPORT, "summary.json")]
+    of_runs = [folder / name for folder in folders for name in (RESULTS, ABOUT, REPORT, SUMMARY)]
     for number, path in enumerate(paths):
         if str(path) == "-":
             raise ConfigError("--junit and --markdown are written to files; name them")

@@ -41,7 +41,9 @@ First: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="A", help="STEP=STYLE, with a language (STYLE.ru) or version (STYLE.v1); or a file."),
 ]
-Second: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The prompt to compare with it.")]
+Second: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="B", help="The prompt to compare with it [default: A's newest version]")
+]
 
 
 @prompts.command(name="list", epilog=examples("ragstone prompts list"))
@@ -151,21 +153,22 @@ def render(
 
 @prompts.command(
     epilog=examples(
+        "ragstone prompts diff support=short_cot",
         "ragstone prompts diff assign=short_cot assign=long_cot",
         "ragstone prompts diff support=short_cot mine.md",
     )
 )
-def diff(first: First, second: Second) -> None:
-    """Compare two prompts, line by line.
+def diff(first: First, second: Second = None) -> None:
+    """Compare two prompts, or the last two versions of one, line by line.
 
     Exits 1 if they differ; prints nothing and exits 0 if not.
     """
     import difflib
 
-    from ragstone.prompts.catalogue import find
+    from ragstone.prompts.catalogue import pair
     from ragstone.render.terminal.prompts import coloured
 
-    before, after = find(first), find(second)
+    before, after = pair(first, second)
     old, new = (found.text.replace("\r\n", "\n").splitlines(keepends=True) for found in (before, after))
     lines = [
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

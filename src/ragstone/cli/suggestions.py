@@ -26,6 +26,7 @@ COMMANDS: Final = _by_word(
     ("evaluate eval score judge start analyze analyse", "run FILE"),
     ("gate assert threshold thresholds test", "check RUN --min METRIC=NUMBER"),
     ("diff versus vs ab", "compare RUN RUN"),
+    ("optimize optimise calibrate select", "tune LABELS FILE"),
     ("list ls history log", "runs"),
     ("result results summary inspect open get print last", "show RUN"),
     ("serve server ui dashboard web", "view RUN"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Backend, Judge
+from ragstone.judges.base import Backend, Judge, lacks
 from ragstone.judges.cascade import Calibrated, SureBand
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
@@ -91,7 +91,7 @@ class Routes:
             route = self.of(task)
             for judge in route.judges:
                 if not judge.can(task):
-                    return f"the judge '{judge.name}' cannot answer the step '{task}'"
+                    return f"the judge '{judge.name}' cannot answer the step '{task}'{lacks(judge, task)}"
             if route.error is not None:
                 if len(route.able(task).judges) < len(route.judges):
                     sure = ", ".join(repr(judge.name) for judge in route.judges[:-1])

@@ -22,7 +22,7 @@ from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
-from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_steady, reply_from_json, size_of
+from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_lookup, is_steady, reply_from_json, size_of
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
@@ -252,7 +252,7 @@ class Forecaster:
                 alone.add(self._new(judge, question, call).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
-        """Follow a dialogue as far as the store has replies; ``really``: call a judge that computes in this process."""
+        """Follow a dialogue as far as replies are known; ``really``: also ask a judge that computes in this process."""
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else self._repeat)
         new: list[_New] = []
         stored: list[Judge] = []
@@ -267,7 +267,7 @@ class Forecaster:
                         replies.append(reply_from_json(reply))
                         stored.append(judge)
                         continue
-                    if really and isinstance(judge.backend, Immediate):
+                    if isinstance(judge.backend, Immediate) and (really or is_lookup(judge.backend)):
                         replies.append(judge.backend.reply(call))
                     else:
                         missing = True

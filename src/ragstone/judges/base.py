@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
@@ -172,8 +172,9 @@ class Backend(Protocol):
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
-    ``inside``, one whose answers to the same call are always equal by ``steady``; both are False unless it has them.
-    One that answers in this process may have ``seconds``, the usual time of a call, for estimates.
+    ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
+    ``lookup``; all are False unless it has them. One that answers in this process may have ``seconds``, the usual time
+    of a call, for estimates.
     """
 
     @property
@@ -229,6 +230,11 @@ def is_steady(backend: Backend) -> bool:
     return bool(getattr(backend, "steady", False))
 
 
+def is_lookup(backend: Backend) -> bool:
+    """Return whether the backend has its answers ready, so that also an estimate may ask it for every record."""
+    return bool(getattr(backend, "lookup", False))
+
+
 class Dialect(Backend, Protocol):
     """A backend that language models are asked through. Only it reads the JSON of its requests and replies.
 
@@ -259,12 +265,39 @@ def size_of(backend: Backend, body: bytes) -> Size:
     return Size(len(body), (body.decode("utf-8", "replace"),))
 
 
+def lacks(judge: Judge, task: Task) -> str:
+    """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
+    return f": {judge.lacks(task)}" if hasattr(judge, "lacks") else ""
+
+
 @runtime_checkable
 class Immediate(Protocol):
     """A backend that computes its replies in this process, so that also a dry run can have them."""
 
     def reply(self, call: Call) -> Reply:
         """Return at once what ``send`` would."""
+        ...
+
+
+class Cuts(NamedTuple):
+    """Where the labels of a scale begin, in probabilities.
+
+    From ``best`` on is the best label, below ``worst`` the worst one. A threshold from ``least`` to ``most`` may stand
+    in the place of ``best``.
+    """
+
+    least: float
+    best: float
+    worst: float
+    most: float = 1.0
+
+
+@runtime_checkable
+class Thresholded(Protocol):
+    """A judge with probabilities, whose ``[judges.NAME]`` table may set where the best label begins."""
+
+    def cuts(self, task: Task) -> Cuts | None:
+        """Return where the labels of a task begin; None for a task without probabilities."""
         ...
 
 

@@ -14,11 +14,11 @@ def build(spec: Spec) -> Judge:
     if spec.provider == "embedded":
         from ragstone.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - its model is read when it is wanted
 
-        return EmbeddedJudge()
+        return EmbeddedJudge(spec.name, spec.threshold)
     if spec.provider == NLI:
         from ragstone.judges.nli import NliJudge  # noqa: PLC0415 - only when asked for
 
-        return NliJudge(spec.name, spec.model)
+        return NliJudge(spec.name, spec.model, spec.threshold)
     if spec.provider == "replay":
         from ragstone.judges.replay import ReplayJudge  # noqa: PLC0415 - only when asked for
 

@@ -1,83 +1,246 @@
 """Judge that answers from human labels: a lookup, no model.
 
-A file of labels is JSON lines, one record each: ``{"id": …, "relevant": [keys], "utilized": [keys],
-"support": {response key: [keys]}, "supported": true or false}``. Keys are those of the sentences as the record is
-divided (``doc_0_s0``, ``resp_s0``). What people did not say is unjudged; of a record that they did not label,
-everything is.
+A file of labels is JSON lines of one of two forms. Label rows (``ragstone.labels``) answer every step that the file has
+rows for, and the steps ``claims`` and ``nuggetize`` where rows have the text of their unit. Records of a trace are one
+line each: ``{"id": …, "relevant": [keys], "utilized": [keys], "support": {response key: [keys]}, "supported": true or
+false}``, with keys of the sentences as the record is divided (``doc_0_s0``, ``resp_s0``).
+
+What people did not say is unjudged: a unit without a label, one whose text has changed since, and one that its
+annotators disagree on.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from ragstone.errors import BackendError, ConfigError
+from ragstone.errors import ConfigError
 from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply
 from ragstone.judges.tracing import Label, Labelling, traced
-from ragstone.questions import SPECIAL, Question, Task, Trace, Traced, key_of
+from ragstone.labels import LabelRow, is_label_row, read_labels, text_hash
+from ragstone.questions import (
+    SCALES,
+    SPECIAL,
+    YES_NO,
+    Question,
+    Rate,
+    Rated,
+    Task,
+    Trace,
+    Traced,
+    Write,
+    Written,
+    key_of,
+)
+from ragstone.segment import folded
+from ragstone.types import TRIVIAL, Scale, Unit, Verdict
 
-ANSWERS: Final[frozenset[Task]] = frozenset({"trace"})
-EXPECTED: Final = "expected {id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false}"
+RECORD_FORM: Final = "{id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false}"
+EXPECTED: Final = f"expected {RECORD_FORM}"
 UNLABELLED: Final = "no label for this record"
+NO_BANK: Final = "labels cannot write nuggets from passages; give a bank with --nuggets FILE"
+
+RELEVANT: Final = "trace.relevant"
+UTILIZED: Final = "trace.utilized"
+"""The tasks of rows that say yes or no of a context sentence; those of a response sentence have the task ``trace``."""
+
+LABELLED: Final = (*SCALES, "trace", RELEVANT, UTILIZED)
+"""The tasks that a row may have."""
+
+_WRITTEN: Final = re.compile(r"/(claim|nugget)/([1-9]\d{0,8})\Z")
+_WRITES: Final[Mapping[str, Task]] = {"claim": "claims", "nugget": "nuggetize"}
+
+Labels = Mapping[tuple[str, str], bytes]
+"""Labels as JSON, by record and step."""
 
 
 class HumanBackend(InProcess):
-    """Looks up the labels of a record."""
+    """Looks up the labels of a record for a step; ``null`` if there are none."""
 
     steady: bool = True
+    lookup: bool = True
 
-    def __init__(self, path: str, labels: Mapping[str, bytes]) -> None:
-        self.path = path
+    def __init__(self, labels: Labels) -> None:
         self._labels = labels
 
+    def reply(self, call: Call) -> Reply:
+        """Return the labels of the record and step that the call names."""
+        asked = orjson.loads(call.body)
+        return Reply(self._labels.get((asked["record"], asked["task"]), b"null").decode())
+
     async def send(self, call: Call) -> Reply:
-        """Return the labels of the record that the call names; BackendError if there are none."""
-        record = orjson.loads(call.body)["record"]
-        if record not in self._labels:
-            raise BackendError(f"{UNLABELLED} ({self.path})", judge=call.judge)
-        return Reply(self._labels[record].decode())
+        """Return the same."""
+        return self.reply(call)
 
 
 class HumanJudge:
-    """Answers from a file of labels. ConfigError names a line that is no label."""
+    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError names a line that is no label."""
 
     model: str = ""
     provider: str = ""
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
-        self.id = "human"
-        labels = _labels(path)
-        self.backend = HumanBackend(path, labels)
-        self._digest = hashlib.blake2b(b"\n".join(labels.values()), digest_size=3).hexdigest()
+        path, annotator = _split(path)
+        self.id = f"human#{annotator}" if annotator else "human"
+        labels = _labels(path, annotator)
+        self.backend = HumanBackend(labels)
+        self._tasks = {task for _, task in labels}
+        lines = b"\n".join(labels[key] for key in sorted(labels))
+        self._digest = hashlib.blake2b(lines, digest_size=3).hexdigest()
 
     def can(self, task: Task) -> bool:
-        """Return whether labels can answer this task."""
-        return task in ANSWERS
+        """Return whether the file has labels for this task; to write units, their texts."""
+        return task in self._tasks
+
+    def lacks(self, task: Task) -> str:
+        """Say what the file lacks for a task that it cannot answer."""
+        if task == "nuggetize":
+            return f"the file has no texts of a response's nuggets, and {NO_BANK}"
+        what = "texts of claims" if task == "claims" else "labels for it"
+        return f"the file has no {what}, only labels for {', '.join(sorted(self._tasks))}"
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all
         """Return the hash of the labels, so that other labels are other calls."""
         return f"labels#{self._digest}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Make one call."""
-        assert isinstance(question, Trace), "the routes are checked before the run"
-        record = question.response[0].id.rpartition("/")[0]
-        body = orjson.dumps({"record": record})
-        (reply,) = yield (Call(self.id, question.task, self.maker(question), body, 1, repeat),)
-        return _answer(question, reply, self.id)
+        """Make one call; none for a question about nothing, or about passages alone, which no label is of."""
+        if isinstance(question, Rate):
+            units = question.units
+        else:
+            assert isinstance(question, Write | Trace)
+            units = question.sentences if isinstance(question, Write) else question.response
+        if not units:
+            return _nothing(question)
+        record = units[0].id.rsplit("/", 1 if isinstance(question, Trace) else 2)[0]
+        body = orjson.dumps({"record": record, "task": question.task})
+        (reply,) = yield (Call(self.id, question.task, self.maker(question), body, len(units), repeat),)
+        found, failure = (None, reply.reason) if isinstance(reply, Failed) else (orjson.loads(reply.text), "")
+        if isinstance(question, Trace) and not isinstance(found, list):
+            return _traced_record(question, found, failure or UNLABELLED, self.id)
+        rows = [LabelRow(**row) for row in found or ()]
+        if isinstance(question, Write):
+            return Written((), failure) if failure else _written(question, rows)
+        ballots = _Ballots(rows, self.id, failure)
+        if isinstance(question, Trace):
+            return _traced(question, ballots)
+        labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
+        return Rated(tuple(ballots.verdict(unit, question.task, question.scale, labels) for unit in question.units))
 
 
-def _answer(question: Trace, reply: Reply | Failed, judge: str) -> Traced:
+class _Ballots:
+    """The label rows of a record, for verdicts on its units."""
+
+    def __init__(self, rows: Sequence[LabelRow], judge: str, failure: str = "") -> None:
+        self._judge = judge
+        self._failure = failure
+        self._rows: dict[tuple[str, str], list[LabelRow]] = {}
+        for row in rows:
+            self._rows.setdefault((row.unit, row.task), []).append(row)
+
+    def verdict(self, unit: Unit, task: str, scale: Scale, labels: Sequence[str] = ()) -> Verdict:
+        """The label that most annotators gave; unjudged, with the reason, where there is no such label."""
+        rows = self._rows.get((unit.id, task), [])
+        digest = text_hash(unit.text)
+        same = [row for row in rows if row.hash in ("", digest)]
+        votes = Counter(row.label for row in same if row.label is not None).most_common(2)
+        said = ", ".join(f"{row.annotator or 'unnamed'}: {row.label or 'cannot tell'}" for row in same)
+        failure = self._failure
+        if not rows:
+            failure = failure or "no label for this unit"
+        elif not same:
+            failure = "the text has changed since it was labelled"
+        elif not votes:
+            failure = "the annotator could not tell" if len(same) == 1 else "the annotators could not tell"
+        elif len(votes) == 2 and votes[0][1] == votes[1][1]:
+            failure = f"annotators disagree ({said})"
+        elif votes[0][0] not in (labels or scale.labels):
+            failure = (
+                f"the label {str(votes[0][0])[:40]!r} is not on the scale {scale.name} ({', '.join(scale.labels)})"
+            )
+        if failure:
+            return Verdict(unit, None, None, self._judge, failure=failure)
+        label, reason = str(votes[0][0]), said if any(row.annotator for row in same) else ""
+        if label == TRIVIAL and label not in scale.labels:
+            return Verdict(unit, TRIVIAL, None, self._judge, reason=reason)
+        return Verdict(unit, label, scale.value(label), self._judge, raw=scale.raw(label), reason=reason)
+
+
+def _nothing(question: Question[Any]) -> Rated | Written | Traced:
+    if isinstance(question, Write):
+        return Written((), NO_BANK if question.passages else "")
+    return Rated(()) if isinstance(question, Rate) else Traced((), (), (), ())
+
+
+def _written(question: Write, rows: Sequence[LabelRow]) -> Written:
+    """The claims or nuggets that people labelled, in order, each with its sentence if its text stands in one.
+
+    A long response is asked about part by part. A part gives what stands in its sentences, and what stands nowhere and
+    follows on that, so that all parts together give every unit once and in order.
+    """
+    level, texts = question.level, _texts(rows)
+    if isinstance(texts, str):
+        return Written((), texts)
+    whole = question.whole or question.sentences
+    ours, known = {sentence.id for sentence in question.sentences}, set(map(folded, question.known))
+    standing = [folded(sentence.text) for sentence in whole]
+    found, last, reached = [], 0, 0
+    for number, text in enumerate(texts, 1):
+        wanted = folded(text)
+        places = [place for place, sentence in enumerate(standing) if wanted and wanted in sentence]
+        at = next((place for place in places if place >= last), places[0] if places else None)
+        last = last if at is None else at
+        reached = max(reached, last)
+        if whole[reached].id in ours and wanted not in known:
+            one = None if at is None else whole[at]
+            span, parent = (one.span, one.id) if one else (None, None)
+            found.append(Unit(f"{level}/{number}", level, text, span, parent, part=question.part))
+    return Written(tuple(found))
+
+
+def _texts(rows: Sequence[LabelRow]) -> list[str] | str:
+    """The texts of a record's units in the order of their numbers, or why they cannot be asked about as one list."""
+    found: dict[int, str] = {}
+    for row in rows:
+        number = int(row.unit.rpartition("/")[2])
+        if found.setdefault(number, row.text) != row.text:
+            return f"the labels have two texts for {row.unit}"
+    if missing := next((number for number in range(1, max(found, default=0)) if number not in found), 0):
+        return f"the labels lack number {missing} of {max(found)}; all of a record's units must be labelled"
+    return [found[number] for number in sorted(found)] if found else UNLABELLED
+
+
+def _traced(question: Trace, ballots: _Ballots) -> Traced:
+    """The trace from label rows; a list of sentences is there only if all of them are labelled."""
+    failures: list[str] = []
+
+    def marked(task: str) -> tuple[str, ...] | None:
+        verdicts = [ballots.verdict(unit, task, YES_NO) for unit in question.sentences]
+        if unjudged := [verdict.failure for verdict in verdicts if verdict.unjudged]:
+            why = "; ".join(dict.fromkeys(unjudged))
+            failures.append(f"{len(unjudged)} of {len(verdicts)} context sentences unjudged for {task}: {why}")
+            return None
+        return tuple(key_of(verdict.unit) for verdict in verdicts if verdict.label == "yes")
+
+    verdicts = tuple(ballots.verdict(unit, "trace", YES_NO) for unit in question.response)
+    relevant, utilized = marked(RELEVANT), marked(UTILIZED)
+    return Traced(relevant, utilized, verdicts, ((),) * len(verdicts), failure="; ".join(failures))
+
+
+def _traced_record(question: Trace, labels: Mapping[str, Any] | None, failure: str, judge: str) -> Traced:
+    """The trace from a record's line; ``failure`` says why there is none."""
     found = Labelling(part=question)
-    if isinstance(reply, Failed):
-        found.problem = reply.reason
+    if labels is None:
+        found.problem = failure
         return traced(question, [found], judge)
-    labels = orjson.loads(reply.text)
     known = {key_of(unit) for unit in question.sentences}
     found.problem = "no label for this sentence"
     found.relevant = _known(labels.get("relevant"), known, found)
@@ -99,22 +262,59 @@ def _known(given: object, known: set[str], found: Labelling) -> set[str] | None:
     return {key for key in given if key in known}
 
 
-def _labels(path: str) -> dict[str, bytes]:
-    """Map record ids to their lines."""
+def _split(path: str) -> tuple[str, str]:
+    """Split ``FILE#ANNOTATOR``; a file whose name has a # is a file."""
+    file, mark, annotator = path.rpartition("#")
+    return (path, "") if not mark or Path(path).is_file() else (file, annotator)
+
+
+def _labels(path: str, annotator: str) -> Labels:
+    """Read a file of either form, told by its first line."""
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
         raise ConfigError(f"human: cannot read {path} ({error.strerror})") from error
-    found: dict[str, bytes] = {}
+    try:
+        first = orjson.loads(next((line for line in lines if line.strip()), b""))
+    except orjson.JSONDecodeError:
+        first = None
+    if is_label_row(first):
+        return _rows(path, annotator)
+    if annotator:
+        raise ConfigError(f"human: {path} names no annotators; remove #{annotator}")
+    found: dict[tuple[str, str], bytes] = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
             name = _id_of(line, f"{path}:{number}")
-            if name in found:
+            if (name, "trace") in found:
                 raise ConfigError(f"{path}:{number}: the record '{name}' is labelled twice; keep one of the two lines")
-            found[name] = line.strip()
+            found[name, "trace"] = line.strip()
     if not found:
-        raise ConfigError(f"{path}: no labels found; {EXPECTED}")
+        raise ConfigError(f"{path}: no labels found; expected label rows, or {RECORD_FORM}")
     return found
+
+
+def _rows(path: str, annotator: str) -> Labels:
+    rows = list(read_labels(path))
+    names = sorted({row.annotator for row in rows if row.annotator})
+    if annotator and annotator not in names:
+        raise ConfigError(f"human: no annotator '{annotator}' in {path}; it has {', '.join(names) or 'no names'}")
+    found: dict[tuple[str, str], list[LabelRow]] = {}
+    for row in rows:
+        if row.task not in LABELLED:
+            raise ConfigError(f"{path}: {row.unit} has the task '{row.task}'; expected one of {', '.join(LABELLED)}")
+        if row.annotator == annotator or not annotator:
+            # Without what changes no answer, so that the hash of the labels is of the labels.
+            digest = row.hash or (text_hash(row.text) if row.text else "")
+            plain = replace(row, hash=digest, draw=None, seconds=None, rubric="")
+            found.setdefault((row.record, row.task.partition(".")[0]), []).append(plain)
+            if row.text and (written := _WRITTEN.search(row.unit)):
+                found.setdefault((row.record, _WRITES[written[1]]), []).append(plain)
+    order = ("unit", "task", "annotator")
+    return {
+        key: orjson.dumps([row.as_json() for row in sorted(group, key=lambda row: [getattr(row, by) for by in order])])
+        for key, group in found.items()
+    }
 
 
 def _id_of(line: bytes, where: str) -> str:
@@ -122,6 +322,8 @@ def _id_of(line: bytes, where: str) -> str:
         row: Any = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise ConfigError(f"{where}: not JSON: {error}") from error
+    if is_label_row(row):
+        raise ConfigError(f"{where}: a label row among lines of records; keep one form in a file")
     if not isinstance(row, dict) or not isinstance(row.get("id"), str):
         raise ConfigError(f"{where}: no id; {EXPECTED}")
     kinds: dict[str, type] = {"relevant": list, "utilized": list, "support": dict, "supported": bool}

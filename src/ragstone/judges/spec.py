@@ -50,6 +50,8 @@ PRESETS: Final[Mapping[str, Preset]] = {
 }
 
 NLI: Final = "nli"
+NLI_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
+"""The usual one."""
 NLI_ANSWERS: Final[frozenset[Task]] = frozenset(("support", "assign", "response_support", "trace"))
 """The steps that a model of natural-language inference can answer."""
 
@@ -73,8 +75,9 @@ class Spec:
     goes into each request as it is (a seed, reasoning effort). ``choice`` are its prompts and the format of
     its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
-    file of a replay or of labels. ``rpm`` and ``tpm`` are the most requests and tokens in any
-    60 seconds, 0 for no limit.
+    file of a replay or of labels. ``threshold`` is the
+    probability (0-1) where the best label of a judge with probabilities begins, None for its own. ``rpm`` and ``tpm``
+    are the most requests and tokens in any 60 seconds, 0 for no limit.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Spec:
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     price: tuple[float, ...] | None = None
     path: str = ""
+    threshold: float | None = None
     rpm: int = 0
     tpm: int = 0
 
@@ -228,7 +232,7 @@ def parse(name: str) -> Spec:
     if provider == NLI:
         if colon and not rest:
             raise ConfigError("judge 'nli:' has no model; write nli, nli:ORG/MODEL or nli:FOLDER")
-        return Spec(name, provider=NLI, model=rest)
+        return Spec(name, provider=NLI, model=rest or NLI_MODEL)
     if colon and provider in ("replay", "human"):
         if not rest:
             example = "calls.jsonl" if provider == "replay" else "labels.jsonl"

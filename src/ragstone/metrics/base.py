@@ -67,6 +67,8 @@ class Metric:
     """Fields that it then makes do with, beside those that it needs."""
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
     """Its parameters where a suite chose it and not the user by name."""
+    always_asking: ClassVar[Mapping[str, Any]] = NOTHING
+    """Parameters under which a judge is asked about every unit, where the metric may answer some by itself."""
     brings: ClassVar[tuple[Task, ...]] = ()
     """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""

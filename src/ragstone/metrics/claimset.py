@@ -144,7 +144,8 @@ def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[Clai
     text = record.response or ""
     units = response_sentences(record)
     questions = []
-    for number, group in enumerate(parts(text, [u.span for u in units if u.span], part_tokens), 1):
+    groups = parts(text, [u.span for u in units if u.span], part_tokens)
+    for number, group in enumerate(groups, 1):
         members = units[group.start : group.stop]
         first = members[0].span
         assert first is not None
@@ -156,6 +157,7 @@ def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[Clai
                 members,
                 before=text[max(0, first.start - _BEFORE) : first.start].strip(),
                 part=number,
+                whole=units if len(groups) > 1 else (),
             )
         )
     if not questions:

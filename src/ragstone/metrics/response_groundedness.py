@@ -65,6 +65,7 @@ class ResponseGroundedness(Metric):
         TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
         title="how much of the response was found in the contexts, read as a whole", banded=False,
     )  # fmt: skip
+    always_asking: ClassVar[Mapping[str, Any]] = MappingProxyType({"shortcuts": False})
     bands: ClassVar[tuple[Band, ...]] = BANDS
 
     shortcuts: bool = True

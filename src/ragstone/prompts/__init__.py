@@ -1,8 +1,8 @@
 """Prompt templates: one text file each, found by task and style, known by a hash.
 
-Packaged templates do not change once released: ``LOCK`` holds their hashes, and a new wording is a new version. A
-user's own file is read and checked in the same way. The formats of labels have files of their own (``formats/``), so
-that every style works with every format that it takes.
+Packaged templates do not change once released: ``LOCK`` holds their hashes, and a new wording is a new version beside
+the older ones, which ``STYLE.v1`` names. A user's own file is read and checked in the same way. The formats of labels
+have files of their own (``formats/``), so that every style works with every format that it takes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT", "FORMS", "POSITIONAL", "PromptFile", "Shape", "Template", "changed", "digest", "entries", "entry_of",
-    "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
+    "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles", "versioned",
 ]  # fmt: skip
 
 DEFAULT: Final = "default"
 """The style that is used where none is named."""
+_VERSION: Final = re.compile(r"(?P<style>.+)\.v(?P<version>[1-9][0-9]{0,7})")
 _NAME: Final = re.compile(r"(?P<style>[a-z][a-z0-9_]*)(?:\.(?P<language>[a-z]{2,3}))?\.v(?P<version>[0-9]+)\.md")
 LONGEST: Final = 200_000
 """Bytes at most of a user's prompt file."""
@@ -67,6 +68,12 @@ def entries() -> tuple[PromptFile, ...]:
     return tuple(sorted(found, key=lambda entry: (entry.task, entry.name, entry.version)))
 
 
+def versioned(style: str) -> tuple[str, int]:
+    """Split ``short_cot.ru.v1`` into the style and its version, which is 0, the newest, where none is named."""
+    found = _VERSION.fullmatch(style)
+    return (found["style"], int(found["version"])) if found else (style, 0)
+
+
 def stem(style: str, form: str) -> str:
     """The file name of a style for one form of a step's question: ``second``, ``no_reasoning_second.ru``.
 
@@ -91,14 +98,16 @@ def split(task: str, name: str) -> tuple[str, str]:
 
 def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
     """A packaged file by its name, the newest unless a version is given; TemplateError if there is none."""
-    named = [entry for entry in entries() if entry.task == task]
-    found = [entry for entry in named if entry.name == name and version in (0, entry.version)]
+    every = [entry for entry in entries() if (entry.task, entry.name) == (task, name)]
+    found = [entry for entry in every if version in (0, entry.version)]
     if found:
         return found[-1]
-    known = dict.fromkeys(entry.name for entry in named)
+    if every:
+        has = ", ".join(f"v{entry.version}" for entry in every)
+        raise TemplateError(f"no version {version} of the prompt '{name}' for the step '{task}'; it has {has}")
+    known = dict.fromkeys(entry.name for entry in entries() if entry.task == task)
     listed = f"; known: {', '.join(known)}" if known else ""
-    what = f"version {version} of the prompt '{name}'" if version else f"prompt '{name}'"
-    raise TemplateError(f"no {what} for the step '{task}'{listed}")
+    raise TemplateError(f"no prompt '{name}' for the step '{task}'{listed}")
 
 
 @lru_cache(maxsize=256)

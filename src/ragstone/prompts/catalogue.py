@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ragstone import prompts
 from ragstone.errors import ConfigError, TemplateError
-from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem
+from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem, versioned
 from ragstone.prompts.check import problems, samples
 from ragstone.prompts.templates import parse_shape
 from ragstone.questions import TASKS, Rate
@@ -68,19 +68,32 @@ def _packaged(task: str, style: str) -> NamedPrompt:
         elif Path(task).is_file():
             message = f"no step '{task}'; to name the file, write ./{task}"
         raise TemplateError(message)
-    name, dot, version = style.rpartition(".v")
-    if not (dot and version.isascii() and version.isdigit() and 0 < len(version) < 9):
-        name, version = style, "0"
+    name, version = versioned(style)
     try:
-        entry = entry_of(task, name, int(version))
+        entry = entry_of(task, name, version)
     except TemplateError:
         names = {one.name for one in entries() if one.task == task}
         forms = [one for form in FORMS.get(task, ()) if form and (one := stem(name, form)) in names]
-        if not forms or version != "0":
+        if not forms or version:
             raise
         apart = " or ".join(f"{task}={one}" for one in forms)
         raise TemplateError(f"the step '{task}' asks {len(forms)} questions; name the prompt of one: {apart}") from None
     return NamedPrompt(f"{entry.full_name}#{prompts.digest(entry.text)[:6]}", str(entry.file), entry.text, entry)
+
+
+def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
+    """Two prompts to compare: as named; of one name alone the last two versions, or the named one and the newest."""
+    one = find(first)
+    if second is not None:
+        return one, find(second)
+    if one.entry is None:
+        raise ConfigError(f"'{first}' is a file; name the prompt to compare with it")
+    task, name, version = one.entry.task, one.entry.name, one.entry.version
+    every = [entry.version for entry in entries() if (entry.task, entry.name) == (task, name)]
+    older = version if version != every[-1] else every[-2] if len(every) > 1 else 0
+    if not older:
+        raise ConfigError(f"the prompt '{name}' of the step '{task}' has one version, v{version}; name another prompt")
+    return _packaged(task, f"{name}.v{older}"), _packaged(task, f"{name}.v{every[-1]}")
 
 
 # ---- list
@@ -90,14 +103,15 @@ def _packaged(task: str, style: str) -> NamedPrompt:
 class PromptStyle:
     """One style of one step: its packaged prompts.
 
-    ``names`` are those of its prompts, several where the step asks several questions. ``units`` is the most that one
-    call asks about, ``gives`` what the replies hold, ``purpose`` what the style is for.
+    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that all
+    of them have, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
+    ``purpose`` what the style is for.
     """
 
     step: str
     style: str
     names: tuple[str, ...]
-    version: int
+    versions: tuple[int, ...]
     languages: tuple[str, ...]
     formats: tuple[str, ...]
     gives: tuple[str, ...]
@@ -128,8 +142,10 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
         quoted = any(isinstance(question, Rate) and question.evidence for question in samples(task, first.form))
         wanted = ("reasons", "evidence") if quoted else ("reasons",)
         given = ("labels", *(what for what in wanted if what in first.gives))
+    names = tuple(template.style for template in english)
+    have = [{entry.version for entry in entries() if (entry.task, entry.name) == (task, name)} for name in names]
     return PromptStyle(
-        task, style, tuple(template.style for template in english), first.version,
+        task, style, names, tuple(sorted(set.intersection(*have))),
         tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,
         PURPOSES.get(style, first.source),
     )  # fmt: skip

@@ -13,7 +13,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ragstone.errors import TemplateError
-from ragstone.prompts import DEFAULT, Template, entries, is_path, load, read, stem, styles
+from ragstone.prompts import (
+    DEFAULT,
+    FORMS,
+    Template,
+    entries,
+    entry_of,
+    is_path,
+    load,
+    read,
+    stem,
+    styles,
+    versioned,
+)
 from ragstone.questions import SCALES, TASKS
 from ragstone.types import NOTHING
 
@@ -28,9 +40,9 @@ LABELS_ALONE: Final = "no_reasoning"
 class Choice:
     """The prompts that a user chose.
 
-    ``styles`` maps steps to the name of a style or the path of a file. ``style`` is for all other steps; those that do
-    not have it use the default style in its language. ``format`` is the format of labels; it does not change steps that
-    write texts or trace sentences.
+    ``styles`` maps steps to the name of a style, or of one version of it (``short_cot.v1``), or the path of a file.
+    ``style`` is for all other steps; those that do not have it use the default style in its language. ``format`` is the
+    format of labels; it does not change steps that write texts or trace sentences.
     """
 
     style: str = ""
@@ -63,7 +75,8 @@ class Choice:
             named = ""
         if named:
             check_named(task, named)
-            return load(task, stem(named, form)), True
+            style, version = versioned(named)
+            return load(task, stem(style, form), version), True
         if self.style and stem(self.style, form) in _names(task):
             return load(task, stem(self.style, form)), True
         language = self.style.partition(".")[2]
@@ -108,18 +121,24 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def check_named(task: str, named: str) -> None:
-    """TemplateError for a style that the step does not have, or a file that cannot be used for it."""
+    """TemplateError for a style or version that the step does not have, or a file that cannot be used for it."""
+    style, version = versioned(named)
     if is_path(named):
         own(named, task)
-    elif named not in styles(task):
+    elif style not in styles(task):
         raise TemplateError(
             f"no prompt style '{named}' for the step '{task}'; known: {', '.join(styles(task))}, or a file"
         )
+    elif version:
+        for form in FORMS.get(task, ("",)):
+            entry_of(task, stem(style, form), version)
 
 
 def check_style(style: str) -> None:
     """TemplateError for a style that no step has."""
     names = dict.fromkeys(name for task in TASKS for name in styles(task))
+    if (plain := versioned(style)[0]) in names and plain != style:
+        raise TemplateError(f"'{style}' is a version of one step's prompt; name the step, as in support={style}")
     if style not in names:
         near = difflib.get_close_matches(style, names, 1)
         hint = f"did you mean '{near[0]}'? " if near else ""

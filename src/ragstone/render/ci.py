@@ -13,6 +13,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ragstone.analysis.check import CheckResult, Decision
+from ragstone.render.agreement import agreements
 from ragstone.render.comparison import KINDS, outcome_said, record_said, threshold_said
 from ragstone.render.text import clean, flat
 
@@ -47,6 +48,10 @@ def junit(gate: CheckResult) -> bytes:
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
     suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {_short(gate.name)}"), **counts})
+    if lines := _agreement(gate):
+        properties = SubElement(suite, "properties")
+        for line in lines:
+            SubElement(properties, "property", {"name": "agreement", "value": _xml(line)})
     for decision in gate.decisions:
         case = SubElement(
             suite,
@@ -82,6 +87,11 @@ def _told(decision: Decision) -> Iterator[str]:
                 yield f"    {_short(unit.reason)}"
 
 
+def _agreement(gate: CheckResult) -> list[str]:
+    """How far the judge agrees with people, where that is attached to the run."""
+    return [_short(line) for one in agreements(gate.agreement) for line in one.lines]
+
+
 def _short(text: str) -> str:
     line = flat(text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
@@ -99,8 +109,9 @@ def markdown(gate: CheckResult) -> bytes:
     """A heading, a row for each threshold, and the records behind those that failed."""
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
+    agreement = [part for line in _agreement(gate) for part in (f"{_plain(line)}.", "")]
     lines = [
-        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "",
+        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "", *agreement,
         "| | metric | required | found |", "|---|---|---|---|",
     ]  # fmt: skip
     for decision in gate.decisions:

@@ -14,7 +14,12 @@ from ragstone.render.text import NBSP, between, flat, number, percent, plural, s
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
-KINDS: Final = {"min": "mean at least", "min_coverage": "share scored at least", "max_drop": "drop of at most"}
+KINDS: Final = {
+    "min": "mean at least",
+    "min_corrected": "lower end of the corrected mean at least",
+    "min_coverage": "share scored at least",
+    "max_drop": "drop of at most",
+}
 """The words for a kind of threshold."""
 IDS: Final = 3
 """Ids that are named of records that only one run has."""

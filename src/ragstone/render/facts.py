@@ -17,6 +17,7 @@ from ragstone.analysis.cascades import partial, silent
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.metrics.words import Sentence
+from ragstone.render.agreement import JudgeAgreement, agreements
 from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
 from ragstone.render.wording import (
     embedded_among,
@@ -122,6 +123,7 @@ class RunFacts:
     part: str
     judges: Sequence[str]
     judged_by: Sequence[str]
+    agreement: Sequence[JudgeAgreement]
     embedded: str
     missing: Sequence[Cause]
     notes: Sequence[str]
@@ -152,6 +154,7 @@ class RunFacts:
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
             judged_by=judged_by(run.spec),
+            agreement=agreements(run.agreement),
             embedded=embedded_among(judges, summary),
             missing=_missing(summary),
             notes=[flat(note) for note in summary.get("notes", ())],

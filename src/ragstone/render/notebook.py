@@ -68,6 +68,7 @@ def run_page(run: Run) -> str:
         ending.append(f"embedded {about_embedded(summary)}")
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
+    parts += [Markup("<div>{}</div>").format(line) for one in told.agreement for line in one.lines]
     parts.append(Markup('<div style="{}">{}</div>').format(_QUIET, dot.join(ending)))
     return _page(parts)
 

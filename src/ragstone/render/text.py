@@ -89,6 +89,11 @@ def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
     return f"{points(low, count)}{dash}{points(high, count)}"
 
 
+def coefficient(value: float) -> str:
+    """``.71``, ``-.10``, ``1.00``: from -1 to 1 with two decimals; what is below 1 is never rounded to it."""
+    return f"{(min(round(value, 2), 0.99) if value < 1 else value) + 0.0:.2f}".replace("0.", ".", 1)
+
+
 def number(value: int) -> str:
     """``1,243``."""
     return f"{value:,}"

@@ -19,7 +19,9 @@ from ragstone.types import TRIVIAL
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
 """Kinds of verdicts, worst first: of several on one sentence, the first shows."""
 _EMBEDDED: Final = "embedded"
-_ALONE: Final = re.compile(rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:\||$)")
+_ALONE: Final = re.compile(
+    rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:,cut=[\d.]+)?(?:\||$)"
+)
 """In a signature: the step that gives the verdicts, where no panel, no cascade and no label takes part in it."""
 _COMPARES: Final = "compares words and numbers; not a language model"
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ragstone.stats.means import RESAMPLES, mean
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,8 @@ class Matrix:
                 return float(one != other)
             return (abs(one - other) / last) ** (1 if weights == "linear" else 2)
 
-        cells = list(product(range(last + 1), repeat=2))
-        expected = math.fsum(apart(i, j) * self.gold[i] * self.judged[j] for i, j in cells)
+        cells, gold, judged = list(product(range(last + 1), repeat=2)), self.gold, self.judged
+        expected = math.fsum(apart(i, j) * gold[i] * judged[j] for i, j in cells)
         if not expected:
             return None
         return 1 - self.n * math.fsum(apart(i, j) * self.counts[i][j] for i, j in cells) / expected
@@ -164,11 +165,11 @@ def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool], 
 
 
 def cluster_interval(
-    parts: Sequence[Sequence[int]], measure: Callable[[Sequence[int]], float | None], *, seed: int = 0
+    parts: Sequence[Sequence[N]], measure: Callable[[Sequence[N]], float | None], *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % percentile bootstrap interval of a measure of summed counts, drawing whole clusters.
+    """The 95 % percentile bootstrap interval of a measure of sums, drawing whole clusters.
 
-    ``parts`` are the counts of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
+    ``parts`` are the addends of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
     clusters, or where the measure is undefined in most draws.
     """
     if len(parts) < 2:

@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from ragstone.stats.means import mean
+from ragstone.stats.means import mean, t_quantile
 
 Z: Final = 1.959963984540054
 """The standard normal quantile of a two-sided 95 % interval."""
@@ -45,7 +45,8 @@ def prediction_powered(
         unlabelled: the judge's values of all other items.
         power: the weight of the judge's values, 0 to 1; tuned for the narrowest interval if None.
         clusters: what each labelled and each unlabelled item belongs to (its record); items of one cluster are not
-            independent. Each item is its own cluster if None.
+            independent. The interval is then Student's t by the number of labelled clusters; it is the paper's normal
+            one, of independent items, if None.
 
     Raises:
         ValueError: no labelled or no unlabelled items, or lists of different lengths.
@@ -55,14 +56,43 @@ def prediction_powered(
     ours, theirs = clusters or (range(len(human)), range(len(human), len(human) + len(unlabelled)))
     share = len(human) / len(unlabelled)
     if power is None:
-        both = [*judged, *unlabelled]
-        spread = math.fsum((value - mean(both)) ** 2 for value in both) / max(len(both) - 1, 1)
-        together = mean([y * f for y, f in zip(human, judged, strict=True)]) - mean(human) * mean(judged)
-        power = min(max(together / ((1 + share) * spread), 0.0), 1.0) if spread else 0.0
+        power = min(max(_slope(human, judged, unlabelled) / (1 + share), 0.0), 1.0)
     errors = [y - power * f for y, f in zip(human, judged, strict=True)]
     value = power * mean(unlabelled) + mean(errors)
-    width = Z * math.sqrt(power**2 * _variance(unlabelled, theirs) + _variance(errors, ours))
+    reach = t_quantile(0.975, max(len(set(ours)) - 1, 1)) if clusters else Z
+    width = reach * math.sqrt(power**2 * _variance(unlabelled, theirs) + _variance(errors, ours))
     return Corrected(value, value - width, value + width, mean([*judged, *unlabelled]), power)
+
+
+def _slope(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> float:
+    """The covariance of people's and the judge's values, over the variance of all of the judge's; 0 if those tie."""
+    both = [*judged, *unlabelled]
+    centre = mean(both)
+    spread = math.fsum((value - centre) ** 2 for value in both) / max(len(both) - 1, 1)
+    return _covariance(human, judged) / spread if spread else 0.0
+
+
+def _covariance(first: Sequence[float], second: Sequence[float]) -> float:
+    return mean([one * other for one, other in zip(first, second, strict=True)]) - mean(first) * mean(second)
+
+
+def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> int | None:
+    """How many more labelled items would halve the interval of a tuned prediction-powered mean.
+
+    With n labels of M items its variance is var(Y) · ((1 - r²)/n + r²/M), where r is the correlation of people's and
+    the judge's values: only the first part shrinks with labels. None where labels of all items would not do, and where
+    people's values do not differ. Arguments and errors as for ``prediction_powered``; items are independent.
+    """
+    if len(human) != len(judged) or not human or not unlabelled:
+        raise ValueError("expected as many human as judged values, and at least one of each kind")
+    n, every = len(human), len(human) + len(unlabelled)
+    total = _variance(human, range(n)) * n
+    shared = max(_covariance(human, judged), 0.0)
+    explained = min(_slope(human, judged, unlabelled) * shared / total, 1.0) if total else 1.0
+    left = ((1 - explained) / n + explained / every) / 4 - explained / every
+    if left <= 0 or (1 - explained) / left > every:
+        return None
+    return math.ceil((1 - explained) / left) - n
 
 
 def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
@@ -74,10 +104,29 @@ def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
     return math.fsum(one**2 for one in sums.values()) / len(values) ** 2
 
 
+class Rates(NamedTuple):
+    """Counts of labelled items; see ``rogan_gladen``."""
+
+    pass_right: int
+    pass_total: int
+    fail_right: int
+    fail_total: int
+
+
 def rogan_gladen(
-    passed: int, judged: int, *, pass_right: int, pass_total: int, fail_right: int, fail_total: int
+    passed: int,
+    judged: int,
+    *,
+    pass_right: int,
+    pass_total: int,
+    fail_right: int,
+    fail_total: int,
+    clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None,
 ) -> Corrected:
     """Correct a judge's pass rate by its error rates (Rogan and Gladen 1978; interval of arXiv 2511.21140).
+
+    Where items are clustered, both parts of the variance grow by their design effects: the linearised variance of
+    whole clusters over that of as many independent items.
 
     Args:
         passed: items without labels that the judge passes.
@@ -86,6 +135,8 @@ def rogan_gladen(
         pass_total: all items that people pass.
         fail_right: items that people fail and the judge fails too.
         fail_total: all items that people fail.
+        clusters: the same counts of each labelled cluster (record), and ``(passed, judged)`` of each other cluster.
+            Each item is its own cluster if None.
 
     Raises:
         ValueError: no items in one of the three groups, or a judge no better than chance (TPR + TNR at most 1).
@@ -102,9 +153,23 @@ def rogan_gladen(
     rate_, sens, spec = (passed + Z**2 / 2) / items, (pass_right + 1) / passes, (fail_right + 1) / fails
     gain = sens + spec - 1
     centre = (rate_ + spec - 1) / gain
-    of_pass, of_fail = sens * (1 - sens) / passes, spec * (1 - spec) / fails
+    ours, theirs = clusters or ((), ())
+    known = [
+        (1 - centre) * (one.fail_right - specificity * one.fail_total) / fail_total
+        - centre * (one.pass_right - sensitivity * one.pass_total) / pass_total
+        for one in ours
+    ]
+    of_pass, of_fail = sensitivity * (1 - sensitivity) / pass_total, specificity * (1 - specificity) / fail_total
+    effect = _design_effect(known, (1 - centre) ** 2 * of_fail + centre**2 * of_pass)
+    others = [(passes - rate * of) / judged for passes, of in theirs]
+    of_rate = _design_effect(others, rate * (1 - rate) / judged) * rate_ * (1 - rate_) / items
+    of_pass, of_fail = effect * sens * (1 - sens) / passes, effect * spec * (1 - spec) / fails
     shift = 2 * Z**2 * (centre * of_pass - (1 - centre) * of_fail)
-    variance = rate_ * (1 - rate_) / items + (1 - centre) ** 2 * of_fail + centre**2 * of_pass
-    width = Z * math.sqrt(variance) / gain
+    width = Z * math.sqrt(of_rate + (1 - centre) ** 2 * of_fail + centre**2 * of_pass) / gain
     low, high = (min(max(end, 0.0), 1.0) for end in (centre + shift - width, centre + shift + width))
     return Corrected(min(max(value, 0.0), 1.0), low, high, rate)
+
+
+def _design_effect(parts: Sequence[float], independent: float) -> float:
+    """The variance of the sum of whole clusters' parts over that of independent items; at least 1."""
+    return max(math.fsum(part**2 for part in parts) / independent, 1.0) if independent else 1.0

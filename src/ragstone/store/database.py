@@ -324,6 +324,10 @@ class Store:
             (time.time(), status, self._frame(orjson.dumps(summary)), run),
         )
 
+    def change_summary(self, run: int, summary: Mapping[str, Any]) -> None:
+        """Replace the summary of a run that has ended."""
+        self._change("UPDATE runs SET summary = ? WHERE id = ?", (self._frame(orjson.dumps(summary)), run))
+
     def drop_run(self, run: int) -> None:
         """Delete a run with its results; its calls stay."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))

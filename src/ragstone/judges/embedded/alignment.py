@@ -27,9 +27,11 @@ LONG: Final = 300  # words of a sentence of the evidence that are compared
 PLACES: Final = 8  # places of each of them
 SHOWN: Final = 60  # characters of a value that are quoted
 SCOPE: Final = 7  # words behind a negation within which it reaches one
+SHORT: Final = 6  # words of a clause that only adds to the one before: "and on public holidays"
 CLOSE: Final = 10  # words between two that are said together
 
 AROUND: Final = 0.4  # what a word counts that stands in the sentence before
+SPOKEN: Final = 0.7  # ... where a pronoun begins the sentence
 TABLE: Final = 0.3  # ... in another cell of the row, in the heading of another column, or in the caption
 EARLIER: Final = 0.75  # ... in an earlier clause of the sentence
 LATER: Final = 0.25  # ... in a later one
@@ -46,6 +48,7 @@ APART: Final = 0.4  # by how much nearer a word must stand to one of two places 
 
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 _ARTICLES: Final = frozenset(("the", "a", "an"))
+_SUBJECTS: Final = frozenset(("it", "he", "she", "they"))
 
 
 class Clash(NamedTuple):
@@ -195,6 +198,8 @@ class Line(ParsedStatement):
         self._lent = text.headings(sentence) if sentence in text.rows else []
         self.above = {token.stem for token in self._lent}
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
+        # What a word of the sentences before counts here.
+        self.lends = SPOKEN if self.word(0) in _SUBJECTS else AROUND
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property
@@ -212,6 +217,24 @@ class Line(ParsedStatement):
             for i in range(1, len(of))
             if of[i] != of[i - 1] and (self.tokens[i].kind == NUMBER or self.words[i] in numbers)
         )
+
+    @cached_property
+    def shared(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The clauses that share the words before them, and those that what is said before them is said of, too.
+
+        "A costs 3 euros a day, B 5": the last is a number alone. "Closed on Mondays and on holidays": a preposition
+        follows the conjunction.
+        """
+        lent, joined = set[int](), set[int]()
+        for clause in range(1, self.clauses[-1] + 1 if self.clauses else 0):
+            inside = [i for i, one in enumerate(self.clauses) if one == clause]
+            spoken = [self.words[i] in word_set("prepositions") for i in inside]
+            numbered = any(self.tokens[i].kind == NUMBER for i in inside)
+            if self.tokens[inside[-1]].kind == NUMBER and not any(spoken):
+                lent.add(clause)
+            elif True in spoken[1:2] and len(inside) <= SHORT and not numbered:
+                joined.add(clause)
+        return frozenset(lent), frozenset(joined)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -340,7 +363,7 @@ class Alignment(ParsedStatement):
             headed = stem in line.heads[place] or not line.heads[place].isdisjoint(self._likes[j])
             return 1.0 if headed else TABLE * (bool(places) or stem in line.above)
         if not places:
-            return AROUND if stem in line.before else 0.0
+            return line.lends if stem in line.before else 0.0
         clause_of = line.clauses
         clause, before, gap = clause_of[place], -1, LONG + 1
         for p in places:
@@ -351,11 +374,13 @@ class Alignment(ParsedStatement):
         if gap <= LONG:
             return grade / (1 + gap / 20)
         if before < 0:
-            return grade * LATER
+            added = line.shared[1].issuperset(range(clause + 1, clause_of[min(places)] + 1))
+            return grade * (EARLIER if added else LATER)
         first = line.numbers[0] if line.numbers else len(line.tokens)
         own = any(clause_of[number] == clause_of[before] for number in line.numbers)
         between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
+        shared = shared or clause in line.shared[0]
         return grade * (EARLIER if shared else LATER)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
@@ -368,7 +393,7 @@ class Alignment(ParsedStatement):
                 if headed or found[j][0]:
                     held += weight * self.held(j, line, place)
                 elif self.stems[j] in line.before:
-                    held += weight * AROUND
+                    held += weight * line.lends
         return held / total if total else 0.0
 
     def best(self, i: int, places: Iterable[tuple[Line, int]], without: frozenset[int] = frozenset()) -> Place | None:
@@ -408,7 +433,8 @@ class Alignment(ParsedStatement):
         _, line, at = own
         before = line.tokens[at - 1].stem if at else ""
         behind = [token.stem for token in line.tokens[at + 1 : at + 2]]
-        if [before, *behind] == [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]:
+        beside = [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]
+        if [before, *behind] == beside and not self.weights.keys().isdisjoint(beside):
             return True
         for j, _ in sorted(self.near(i), key=lambda pair: abs(pair[0] - i)):
             if j not in without and abs(gain := self.held(j, *rival[1:]) - self.held(j, *own[1:])) >= APART:
@@ -440,7 +466,10 @@ class Alignment(ParsedStatement):
                 places, grade = self.found(j, line)
                 total += weight
                 close += weight * grade * any(abs(p - place) <= CLOSE for p in places)
-        return close >= TOGETHER * total and self.carries(line)
+        carried = self.weight_in(line)
+        if line.lends == SPOKEN:
+            carried += SPOKEN * sum(self.weight[j] for j in self.content if self.stems[j] in line.before)
+        return close >= TOGETHER * total and carried >= SAME * self.total
 
     def whole(self, kind: str, line: Line) -> Clash:
         """A clash of all of the statement with all of a sentence."""

@@ -17,6 +17,7 @@ DENIED = 0.8  # ... for that of a word of the evidence
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
 BANNED = 10.0  # the weight of a statement's words, three at least, that must stand in the clause that forbids
+_DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
@@ -276,14 +277,18 @@ def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None
             if at in quantity and p in quantity and rivals(quantity[at], quantity[p]):
                 return p
         elif (aligned.library.weight(token.stem) >= 2 or token.kind == NAME) and any(
-            _neighbour(line, at + step) == _neighbour(line, p + step) != "" for step in (-1, 1)
+            _neighbour(line, at + step, at) == _neighbour(line, p + step, p) != "" for step in (-1, 1)
         ):
             return p
     return None
 
 
-def _neighbour(line: Line, at: int) -> str:
-    """A stem beside a word; all numbers are one, and so are all beginnings."""
-    if not 0 <= at < len(line.tokens):
-        return "^" if at < 0 else ""
+def _neighbour(line: Line, at: int, of: int) -> str:
+    """A stem beside a word; all numbers are one, and so are all articles, and all beginnings of clauses."""
+    if at < of and (at < 0 or line.clauses[at] != line.clauses[of] or line.words[at] in word_set("breaks")):
+        return "^"
+    if at >= len(line.tokens):
+        return ""
+    if line.words[at] in _DETERMINERS:
+        return "the"
     return "#" if line.tokens[at].kind == NUMBER else line.tokens[at].stem

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import orjson
 
-from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.errors import ConfigError
+from ragstone.judges.base import Call, Cuts, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
@@ -38,7 +39,7 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-7"
+VERSION: Final = "embedded-8"
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
 
@@ -83,19 +84,43 @@ class EmbeddedBackend:
 class ComputedJudge:
     """Answers from what its backend computes in this process: one call, whose reply holds probabilities and places.
 
-    What it makes of them is for all such judges the same, but for ``cuts``.
+    What it makes of them is for all such judges the same, but for ``own_cuts``. ``threshold`` is the probability where
+    the best label begins, in the place of the judge's own; a reply serves every threshold.
     """
 
     id: str
     backend: EmbeddedBackend
 
-    def maker(self, question: Question[Any]) -> str:
+    def __init__(self, name: str, threshold: float | None) -> None:
+        """ConfigError for a ``threshold`` beyond what the judge takes for support."""
+        self.name, self.threshold = name, threshold
+        if threshold is None or (own := self.own_cuts("support")) is None:
+            return
+        if not own.least <= threshold <= own.most:
+            raise ConfigError(
+                f"judges.{name}.threshold {threshold:g}; expected a number from {own.least:g} to {own.most:g} "
+                "(contradicted statements lie below)"
+            )
+
+    def version(self) -> str:
         """Name what computes the replies, with all that shapes its numbers."""
         raise NotImplementedError
 
-    def cuts(self, task: Task) -> tuple[float, float | None]:
-        """Return the probability from which the best label is given, and the one below which the worst is."""
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """Where the labels of a task begin without a threshold; None for a task without a probability."""
         raise NotImplementedError
+
+    def cuts(self, task: Task) -> Cuts | None:
+        """Where the labels of a task begin; None for a task without a probability."""
+        own = self.own_cuts(task)
+        if own is None or self.threshold is None:
+            return own
+        return own._replace(best=max(self.threshold, own.least))
+
+    def maker(self, question: Question[Any]) -> str:
+        """The version, and the threshold if it is set and the task has a probability."""
+        cuts = self.cuts(question.task)
+        return self.version() if cuts is None or self.threshold is None else f"{self.version()},cut={cuts.best:g}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -108,7 +133,7 @@ class ComputedJudge:
 
     def _call(self, question: Question[Any], body: dict[str, Any], repeat: int, units: int = 1) -> Call:
         packed = orjson.dumps(_encodable({"task": question.task, **body}), option=orjson.OPT_SORT_KEYS)
-        return Call(self.id, question.task, self.maker(question), packed, units, repeat)
+        return Call(self.id, question.task, self.version(), packed, units, repeat)
 
     def _rate(self, question: Rate, repeat: int) -> Dialogue:
         units = question.units
@@ -131,15 +156,20 @@ class ComputedJudge:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["reason"])
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"])
-        label, passages = self._label(question, row), question.passages
+        passages = question.passages
         if question.task == "relevance":
             passages = (Passage(unit.parent or unit.id, unit.text, 1),)
         evidence = [_quote(passages[number], Span(start, end)) for number, start, end in row["windows"]]
-        return self._labelled(unit, question.scale, label, row, evidence)
+        return self._labelled(question.task, unit, question.scale, row, evidence)
 
     def _labelled(
-        self, unit: Unit, scale: Scale, label: str, row: dict[str, Any], evidence: Sequence[Quote]
+        self, task: Task, unit: Unit, scale: Scale, row: dict[str, Any], evidence: Sequence[Quote]
     ) -> Verdict:
+        """The verdict of a row. Where the threshold has changed the label, the reason says so."""
+        cuts, changed = self.cuts(task), ""
+        label = _label(task, scale, row, cuts)
+        if cuts is not None and label != _label(task, scale, row, self.own_cuts(task)):
+            changed = f"; {'reaches' if row['chance'] >= cuts.best else 'below'} the threshold of {cuts.best:g}"
         return Verdict(
             unit,
             label,
@@ -148,7 +178,7 @@ class ComputedJudge:
             raw=scale.raw(label),
             probability=None if "vital" in row else row["chance"],  # closeness is no probability
             evidence=tuple(evidence),
-            reason=row["reason"],
+            reason=row["reason"] + changed,
         )
 
     def _write(self, question: Write, repeat: int) -> Dialogue:
@@ -218,30 +248,21 @@ class ComputedJudge:
             return Verdict(unit, "yes", 1.0, self.id, raw=YES_NO.raw("yes"), reason=row["reason"]), (GENERAL,)
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"]), ()
-        label = "yes" if row["chance"] >= self.cuts("trace")[0] else "no"
         units = [sentences[i] for i in row["windows"]]
         quotes = [Quote(one.parent or "", one.span, one.text, verbatim=True) for one in units if one.span is not None]
-        keys = (tuple(map(key_of, units)) or (GENERAL,)) if label == "yes" else ()
-        return self._labelled(unit, YES_NO, label, row, quotes), keys
-
-    def _label(self, question: Rate, row: dict[str, Any]) -> str:
-        scale, chance = question.scale, row["chance"]
-        if question.task == "relevance":
-            return relevance_label(scale, chance, strong=row["strong"], related=row["related"])
-        if question.task == "importance":
-            return scale.labels[-1 if row["vital"] else 0]
-        return label_of(scale, chance, *self.cuts(question.task))
+        verdict = self._labelled("trace", unit, YES_NO, row, quotes)
+        return verdict, (tuple(map(key_of, units)) or (GENERAL,)) if verdict.label == "yes" else ()
 
 
 class EmbeddedJudge(ComputedJudge):
     """Answers every task from the words alone; see the module."""
 
-    name: str = "embedded"
     id: str = "embedded"
     model: str = VERSION
     provider: str = ""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "embedded", threshold: float | None = None) -> None:
+        super().__init__(name, threshold)
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
@@ -252,16 +273,24 @@ class EmbeddedJudge(ComputedJudge):
         """The probabilities at which it is sure of support and assignment; other tasks have none."""
         return band_of(task, error)
 
-    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
+    def version(self) -> str:
         """The version, the hash of the numbers and word lists, and what divides texts."""
         return f"{VERSION}#{digest()}.{divided_by()}"
 
-    def cuts(self, task: Task) -> tuple[float, float | None]:
-        """Return the fitted cuts of the task."""
-        if task == "assign":
-            partial, full = assignment_cuts()
-            return full, partial
-        return model().support.yes, model().support.maybe
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """The fitted cuts.
+
+        Below the lowest threshold lie statements with a fact that the evidence contradicts; of whole responses also
+        those with a sentence that is not supported, so that their threshold can only be raised.
+        """
+        yes, maybe = model().support.yes, model().support.maybe or 0.0
+        partial, full = assignment_cuts()
+        fitted: dict[Task, Cuts] = {
+            "support": Cuts(maybe, yes, maybe), "trace": Cuts(maybe, yes, maybe),
+            "response_support": Cuts(yes, yes, maybe), "assign": Cuts(maybe, full, partial),
+            "relevance": Cuts(0.0, 0.5, 0.0),
+        }  # fmt: skip
+        return fitted.get(task)
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
@@ -277,6 +306,14 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
     if any(not isinstance(row, list) or (count is not None and len(row) != count) for row, count in rows):
         return "the reply does not fit its question"
     return found
+
+
+def _label(task: Task, scale: Scale, row: dict[str, Any], cuts: Cuts | None) -> str:
+    if cuts is None:
+        return scale.labels[-1 if row["vital"] else 0]
+    if task == "relevance":
+        return relevance_label(scale, row["chance"], strong=row["strong"], related=row["related"], cut=cuts.best)
+    return label_of(scale, row["chance"], cuts.best, cuts.worst)
 
 
 def _quote(passage: Passage, span: Span) -> Quote:

@@ -136,7 +136,7 @@ def cuts_of(scale: Scale, yes: float, maybe: float | None = None) -> tuple[float
     lies between is parted evenly. On a scale of five, ``yes`` is where 4 begins (a claim is accepted on both scales or
     on neither), and 5 halfway from there to 1.
     """
-    low = yes / 2 if maybe is None else maybe
+    low = yes / 2 if maybe is None else min(maybe, yes)
     steps = len(scale.labels) - 1
     if steps == 4:
         return (low, (low + yes) / 2, yes, (1 + yes) / 2)
@@ -166,11 +166,13 @@ def level_of(levels: Sequence[str]) -> Level:
     return "response" if all(level == "response" for level in levels) else "statement"
 
 
-def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool) -> str:
+def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool, cut: float = 0.5) -> str:
     """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
 
-    The worst of more than two only where not ``related``.
+    The worst of more than two only where not ``related``. ``cut`` is where the upper half of the scale begins; the
+    labels of each half keep their shares of it.
     """
+    chance = 0.5 * chance / cut if chance < cut else 0.5 + 0.5 * (chance - cut) / max(1 - cut, 1e-9)
     best = len(scale.labels) - 1
     near = int(best * chance + 0.5)
     if best > 1:

@@ -8,11 +8,12 @@ from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, Line, ParsedStatement, Place
-from ragstone.judges.embedded.thesaurus import LANGUAGE, listed, opposites, slot_lists, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.words import NAME, WORD, stem_of
 
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
+REST: Final = 0.9  # the share of a statement but its agent that a sentence must have to name another agent
 SURELY: Final = 2.0  # how many times more must speak for another name's place
 _PASSIVE: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -119,6 +120,40 @@ def _mixed(aligned: Alignment, own: Iterable[str]) -> bool:
 
 def _beside(line: Line, one: str, other: str) -> bool:
     return any(abs(a - b) <= 2 for a in line.places.get(one, ()) for b in line.places.get(other, ()))
+
+
+def instead(aligned: Alignment) -> Clash | None:
+    """Find an agent in whose place the sentence that says all the rest has another name: who founded, who leads.
+
+    Names that stand together in a sentence may be of one thing, and a name that is also a common word a description.
+    """
+    for run in aligned.names[:1]:
+        name = aligned.stems[run[1]]
+        rest = [i for i in aligned.content if i > run[1] or 1 < i < run[0]]  # the first word may be of the name
+        if not (_acts(aligned, run) and rest and aligned.library.has(name)):
+            continue
+        wanted = REST * sum(aligned.weight[i] for i in rest)
+        for line in aligned.lines[:2]:
+            held = sum(aligned.weight[i] * aligned.found(i, line)[1] for i in rest)
+            if held < wanted or not wanted or name in line.places:
+                continue
+            if any(sum(aligned.weight[i] * bool(aligned.found(i, other)[0]) for i in rest) >= wanted / 2
+                   for other in aligned.having(name)):  # fmt: skip
+                return None
+            for there in line.names:
+                theirs = line.tokens[there[1]].stem
+                proper = not likes(theirs, LANGUAGE) and theirs not in aligned.stems
+                apart = proper and not any(name in other.places for other in aligned.having(theirs))
+                if apart and _acts(line, there):
+                    return line.clash("name", aligned.quote(*run), line.quote(*there))
+    return None
+
+
+def _acts(side: ParsedStatement, run: tuple[int, int]) -> bool:
+    """Whether a name begins its sentence, or is the agent of a passive."""
+    before = [word for word in side.words[: run[0]] if word not in _ARTICLES]
+    begins = not before or (len(before) == 1 and side.text[side.tokens[run[0] - 1].start].isupper())  # "Bob Stein"
+    return begins or before[-1] in _PASSIVE
 
 
 def roles(aligned: Alignment) -> Clash | None:

@@ -25,6 +25,8 @@ PRICE: Final = "price"  # the dimension of what is free
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
 _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
+_SCALED: Final = re.compile(r"([\d.,]+)[\s\u00a0]+[^\W\d_]+")  # "3 million" is one number
+SCALE: Final = 1000  # a number below it shares the million of the one behind it
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
@@ -109,11 +111,22 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
         return None
     if i and low[i - 1] == "minus":
         value = -value
+    if i + 2 < len(tokens) and low[i + 1] in _LINKS and value < SCALE:
+        value *= _scale(low[i + 2], tokens[i + 2].stem)  # "from 2 to 3 million"
     dimension, factor, unit, last = ("clock", 1.0, "", i) if clock else _unit(tokens, low, text, i, value)
     bound, hedged = _bound(text, token, tokens[last].end)
     start = token.start - (i > 0 and tokens[i - 1].stem in _CURRENCIES and tokens[i - 1].end == token.start)
     first, end = min(start, tokens[last].start), max(token.end, tokens[last].end)
     return Quantity(i, max(i, last), dimension, value * factor, value, unit, first, end, bound, hedged)
+
+
+def _scale(written: str, stem: str) -> float:
+    """The power of ten that is spelled out behind a number; 1 where none is."""
+    found = _SCALED.fullmatch(written)
+    try:
+        return float(round(float(stem[1:]) / float(found[1]))) if found else 1.0
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return 1.0
 
 
 def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: float) -> tuple[str, float, str, int]:

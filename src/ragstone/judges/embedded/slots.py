@@ -23,7 +23,7 @@ from ragstone.judges.embedded.contrasts import (
     opposite,
     polarity,
 )
-from ragstone.judges.embedded.names import names, roles
+from ragstone.judges.embedded.names import instead, names, roles
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
@@ -36,6 +36,7 @@ LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}[.)](?:\s+(?=[^\W\d_a-z])|$)")
 """The number of a list item, at the start of a statement or left over in it."""
 
+_ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|differen\w+|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
@@ -68,12 +69,24 @@ def _clash(aligned: Alignment) -> Clash | None:
             number = number._replace(says=shortened(f"{name.says}, {number.says}"))
     if number is not None:
         return number
-    for check in (doubted, exception, compared, polarity, forbidden, opposite, graded, roles, crossed, _addition):
+    for check in (
+        doubted,
+        exception,
+        compared,
+        polarity,
+        forbidden,
+        opposite,
+        graded,
+        instead,
+        roles,
+        crossed,
+        _addition,
+    ):
         found = check(aligned)
         if isinstance(found, Clash):
             return found
         if found:  # negations and opposites of the statement are as they should be
-            return graded(aligned) or roles(aligned) or crossed(aligned) or _addition(aligned)
+            return graded(aligned) or instead(aligned) or roles(aligned) or crossed(aligned) or _addition(aligned)
     return None
 
 
@@ -109,11 +122,12 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may stand there as 10:00
     stems = [aligned.stems[i], f"@{int(one.written)}:00"][: 1 + hour]
     for line in dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))):
+        known = {theirs.at for theirs in line.quantities if any(agree(mine, theirs) for mine in own)}
         for theirs in line.quantities:
             every.append((line, theirs))
             if agree(one, theirs):
                 same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif rivals(one, theirs) and not any(agree(mine, theirs) for mine in own):
+            elif theirs.at not in known and rivals(one, theirs):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     best, rival = (max(found, key=lambda pair: pair[0], default=None) for found in (same, other))
     says = shortened(aligned.text[one.start : one.end])
@@ -121,8 +135,8 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
         if free or aligned.words[i] in {"twice", "thrice"}:
             return None
-        known = _operands(aligned, one, [theirs for _, theirs in every], own)
-        if computed(one, known, adding=bool(_ADDING.search(aligned.text))):
+        operands = _operands(aligned, one, [theirs for _, theirs in every], own)
+        if computed(one, operands, adding=bool(_ADDING.search(aligned.text))):
             aligned.agreed.update(itself)
             return None
         if i and not one.dimension and aligned.tokens[i - 1].kind == NAME:
@@ -141,6 +155,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     if theirs.dimension == "clock" != one.dimension:
         return None  # "18 hours" is 18:00, and rivals no length of time
     if one.bound and theirs.bound == -one.bound:
+        return _other("limit", _limited(one, aligned.text), best)
+    ends = {aligned.word(i - 1), *(line.word(theirs.at - 1) for _, line, theirs in same)}
+    if ends == _ENDS:  # "rose from 52 to 40" of "from 40 to 52"
         return _other("limit", _limited(one, aligned.text), best)
     if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
         return None

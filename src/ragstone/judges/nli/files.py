@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import BackendError, ConfigError
+from ragstone.judges.spec import NLI_MODEL
 
-DEFAULT: Final = "cross-encoder/nli-deberta-v3-base"
 KNOWN: Final[Mapping[str, str]] = {
-    DEFAULT: "6c749ce3425cd33b46d187e45b92bbf96ee12ec7",
+    NLI_MODEL: "6c749ce3425cd33b46d187e45b92bbf96ee12ec7",
     "cross-encoder/nli-deberta-v3-xsmall": "a150876415327c80daeff35ca6f68f5ed8cf5c24",
     "Xenova/nli-deberta-v3-xsmall": "4ce66096a56eb536b4b9e437f27ef42c24aeae51",
 }
@@ -66,16 +66,16 @@ class ModelFiles:
 
 
 def locate(name: str) -> ModelFiles:
-    """Find a model: a folder, or ``ORG/MODEL[@REVISION]`` on the hub; empty for the usual one.
+    """Find a model: a folder, or ``ORG/MODEL[@REVISION]`` on the hub.
 
     ConfigError if the model cannot be used, BackendError if it cannot be downloaded.
     """
     if missing := [package for package in PACKAGES if importlib.util.find_spec(package) is None]:
         raise ConfigError(f'the judge nli needs {missing[0]}; pip install "ragstone[nli]"')
     folder = Path(name).expanduser()
-    if name and folder.is_dir():
+    if folder.is_dir():
         return _checked(folder.resolve().name, "", folder / _CONFIG, folder / _TOKENIZER, _only_onnx(folder))
-    match = _NAME.fullmatch(name or DEFAULT)
+    match = _NAME.fullmatch(name)
     if match is None or name.startswith(("./", "../")):
         raise ConfigError(f"judge 'nli:{name}': no such folder, and no model's name; write nli:ORG/MODEL[@REVISION]")
     return _on_hub(match[1], match[2] or KNOWN.get(match[1], "main"))
@@ -84,9 +84,9 @@ def locate(name: str) -> ModelFiles:
 def short_name(name: str) -> str:
     """Return the name of a model for ids: without its revision, and of a folder only its own name."""
     folder = Path(name).expanduser()
-    if name and folder.is_dir():
+    if folder.is_dir():
         return folder.resolve().name
-    return (name or DEFAULT).partition("@")[0]
+    return name.partition("@")[0]
 
 
 # ---- a folder

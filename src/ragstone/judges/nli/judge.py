@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-from ragstone.judges.base import Call, Reply
+from ragstone.judges.base import Call, Cuts, Reply
 from ragstone.judges.embedded.judge import VERSION as EMBEDDED
 from ragstone.judges.embedded.judge import ComputedJudge, EmbeddedBackend, divided_by
 from ragstone.judges.embedded.model import digest
 from ragstone.judges.nli.files import ModelFiles, locate, short_name
 from ragstone.judges.nli.reader import Reader
-from ragstone.judges.nli.statements import YES, reply_to
+from ragstone.judges.nli.statements import LEAST, MOST, YES, reply_to
 from ragstone.judges.spec import NLI_ANSWERS
-from ragstone.questions import Question, Task
+from ragstone.questions import Task
 from ragstone.signature import version_of
 
 VERSION: Final = "nli-1"
@@ -55,8 +55,8 @@ class NliJudge(ComputedJudge):
 
     provider: str = ""
 
-    def __init__(self, name: str, model: str) -> None:
-        self.name = name
+    def __init__(self, name: str, model: str, threshold: float | None = None) -> None:
+        super().__init__(name, threshold)
         self.model = short_name(model)
         self.id = f"nli/{self.model}"
         self.backend: NliBackend = NliBackend(model)
@@ -65,7 +65,7 @@ class NliJudge(ComputedJudge):
         """Return whether it answers such questions."""
         return task in NLI_ANSWERS
 
-    def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - of all tasks
+    def version(self) -> str:
         """The version, the model's commit and the hash of its files, what runs it, and the embedded judge's version."""
         files = self.backend.files
         model = ".".join(filter(None, (VERSION, files.revision[:7])))
@@ -73,9 +73,9 @@ class NliJudge(ComputedJudge):
         rules = f"{EMBEDDED.replace('embedded', 'rules')}#{digest()}.{divided_by()}"
         return f"{model}#{files.digest}.{runtime}.{rules}"
 
-    def cuts(self, task: Task) -> tuple[float, float | None]:  # noqa: ARG002 - the same for all
-        """Return the cut of the model; below half of it is the worst label."""
-        return YES, None
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """The same for all models; of whole responses the threshold can only be raised, as with the embedded judge."""
+        return Cuts(YES if task == "response_support" else LEAST, YES, YES / 2, MOST)
 
 
 def _processors() -> int:

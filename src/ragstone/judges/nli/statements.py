@@ -9,6 +9,7 @@ are weak at them. And it judges sentences that state nothing, and statements tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ import orjson
 
 from ragstone.judges.embedded.abstaining import abstention
 from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.stated import restated, stated, triviality, unmarked
 from ragstone.judges.embedded.support import (
     Name,
@@ -33,7 +35,11 @@ from ragstone.judges.nli.reader import Odds, Reader
 from ragstone.segment import language_of
 
 YES: Final = 0.5
-"""The probability of entailment from which a statement is supported: no model has been calibrated yet."""
+"""The probability of entailment from which a statement is supported, without a threshold by people's labels."""
+LEAST: Final = 0.1
+"""The lowest threshold: below it lies what is refused whatever the model says."""
+MOST: Final = 0.95
+"""The highest threshold. A window with this much ends the reading: more of them could change no label."""
 OVERRULING: Final = frozenset(("number", "limit", "name"))
 """The kinds of facts in which the embedded judge overrules the model."""
 MARKED: Final = "marked by shared words, not by the model"
@@ -89,7 +95,8 @@ class Statements:
         language = self._library.language
         empty = trivial and triviality(unmarked(text), language_of(text))
         if empty or abstention(text, language) is not None:
-            return judged(text, self._library, self._name, trivial=trivial, question=self._question)
+            found = judged(text, self._library, self._name, trivial=trivial, question=self._question)
+            return _by_rule(found, accepted=(found.chance or 0.0) >= model().support.yes)
         return self.entailed(text)
 
     def entailed(self, text: str) -> SupportOutcome:
@@ -110,9 +117,8 @@ class Statements:
         quotes = [self._sentence(best, near, said)]
         clash = finding.clash
         if clash is not None and clash.kind in OVERRULING:
-            # As far below the cut as where nothing is entailed.
-            outcome = differing(clash, near, chance * YES / 2, library, self._name)
-            return SupportOutcome(outcome.chance, outcome.windows, f"{outcome.reason}; entailment {chance:.2f}")
+            outcome = _by_rule(differing(clash, near, chance, library, self._name), accepted=False)
+            return replace(outcome, reason=f"{outcome.reason}; entailment {chance:.2f}")
         if chance >= YES:
             return SupportOutcome(chance, quotes, f"entailed by {self._name(best)} ({chance:.2f})")
         worst = min(read, key=lambda window: (-read[window].contradiction, window))
@@ -123,11 +129,11 @@ class Statements:
         return SupportOutcome(chance, quotes, f"not entailed: {chance:.2f}, nearest: {self._name(best)}")
 
     def _read(self, near: Sequence[Window], said: str) -> dict[tuple[int, ...], Odds]:
-        """Read the windows around those that were found, until one entails the statement; if none does, all others."""
+        """Read the windows around those that were found, until one entails the statement at any threshold, else all."""
         read: dict[tuple[int, ...], Odds] = {}
         for window in map(self._around, near):
             read[window] = self._reader.read(self._text(window), said)
-            if read[window].entailment >= YES:
+            if read[window].entailment >= MOST:
                 return read
         for window in self._every():
             if window not in read:
@@ -197,3 +203,11 @@ class Statements:
         if best is None or not shares[best]:
             return window
         return passage, text.spans[best].start, text.spans[best].end
+
+
+def _by_rule(found: SupportOutcome, *, accepted: bool) -> SupportOutcome:
+    """Place what the embedded judge decides above or below every threshold, so that none of them changes it."""
+    if found.chance is None:
+        return found
+    chance = MOST + (1 - MOST) * found.chance if accepted else LEAST / 2 * found.chance
+    return replace(found, chance=chance, reason=found.reason.replace(f"({found.chance:.2f}", f"({chance:.2f}"))

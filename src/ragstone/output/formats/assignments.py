@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
@@ -65,20 +66,29 @@ def _assigned(unit: UnitDict, verdict: VerdictDict) -> dict[str, Any]:
     return {name: value for name, value in nugget.items() if value is not None}
 
 
-def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
-    write_lines(_assignments(run), target)
+def block(record: Mapping[str, Any]) -> dict[str, Any]:
+    """An assignment record in the form of nugget assigners, with the response as a block."""
+    head = {name: record[name] for name in ("query", "qid", "run_id") if name in record}
+    return {**head, "block": [record["answer_text"]], "block_nuggets_assignment": record["nuggets"]}
 
 
-def _assignments(run: Run) -> Generator[bytes, None, None]:
-    """An assignment record for each result that has one; InputError where none has."""
+def _write(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run, _rows: str, target: IO[bytes]) -> None:
+    write_lines(_assignments(run, form), target)
+
+
+def _assignments(run: Run, form: Callable[[dict[str, Any]], dict[str, Any]]) -> Generator[bytes, None, None]:
+    """An assignment record for each result that has one, in a form; InputError where none has."""
     found = False
     for result in run.results():
         record = assignment(result)
         if record is not None:
             found = True
-            yield orjson.dumps(record) + b"\n"
+            yield orjson.dumps(form(record)) + b"\n"
     if not found:
         raise InputError(f"run {run.id} has no assigned nuggets; assign them with: ragstone nuggets assign")
 
 
-FORMATS: Final = (ExportFormat("assignments", LINES, "assigned nuggets, for nuggets score", _write),)
+FORMATS: Final = (
+    ExportFormat("assignments", LINES, "assigned nuggets, for nuggets score", partial(_write, dict)),
+    ExportFormat("blocks", LINES, "assigned nuggets by block of text", partial(_write, block)),
+)

@@ -21,18 +21,27 @@ import orjson
 SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "run": (
         "elements", "numbers", "words", "source", "look", "state", "charts", "table", "overview", "groups", "scatter",
-        "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "main",
+        "records", "marks", "passages", "verdicts", "tracemap", "panel", "calls", "case", "agreement", "main",
     ),
     "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
+    "label": ("elements", "numbers", "source", "look", "marks", "labels", "evidence", "label"),
+    "agree": ("elements", "numbers", "source", "look", "charts", "agreement", "agree"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
 
-STYLES: Final[Mapping[str, Sequence[str]]] = {"run": ("page",), "compare": ("page", "compare")}
+STYLES: Final[Mapping[str, Sequence[str]]] = {
+    "run": ("page",),
+    "compare": ("page", "compare"),
+    "label": ("page", "label"),
+    "agree": ("page",),
+}
 """The styles of each kind of page; a later one goes before an earlier."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
+    "agree": "the same figures are in the terminal, with: ragstone agree",
+    "label": "labels made elsewhere are read with: ragstone label import FILE",
 }
 """The other place to read each kind of page without its script, followed by the run and its store."""
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ragstone import __version__
 from ragstone.analysis.run import Run
+from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Low, RunFacts, answered_now, cost_said
 from ragstone.render.html.rows import STATUSES, PageRow
 from ragstone.render.html.sentence import sentence, worst_group
@@ -84,6 +85,7 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),
         "left_out": summary.get("left_out", {}),
+        "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
         "fields": list(fields),
         "statuses": list(STATUSES),

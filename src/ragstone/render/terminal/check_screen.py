@@ -12,6 +12,7 @@ from rich.text import Text
 from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
+from ragstone.render.agreement import agreements
 from ragstone.render.comparison import outcome_said, record_said, threshold_said
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
@@ -34,6 +35,9 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
         _decisions(gate, look),
         *(_worst(decision, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
+        Group(*told)
+        if (told := [prose(line, look) for one in agreements(gate.agreement) for line in one.lines])
+        else None,
         _next(gate, run, options, look),
     )
 

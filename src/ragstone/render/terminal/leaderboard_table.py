@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from ragstone.analysis.leaderboard import Agreement, Leaderboard, OnMissing, Standing, missed
+from ragstone.analysis.leaderboard import BoardAgreement, Leaderboard, OnMissing, Standing, missed
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section
 from ragstone.render.terminal.tables import GAP, Column, fitting, table
@@ -68,7 +68,7 @@ class Board:
     standings: Sequence[Standing]
     measure: str
     on_missing: OnMissing
-    agreements: Sequence[Agreement] = ()
+    agreements: Sequence[BoardAgreement] = ()
     against: str = ""
     written: Sequence[Path] = ()
 

@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone import metrics as catalogue
+from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
 from ragstone.records import Survey, offered
-from ragstone.render.facts import judged_by, lead
+from ragstone.render.agreement import kappa_said
+from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
@@ -35,7 +37,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     if not runs:
         return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
-    number_, name, when, records, judge, status, mean = zip(*rows, strict=True)
+    number_, name, when, records, judge, status, mean, kappa = zip(*rows, strict=True)
     columns = [
         Column("", number_, right=True),
         Column("name", name, style="head"),
@@ -44,6 +46,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         Column("judge", judge, drop=1, least=8, style="quiet"),
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
         Column("mean", mean),
+        *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
     ]
     return page(table(fitting(columns, look.width - 2, look)))
 
@@ -62,7 +65,15 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(judge), 20, look.ellipsis),
         run.status,
         f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
+        _kappa(run, name, look),
     )
+
+
+def _kappa(run: Run, leading: str, look: Look) -> str:
+    """The attached kappa of the leading metric, else of the first that has one; empty without any."""
+    found = run.agreement["metrics"] if run.agreement else {}
+    one = found.get(leading) or next(iter(found.values()), None)
+    return kappa_said(one["kappa"], one["interval"]).replace(DASH, look.dash) if one else ""
 
 
 # ---- metrics
@@ -239,6 +250,26 @@ def report_written(told: Mapping[str, Any], look: Look) -> Page:
     """The file of a report."""
     what = f"{plural(told['records'], 'record')} of run {told['run']} {look.dot} {size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
+
+
+def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Look) -> Page:
+    """The file of a page to label on, what was drawn, how long it takes, and what to do next."""
+    draw, minutes = told["draw"], told["minutes"]
+    how = "on which judges disagree most or are least certain" if draw["mode"] == "worst" else "drawn at random"
+    kept = f"all {number(draw['n'])}" if draw["n"] == draw["of"] else f"{number(draw['n'])} of {number(draw['of'])}"
+    few = f"; {number(wanted)} were asked for" if draw["n"] < wanted else ""
+    by = f" by {flat(draw['by'])}" if draw.get("by") else ""
+    lines: list[tuple[str, str | Text]] = [
+        ("Page", flat(told["written"])),
+        ("", size(told["bytes"])),
+        ("Records", f"{kept} scored records, {how}{by} (seed {draw['seed']}){few}"),
+        ("Units", f"{plural(told['units'], unit)} of {told['metric'].partition('.')[0]}"),
+        ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s a unit"),
+    ]
+    if draw["mode"] == "worst":
+        lines.append(("Note", "labels of this draw enter no correction and no interval"))
+    lines.append(("Next", "open the page in a browser, label, export; then"))
+    return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 
 def serving(address: str, name: str, run: int, look: Look) -> Page:

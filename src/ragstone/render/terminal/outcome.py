@@ -206,6 +206,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
     rows = judge_rows(told.judged_by, told.judges, told.embedded, look)
+    rows += _rows("Agreement", [line for one in told.agreement for line in one.lines], look)
     rows += _rows("", told.notes, look, "quiet")
     for answered, sureness, saved in told.cascades:
         rows += [*_rows("Cascade", [answered], look), *_rows("", [sureness], look, "quiet")]

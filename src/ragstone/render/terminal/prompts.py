@@ -24,7 +24,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: 
         Column("step", ["" if kind.step == above else kind.step for kind, above in zip(kinds, before, strict=False)],
                style="head"),
         Column("style", [kind.style for kind in kinds]),
-        Column("version", [str(kind.version) for kind in kinds], right=True, drop=3),
+        Column("versions", [" ".join(map(str, kind.versions)) for kind in kinds], right=True, drop=3),
         Column("units", [str(kind.units) for kind in kinds], right=True),
         Column("formats", [one[0] if len(one := kind.formats) == 1 else str(len(one)) for kind in kinds]),
         Column("languages", [" ".join(kind.languages) for kind in kinds], drop=1),
@@ -56,7 +56,10 @@ def gives(kind: PromptStyle) -> str:
 
 def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
     most = max((kind.formats for kind in kinds), key=len)
+    several = next((kind for kind in kinds if len(kind.versions) > 1), None)
+    named = f"; to use an older one: --prompt {several.step}={several.style}.v{several.versions[0]}" if several else ""
     said = {
+        "versions": f"the newest is used{named}",
         "units": "max units per call",
         "object": "one JSON object with an entry for each unit",
         str(len(most)): ", ".join(most),

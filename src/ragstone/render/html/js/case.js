@@ -231,11 +231,6 @@ function isBank(name) {
   return name.startsWith('bank ');
 }
 
-/** @param {string} words */
-function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 /** @param {Tab[]} tabs @param {Tab} chosen */
 function tabsView(tabs, chosen) {
   const list = el(

@@ -142,3 +142,8 @@ function choice(label, choices, chosen, then) {
 function shortened(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
 }
+
+/** With a capital first letter. @param {string} words */
+function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -19,7 +19,13 @@ const overview = el('main', { class: 'sheet' }, parts.first, parts.hurts, record
 /** The overview: the first screen, where it hurts, the records; and for paper the worst of them. */
 function drawOverview() {
   refill(parts.first, overviewView(showRecords));
-  refill(parts.hurts, first.records ? whereItHurts() : null, worstForPaper(), missingBlock(showRecords));
+  refill(
+    parts.hurts,
+    first.records ? whereItHurts() : null,
+    agreementSection(first.agreement),
+    worstForPaper(),
+    missingBlock(showRecords),
+  );
   drawRecords();
   refill(parts.every, everyMetric(showRecords));
   // The table and its fields are never taken out while somebody types in them.

@@ -1,0 +1,372 @@
+"""Agreement of a run's judge with people, unit by unit, and what it means for the run's scores.
+
+Labels that do not join are refused and counted. Units without a verdict are never a label: they are left out of the
+scale's measures, and counted as a class of their own beside them. Units that people or the judge call trivial are left
+out of both, since trivial is no place on a scale. Labels of a worst-first draw enter no interval and no correction, and
+no other number where there are labels of a random draw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from heapq import nsmallest
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
+from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Problem, Refused, distinct, join
+from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
+from ragstone.analysis.saved import AnyRun
+from ragstone.errors import InputError
+from ragstone.labels import LabelRow
+from ragstone.stats.agreement import Matrix
+from ragstone.stats.means import rounded
+from ragstone.types import TRIVIAL, Scale
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict, MetricAgreementDict
+
+DISAGREEMENTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorPair:
+    """Agreement of two annotators on the units of a metric that both labelled."""
+
+    metric: str
+    first: str
+    second: str
+    units: int
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """One person's labels: how many, of how many records, how often the person could not tell, and the minutes."""
+
+    name: str
+    labels: int
+    records: int
+    cannot_tell: int
+    minutes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """The records of one group of a field."""
+
+    group: str
+    items: LabelAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One unit on which the judge and people's majority differ.
+
+    ``gap`` is the judge's value less people's, -1 to 1. ``surprise`` is how far the judge's probability of the best
+    label is from people's value, 0 without one.
+    """
+
+    metric: str
+    record: str
+    position: int
+    unit: str
+    text: str
+    people: str
+    votes: dict[str, int]
+    judge: str
+    reason: str
+    gap: float
+    surprise: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAgreement:
+    """Agreement on one metric's units.
+
+    ``items`` has the judged units, ``with_unjudged`` also those without a verdict, ranked below the worst label.
+    ``wholes`` are responses as a whole. Left out are ``unjudged`` units, ``ties`` of people, ``worst`` units of a
+    worst-first draw, and ``trivial`` ones by who calls them so. ``people_alphas`` are among people only, None with one.
+    ``accuracy_lost`` is what units without a verdict cost, if each counts as an error. ``labelled_in_part`` records
+    have labels, but not for all units; ``unlike`` have a score that does not follow from the run's settings.
+    """
+
+    metric: str
+    task: str
+    unit: str
+    judge: str
+    items: LabelAgreement
+    with_unjudged: LabelAgreement
+    wholes: LabelAgreement | None
+    people_alphas: Alphas | None
+    means: tuple[CorrectedMean, ...]
+    groups: tuple[GroupAgreement, ...]
+    unjudged: int
+    ties: int
+    worst: int
+    trivial: dict[str, int]
+    labelled_in_part: int
+    unlike: int
+
+    @property
+    def leading(self) -> LabelAgreement:
+        """That of the units; of the whole responses where only those have labels."""
+        return self.wholes if self.wholes is not None and not self.items.matrix.n else self.items
+
+    @property
+    def accuracy_lost(self) -> float | None:
+        """In [0, 1]; None without units."""
+        accuracy, judged = self.items.matrix.accuracy, self.items.matrix.n
+        return None if accuracy is None else accuracy * self.unjudged / (judged + self.unjudged)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "metric": self.metric, "task": self.task, "unit": self.unit, "judge": self.judge,
+            **self.items.as_json(),
+            "with_unjudged": self.with_unjudged.as_json(),
+            "wholes": self.wholes and self.wholes.as_json(),
+            "people_alpha": self.people_alphas and self.people_alphas.as_json(),
+            "means": [one.as_json() for one in self.means],
+            "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
+            "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
+            "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
+            "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCalls:
+    """Calls for labelled records by judge, step, style and format; ``whole`` were parsed without a problem."""
+
+    judge: str
+    step: str
+    style: str
+    format: str
+    calls: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of a run's judge with people's labels; ``joined`` of the ``rows`` joined, ``refused`` say why not all.
+
+    ``metrics`` are by rank, ``disagreements`` the largest first. ``notes`` are sentences on what limits the numbers.
+    """
+
+    run: int
+    name: str
+    gold: tuple[str, ...]
+    rows: int
+    joined: int
+    metrics: tuple[MetricAgreement, ...]
+    annotators: tuple[Annotator, ...]
+    pairs: tuple[AnnotatorPair, ...]
+    disagreements: tuple[Disagreement, ...]
+    refused: tuple[Refused, ...]
+    parsed: tuple[ParsedCalls, ...]
+    notes: tuple[str, ...]
+    by: str | None = None
+
+    def __getitem__(self, metric: str) -> MetricAgreement:
+        for found in self.metrics:
+            if found.metric == metric:
+                return found
+        raise KeyError(metric)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        plain = ("annotators", "pairs", "disagreements", "parsed")
+        return {
+            "run": self.run, "name": self.name, "gold": list(self.gold), "rows": self.rows, "joined": self.joined,
+            "metrics": [one.as_json() for one in self.metrics],
+            **{name: [asdict(one) for one in getattr(self, name)] for name in plain},
+            "refused": [one.as_json() for one in self.refused], "notes": list(self.notes), "by": self.by,
+        }  # fmt: skip
+
+
+def agree(
+    run: AnyRun,
+    rows: Sequence[LabelRow],
+    *,
+    gold: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    by: str | None = None,
+    correction: Method = "ppi",
+    disagreements: int = DISAGREEMENTS,
+) -> Agreement:
+    """Compare a run's verdicts with labels, which come from ``gold``; no judge is called.
+
+    ``metrics`` are those to compare, all that have labels if None. InputError where there are no labels or none joins,
+    for a metric that the run lacks, and for labels that contradict each other.
+    """
+    rows = [*distinct(rows)]
+    if not rows:
+        raise InputError(f"{', '.join(gold) or 'gold'}: no labels")
+    gathered = join(run, rows, by, metrics)
+    if metrics is not None and (lacking := [name for name in metrics if name not in gathered.metrics]):
+        there = ", ".join(gathered.names) or "no metric that is installed"
+        raise InputError(f"metric '{lacking[0]}' is not in {_called(run)}; it has {there}")
+    met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
+    if not met:
+        raise InputError(_none_joined(run, rows, gathered, metrics))
+    if by is not None and all(unit.group is None for one in met.values() for unit in (*one.units, *one.wholes)):
+        raise InputError(f"--by {by}: no labelled record has it")
+    ranked = sorted(met.items(), key=lambda item: (item[1].metric.rank, item[0]))
+    refused = tuple(sorted(gathered.refused.values(), key=lambda one: -one.count))
+    worst = [found for name, one in ranked for found in _disagreements(name, one)]
+    return Agreement(
+        run.id, run.name, tuple(gold), len(rows), len(gathered.joined),
+        tuple(_agreement(name, one, correction) for name, one in ranked),
+        tuple(_annotators(rows)),
+        tuple(pair for name, one in ranked for pair in _pairs(name, one)),
+        tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), found.gap < 0, -found.surprise))),
+        refused,
+        tuple(
+            ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
+            for _, one in sorted(gathered.formats.groups.items())
+        ),
+        tuple(_notes(rows)),
+        by,
+    )  # fmt: skip
+
+
+def attached(found: Agreement) -> AgreementDict:
+    """What is kept with a run: each score's agreement and corrected mean."""
+    metrics: dict[str, MetricAgreementDict] = {}
+    for one in found.metrics:
+        items = one.leading
+        for mean in one.means:
+            metrics[mean.score] = {
+                "task": one.task, "unit": one.unit if items is one.items else "response",
+                "judge": one.judge, "labels": list(items.labels),
+                "counts": [list(row) for row in items.matrix.counts], "units": items.matrix.n,
+                "records": items.records, "unjudged": one.unjudged, "accuracy": rounded(items.matrix.accuracy),
+                "base_rate": rounded(items.matrix.base_rate), "kappa": rounded(items.kappa),
+                "interval": None if items.interval is None else [rounded(end) for end in items.interval],
+                "corrected": mean.attached(), "withheld": mean.withheld,
+            }  # fmt: skip
+    return {
+        "gold": list(found.gold), "annotators": [one.name for one in found.annotators if one.name],
+        "at": datetime.now(UTC).isoformat(timespec="seconds"), "metrics": metrics,
+    }  # fmt: skip
+
+
+# ---- one metric
+
+
+def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement:
+    scale = joined.scale
+    assert scale is not None, "labels have joined"
+    worst_only = not any(unit.random for unit in joined.units)
+    kept = [unit for unit in joined.units if unit.random or worst_only]
+    called = [unit for unit in kept if TRIVIAL in (unit.gold, unit.judged)]
+    by_group: dict[str, list[LabelledUnit]] = defaultdict(list)
+    for unit in kept:
+        if unit.group is not None:
+            by_group[unit.group].append(unit)
+    judges = dict.fromkeys(unit.judge for unit in joined.units or joined.wholes if unit.judged is not None)
+    return MetricAgreement(
+        name, joined.task, joined.unit, ", ".join(judges),
+        label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
+        label_agreement(joined.wholes, scale) if joined.wholes else None,
+        people_alphas(kept, scale),
+        corrected_means(joined, correction),
+        tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),
+        unjudged=sum(unit.judged is None and unit.gold in scale.labels for unit in kept),
+        ties=sum(unit.gold is None for unit in kept),
+        worst=sum(not unit.random for unit in joined.units),
+        trivial={
+            "both": sum(unit.gold == unit.judged for unit in called),
+            "people": sum(unit.judged != TRIVIAL for unit in called),
+            "judge": sum(unit.gold != TRIVIAL for unit in called),
+        },
+        labelled_in_part=joined.part, unlike=joined.unlike,
+    )  # fmt: skip
+
+
+def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
+    """Units and whole responses with different labels."""
+    scale = joined.scale
+    assert scale is not None, "labels have joined"
+    for unit in (*joined.units, *joined.wholes):
+        people, judge = (scale.value(label) if label in scale.labels else None for label in (unit.gold, unit.judged))
+        if people is not None and judge is not None and people != judge:
+            votes = dict(Counter(unit.votes.values()).most_common())
+            yield Disagreement(
+                name, unit.record, unit.position, unit.unit, unit.text, str(unit.gold), votes, str(unit.judged),
+                unit.reason, rounded(judge - people),
+                0.0 if unit.probability is None else rounded(abs(unit.probability - people)),
+            )  # fmt: skip
+
+
+# ---- people
+
+
+def _annotators(rows: Sequence[LabelRow]) -> Iterator[Annotator]:
+    """Who labelled what, those with most labels first."""
+    own: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in rows:
+        own[row.annotator].append(row)
+    for name, given in sorted(own.items(), key=lambda item: -len(item[1])):
+        seconds = [row.seconds for row in given if row.seconds is not None]
+        unsure = sum(row.label is None for row in given)
+        records = len({row.record for row in given})
+        yield Annotator(name, len(given) - unsure, records, unsure, sum(seconds) / 60 if seconds else None)
+
+
+def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
+    """Each two annotators on the units that both gave a label of the scale."""
+    scale = joined.scale or Scale("", (), (), ())
+    places = {label: place for place, label in enumerate(scale.labels)}
+    people = dict.fromkeys(name for unit in joined.units for name in unit.votes)
+    for first, second in combinations(people, 2):
+        both = [
+            (places[unit.votes[first]], places[unit.votes[second]])
+            for unit in joined.units
+            if unit.votes.get(first) in places and unit.votes.get(second) in places
+        ]
+        if both:
+            yield AnnotatorPair(name, first, second, len(both), Matrix.of(both, len(places)).kappa())
+
+
+# ---- what limits the numbers
+
+
+def _notes(rows: Sequence[LabelRow]) -> Iterator[str]:
+    if any(row.draw is None for row in rows):
+        yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
+    if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
+        yield f"records were drawn by {', '.join(fields)}; corrections assume that each group has its share"
+
+
+SAID: Final[dict[Problem, str]] = {
+    "unknown_record": "no such record",
+    "unknown_unit": "no such unit",
+    "wrong_task": "no verdict of that task",
+    "changed_text": "text has changed",
+    "unknown_label": "label not on the scale",
+    "other_settings": "record evaluated with its own settings",
+    "cannot_tell": "cannot tell",
+}
+"""What a row that did not join is called."""
+
+
+def _called(run: AnyRun) -> str:
+    return f"run {run.id}" if run.id else run.name
+
+
+def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
+    causes = [
+        f"{one.count} {SAID[one.problem]} (first: {one.first[0].unit}, {one.first[0].task}, "
+        f"{one.first[0].label or 'no label'})"
+        for one in gathered.refused.values()
+    ]
+    if not causes:
+        tasks = ", ".join(sorted({row.task for row in rows}))
+        return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
+    like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
+    return f"no label joins {_called(run)}: {', '.join(causes)}{like}"

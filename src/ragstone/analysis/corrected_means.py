@@ -1,0 +1,178 @@
+"""A metric's mean corrected for the judge's errors by the records that people labelled in full.
+
+Only records of a random draw enter. With fewer than ``FEWEST`` of them the labels' own interval stands in; where no
+interval can be given, ``withheld`` says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from ragstone.analysis.gold_join import Joined, RecordValues
+from ragstone.metrics import column_of
+from ragstone.result_types import CorrectedDict
+from ragstone.stats.correction import Corrected, Rates, labels_to_halve, prediction_powered, rogan_gladen
+from ragstone.stats.means import mean, rounded, spread, t_quantile
+
+Method = Literal["ppi", "rogan_gladen"]
+
+FEWEST: Final = 30
+"""Labelled records from which a mean is corrected."""
+MOST: Final = 64
+"""A sample is grown at most so many times to find what halves an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMean:
+    """The judge's mean of one score, and the mean that people's labels give.
+
+    ``raw`` is over all ``records`` with a value; ``labelled`` of them are labelled in full by a random draw, where
+    people's mean is ``people``. ``value`` has the 95 % interval ``low`` to ``high``; ``method`` is as in
+    ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of ``rogan_gladen`` all numbers are shares
+    that pass: of records where each value is 0 or 1, else of units. About ``more`` labelled records would halve the
+    interval; None if all records would not.
+    """
+
+    score: str
+    raw: float | None
+    records: int
+    labelled: int
+    people: float | None = None
+    method: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    power: float | None = None
+    more: int | None = None
+    reason: str = ""
+    withheld: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {name: rounded(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+    def attached(self) -> CorrectedDict | None:
+        """What is kept with a run; None where the correction is withheld."""
+        if self.raw is None or self.value is None or self.low is None or self.high is None:
+            return None
+        return {
+            "method": self.method, "value": rounded(self.value), "low": rounded(self.low), "high": rounded(self.high),
+            "raw": rounded(self.raw), "labelled": self.labelled, "records": self.records, "power": rounded(self.power),
+        }  # fmt: skip
+
+
+def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]:
+    """One for each score of a metric that stands on labelled units."""
+    return tuple(_corrected(joined, score, method) for score in joined.metric.score_names() if score in joined.stand)
+
+
+def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
+    values, others = joined.values[score], joined.others[score]
+    judged = [*(one.judge for one in values), *others]
+    if not judged:
+        return CorrectedMean(score, None, 0, 0, withheld="no record has a value")
+    people = mean([one.people for one in values]) if values else None
+    found: dict[str, Any] = {
+        "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
+    }  # fmt: skip
+    if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
+        return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
+    if len(values) < 2:
+        return CorrectedMean(**found, withheld=_too_few(len(values), joined))
+    if len(values) < FEWEST or not others:
+        why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
+        return _of_labels(found, values, why if others else "all records are labelled")
+    if method == "rogan_gladen":
+        return _by_error_rates(found, joined, values)
+    human, ours = [one.people for one in values], [one.judge for one in values]
+    clusters = (range(len(human)), range(len(human), len(judged)))
+    one = prediction_powered(human, ours, others, clusters=clusters)
+    return CorrectedMean(**found, method="ppi", more=labels_to_halve(human, ours, others), **_within(one))
+
+
+def _too_few(count: int, joined: Joined) -> str:
+    said = f"{'only 1 record is' if count else 'no record is'} labelled in full"
+    if joined.unlike:
+        said += f"; {joined.unlike} labelled with scores that do not follow from the run's settings"
+    return f"{said}; {joined.part} in part" if joined.part else said
+
+
+def _within(found: Corrected) -> dict[str, Any]:
+    """The numbers of a correction, inside [0, 1]."""
+    value, low, high = (min(max(number, 0.0), 1.0) for number in (found.value, found.low, found.high))
+    return {"value": value, "low": low, "high": high, "power": found.power}
+
+
+def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str) -> CorrectedMean:
+    """People's own mean with Student's interval."""
+    human = [one.people for one in values]
+    apart = spread(human)
+    if not apart:
+        return CorrectedMean(**found, withheld=f"{why}; people's values are all the same, so there is no interval")
+    half = t_quantile(0.975, len(human) - 1) * apart / math.sqrt(len(human))
+    low, high = max(found["people"] - half, 0.0), min(found["people"] + half, 1.0)
+    more = 3 * len(human)
+    return CorrectedMean(
+        **found, method="labels", value=found["people"], low=low, high=high, reason=why,
+        more=more if more + len(human) <= found["records"] else None,
+    )  # fmt: skip
+
+
+def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[RecordValues]) -> CorrectedMean:
+    """The share that passes, by the judge's error rates where people labelled.
+
+    Of records where each passes or fails, else of the units of a metric with one score and a scale of two labels.
+    """
+    others = joined.others[found["score"]]
+    if {0.0, 1.0} >= {*others, *(number for one in values for number in (one.people, one.judge))}:
+        rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
+        rest = [(int(value), 1) for value in others]
+    elif column_of(found["score"]):
+        return CorrectedMean(**found, withheld="Rogan-Gladen corrects a share that passes, and this is none")
+    elif joined.scale is None or len(joined.scale.labels) != 2:
+        return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
+    else:
+        best = joined.scale.labels[-1]
+        by_record: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+        for unit in joined.units:
+            if unit.random and {unit.gold, unit.judged} <= {*joined.scale.labels}:
+                by_record[unit.record].append((unit.gold == best, unit.judged == best))
+        rates = [_rates(pairs) for pairs in by_record.values()]
+        rest = list(zip(joined.passed, joined.judged, strict=True))
+    (passed, judged), total = _sums(rest), Rates(*_sums(rates))
+
+    def corrected(times: int, clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None) -> Corrected:
+        counts = {name: times * count for name, count in total._asdict().items()}
+        return rogan_gladen(passed, judged, **counts, clusters=clusters)
+
+    try:
+        one = corrected(1, (rates, rest))
+    except ValueError as error:
+        return CorrectedMean(**found, withheld=str(error))
+    units = total.pass_total + total.fail_total
+    raw = (passed + total.pass_right + total.fail_total - total.fail_right) / (judged + units)
+    half = _width(corrected(1)) / 2
+    more = (next((times for times in range(2, MOST) if _width(corrected(times)) <= half), 1) - 1) * len(values)
+    shares = {**found, "raw": raw, "people": total.pass_total / units}
+    return CorrectedMean(
+        **shares, method="rogan_gladen", more=more if 0 < more <= len(others) else None, **_within(one)
+    )
+
+
+def _rates(pairs: Sequence[tuple[bool, bool]]) -> Rates:
+    """Counts of one record: whether people and the judge pass each item."""
+    counts = Counter(pairs)
+    right, refused = counts[True, True], counts[False, False]
+    return Rates(right, right + counts[True, False], refused, refused + counts[False, True])
+
+
+def _sums(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*rows, strict=True)))
+
+
+def _width(found: Corrected) -> float:
+    return found.high - found.low

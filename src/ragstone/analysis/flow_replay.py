@@ -1,0 +1,109 @@
+"""A metric's flow driven again over a finished result, with other verdicts in the place of the judge's.
+
+A metric asks and counts without a judge, so that its own arithmetic (weights, scoring modes, columns) gives the value
+of any labels. The units are those of the result; no judge is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from ragstone.analysis.run import unit_text
+from ragstone.metrics.base import Metric
+from ragstone.questions import YES_NO, Answer, Question, Rate, Rated, Trace, Traced, Write, Written
+from ragstone.types import TRIVIAL, Citation, Nugget, Passage, Record, Scale, Score, Span, Unit, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict, UnitDict, VerdictDict
+
+Judging = Callable[[Unit, Scale], Verdict]
+"""The verdict on a unit that a metric asks about, on the question's scale."""
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What a flow asked and returned.
+
+    ``scale`` is that of the metric's own question, None where it was not asked; ``labels`` are its labels, worst first,
+    and ``trivial`` if units may be skipped. ``exact`` is False where it asked about a unit that the result does not
+    have: the record was evaluated with other settings, or divided in another way.
+    """
+
+    scores: tuple[Score, ...] = ()
+    scale: Scale | None = None
+    labels: tuple[str, ...] = ()
+    exact: bool = True
+
+
+def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced) -> Replayed:
+    """Score a record with ``judging`` as the judge of the metric's own question.
+
+    Claims and nuggets are those of the result, with their importance. ``traced`` is what a trace says besides its
+    verdicts.
+    """
+    texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]}
+    found = Replayed()
+
+    def judged(asked: Sequence[Unit], scale: Scale, *more: str) -> tuple[Verdict, ...]:
+        found.scale, found.labels = scale, (*scale.labels, *more)
+        found.exact &= all(texts.get(unit.id) == unit.text for unit in asked)
+        return tuple(judging(unit, scale) for unit in asked)
+
+    def answer(question: Question[Any]) -> Answer:
+        if isinstance(question, Write):
+            return _written(question, result["units"])
+        if isinstance(question, Trace):
+            verdicts = judged(question.response, YES_NO)
+            return replace(traced, verdicts=verdicts, support=((),) * len(verdicts))
+        asked = cast("Rate", question)
+        if asked.task == metric.task():
+            return Rated(judged(asked.units, asked.scale, *([TRIVIAL] if asked.skippable else [])))
+        return Rated(tuple(Verdict(unit, None, None, "") for unit in asked.units))  # importance that the result lacks
+
+    flow = metric.flow(_record(result))
+    try:
+        questions = next(flow)
+        while True:
+            questions = flow.send([answer(question) for question in questions])
+    except StopIteration as stop:
+        found.scores = stop.value
+    return found
+
+
+def verdict_of(unit: Unit, document: VerdictDict) -> Verdict:
+    """A result's verdict about a unit, its evidence aside."""
+    return Verdict(
+        unit, document["label"], document["value"], document["judge"], document["raw"], document["probability"],
+        failure=document.get("failure", ""),
+        members=tuple(verdict_of(unit, member) for member in document.get("members", ())),
+    )  # fmt: skip
+
+
+def _kind(unit: UnitDict) -> str:
+    """What the id of a unit is of: ``claim``, ``nugget``, ``bank``; a sentence of a trace is ``resp``."""
+    *_, kind, name = ["", *unit["id"].split("/")]
+    return "resp" if name.startswith("resp_s") else kind
+
+
+def _written(question: Write, units: Iterable[UnitDict]) -> Written:
+    """The result's units of the level and part asked for; none in a second round."""
+    found = [
+        Unit(unit["id"], unit["level"], unit["text"] or "", part=unit["part"], importance=unit.get("importance"))
+        for unit in units
+        if _kind(unit) == question.level and (unit["part"] or 1) == question.part and not question.known
+    ]
+    return Written(tuple(found))
+
+
+def _record(result: ResultDict) -> Record:
+    """The record of a result, with the sentences of a trace and the nuggets of a bank as they were judged."""
+    judged, bank = ([unit for unit in result["units"] if _kind(unit) == kind] for kind in ("resp", "bank"))
+    return Record(
+        result["id"], result["question"], result["response"],
+        tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]),
+        nuggets=tuple(Nugget(unit["text"] or "", unit.get("importance")) for unit in bank) if bank else None,
+        citations=tuple(Citation(Span(unit["start"] or 0, unit["end"] or 0), ()) for unit in judged),
+        meta=result["meta"],
+    )  # fmt: skip

@@ -1,0 +1,339 @@
+"""Gold labels of a run's units as label rows, from a file of any form, another run, or a field of the run's records.
+
+The form is recognised by what is in a file, never by its name. Gold records are joined by topic, system and response,
+their nuggets and sentences by text; what a gold record says of another response joins nothing. Labels that join
+nothing are rows all the same, with the text in the place of the unit, so that they are counted and listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ragstone.analysis.leaderboard import run_of
+from ragstone.analysis.run import unit_text
+from ragstone.analysis.saved import AnyRun
+from ragstone.errors import InputError, RagstoneError
+from ragstone.labels import LabelRow, row_from_json, text_hash
+from ragstone.metrics import of_score
+from ragstone.records import Fields, SetAside, label_imports, open_records, values
+from ragstone.records.paths import find
+from ragstone.segment import folded
+from ragstone.stats.rankings import majority
+from ragstone.types import Nugget, Record
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict
+
+BLOCK, OF_BLOCK, OF_TOPIC = "block", "block_nuggets_assignment", "global_nuggets_assignment"
+RELEVANT, USED = "all_relevant_sentence_keys", "all_utilized_sentence_keys"
+MARKS: Final = frozenset(
+    (RELEVANT, USED, "sentence_support_information", "unsupported_response_sentence_keys", "adherence",
+     "adherence_score")
+)  # fmt: skip
+"""Keys of RAGBench's labels."""
+TRACED: Final = {"relevant": RELEVANT, "utilized": USED}
+"""What follows the name of the task for a context sentence, and RAGBench's keys of those whose label is yes."""
+FORMS: Final = (
+    f"{label_imports.FORMS}, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list labels of "
+    "{unit, label}, or RAGBench's sentence keys"
+)
+NAMED: Final = 6
+"""Fields that a message names."""
+
+Labels = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Gold:
+    """What one gold record says of one response, or of whatever answers its topic where ``response`` is None.
+
+    ``nuggets`` are assigned ones, ``marks`` RAGBench's labels, ``units`` a list of ``{unit, label}``.
+    """
+
+    record: str
+    topic: str
+    system: str
+    response: str | None
+    annotator: str
+    nuggets: tuple[Nugget, ...] = ()
+    marks: Mapping[str, Any] = field(default_factory=dict)
+    units: tuple[Mapping[str, Any], ...] = ()
+    found: dict[str, list[LabelRow]] = field(default_factory=dict)
+    """Its rows by the record that it fits."""
+
+    def fits(self, result: ResultDict) -> bool:
+        """Whether it is about this result's response, as far as it says."""
+        system = run_of(result["meta"])
+        same = not self.system or not system or self.system == system
+        return same and (self.response is None or self.response == folded(result["response"] or ""))
+
+
+def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> list[LabelRow]:
+    """The labels of GOLD for the units of a run.
+
+    Args:
+        given: a file or folder, a field of the run's records (in its results, else in its input), or another run.
+        run: the run whose units are labelled.
+        open_run: opens a run by what its user calls it.
+
+    Raises:
+        InputError: no such file, field or run; a file of no known form; labels that cannot be read.
+    """
+    path = Path(given)
+    if path.is_dir():
+        return list(verdict_rows(open_run(given)))
+    if path.exists():
+        return _of_file(path, run, open_run)
+    if given != "last" and not given.isdecimal() and (golds := _of_field(given, run)):
+        return list(_joined(golds, run))
+    try:
+        return list(verdict_rows(open_run(given)))
+    except RagstoneError as error:
+        raise InputError(f"{given}: no file, {_no_field(given, run)}, and no run ({error})") from error
+
+
+def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> list[LabelRow]:
+    with closing(label_imports.rows_of(path)) as rows:
+        first = next((row for _, row in rows), {})
+    if {"id", "position", "scores"} <= first.keys():
+        return list(verdict_rows(open_run(str(path))))
+    if label_imports.form_of(first):
+        return list(_label_rows(path, run))
+    with open_records(path) as records:
+        golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
+    if not golds:
+        keys = ", ".join(map(str, list(first)[:NAMED]))
+        raise InputError(f"{path}: no labels in it; its first record has {keys}; expected {FORMS}")
+    return list(_joined(golds, run))
+
+
+def _read(record: Record | SetAside) -> Record:
+    assert isinstance(record, Record), "a source that stops sets nothing aside"
+    return record
+
+
+def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
+    """The verdicts of a run as labels by its judges; verdicts of one judge that tie on a unit are none."""
+    for result in run.results():
+        found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for task, verdict in _verdicts(result.typed):
+            if verdict["label"] is not None:
+                found[verdict["unit"], task, verdict["judge"]].append(verdict["label"])
+        texts = {unit["id"]: unit_text(result, unit) for unit in result.get("units", ())}
+        for (unit, task, judge), labels in found.items():
+            label = majority(labels)
+            if label is not None:
+                who = f"{judge} (run {run.id or run.name})"
+                yield LabelRow(result["id"], unit, task, str(label), who, hash=text_hash(texts[unit]))
+
+
+def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
+    for score in result.get("scores", ()):
+        for verdict in score["verdicts"]:
+            yield of_score(score["metric"]).task(), verdict
+
+
+def _label_rows(path: Path, run: AnyRun) -> Iterator[LabelRow]:
+    """Rows of a file of labels; where one names no task, it is that of the unit's only verdict."""
+    drafts = list(label_imports.label_drafts(path, Counter()))
+    tasks: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    bare = {(draft.get("record"), draft.get("unit")) for _, draft in drafts if not draft.get("task")}
+    for result in run.results() if bare else ():
+        for task, verdict in _verdicts(result.typed):
+            if (result["id"], verdict["unit"]) in bare:
+                tasks[result["id"], verdict["unit"]][task] = None
+    for where, draft in drafts:
+        yield _row(where, draft, tasks.get((str(draft.get("record")), str(draft.get("unit"))), {}))
+
+
+def _row(where: str, draft: Mapping[str, Any], tasks: Iterable[str]) -> LabelRow:
+    known = [draft["task"]] if draft.get("task") else list(tasks)
+    if len(known) > 1:
+        raise InputError(f"{where}: the label names no task, and {draft['unit']} has verdicts of {' and '.join(known)}")
+    return row_from_json({**draft, "task": (known or ["unknown"])[0]}, where)
+
+
+def _of_field(name: str, run: AnyRun) -> list[_Gold]:
+    """The gold of a field of the run's records, read from the results, else from the input."""
+    path, _, _ = name.partition("[")
+    above, _, last = path.rpartition(".")
+    where = above if last in MARKS else path
+    golds = []
+    for result in run.results():
+        value = find(result.get("meta", {}), where) if where else result.get("meta", {})
+        about = (result["id"], str(result.get("topic")), "", folded(result.get("response") or ""))
+        golds += [_Gold(*about, **said) for said in _said(value, path, f"{run.name}: {result['id']}")]
+    if not golds and path in ("nuggets", OF_BLOCK, OF_TOPIC):
+        with open_records(_inputs(run), fields=Fields(run.spec.get("fields", {}))) as records:
+            golds = [gold for record in records for gold in _of_record(_read(record), path)]
+    return golds
+
+
+def _inputs(run: AnyRun) -> list[str]:
+    """The files that a run has read, which keeps their names alone; InputError where one is not in this folder."""
+    name = str(run.spec.get("input", ""))
+    files = [name] if Path(name).is_file() else name.split(", ")
+    missing = next((one for one in files if not Path(one).is_file()), None)
+    if missing is not None:
+        found = f"no assignments in its results, and its input '{missing}' is not in this folder"
+        raise InputError(f"{run.name}: {found}; name the file that has them")
+    return files
+
+
+def _no_field(name: str, run: AnyRun) -> str:
+    first: Mapping[str, Any] = next((result["meta"] for result in run.results() if result.get("meta")), {})
+    return f"no labels in a field '{name}' of the records (they have {', '.join(list(first)[:NAMED]) or 'no more'})"
+
+
+def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
+    """What a value of a record says, as arguments of ``_Gold``; nothing for a value of no known form."""
+    if isinstance(value, Mapping) and not MARKS.isdisjoint(value):
+        yield {"marks": value, "annotator": str(value.get("annotator") or value.get("annotating_model_name") or name)}
+    items = value if isinstance(value, list) else ()
+    if units := tuple(item for item in items if isinstance(item, Mapping) and {"unit", "label"} <= item.keys()):
+        yield {"units": units, "annotator": name}
+    if any(isinstance(item, Mapping) and "assignment" in item for item in items):
+        try:
+            nuggets = values.nuggets(value, [])
+        except values.UnfitError as error:
+            raise InputError(f"{where}: {error.found}; {error.expected}") from error
+        yield {"nuggets": nuggets, "annotator": name}
+
+
+def _of_record(record: Record, name: str) -> Iterator[_Gold]:
+    """All that a gold record says: of its response, of a block, and of its topic as a whole."""
+    meta, response = record.meta, None if record.response is None else folded(record.response)
+    about = (record.id, record.topic, run_of(meta))
+    if any(nugget.assignment for nugget in record.nuggets or ()):
+        yield _Gold(*about, response, name, nuggets=record.nuggets or ())
+    block = meta.get(BLOCK)
+    listed = block if isinstance(block, list) else [block]
+    text = next((one for one in listed if isinstance(one, str)), "")
+    parts = ((meta, response), (meta.get("labels"), response), (meta.get(OF_TOPIC), None),
+             (meta.get(OF_BLOCK), folded(text) if text else response))  # fmt: skip
+    for value, of in parts:
+        yield from (_Gold(*about, of, **said) for said in _said(value, name, record.where))
+
+
+def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
+    """The rows of gold records by the results they are about; without units where that is none, or one of several."""
+    by_topic: dict[str, list[_Gold]] = defaultdict(list)
+    for gold in golds:
+        by_topic[gold.topic].append(gold)
+    for result in run.results():
+        fitting = [gold for gold in by_topic.get(result.get("topic", ""), ()) if gold.fits(result.typed)]
+        own = [gold for gold in fitting if gold.record == result["id"]]
+        sure = [gold for gold in own or fitting if gold.response is not None]
+        for gold in sure or fitting:
+            gold.found[result["id"]] = _checked(gold, result.typed)
+    for gold in golds:
+        if gold.found and (gold.response is not None or len(gold.found) == 1):
+            yield from (row for rows in gold.found.values() for row in rows)
+        else:
+            yield from _unjoined(gold)
+
+
+def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
+    try:
+        return list(_rows(gold, result))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{gold.record}: unreadable labels ({error}); expected {FORMS}") from error
+
+
+def _unjoined(gold: _Gold) -> Iterator[LabelRow]:
+    """The labels of a gold record whose response is not in the run."""
+    for text, label in _assigned(gold.nuggets).values():
+        yield LabelRow(gold.record, text, "assign", label, gold.annotator)
+    for item in gold.units:
+        yield _row(gold.record, {"annotator": gold.annotator, **item, "record": gold.record}, ())
+    if gold.marks:
+        yield LabelRow(gold.record, f"{gold.record}/response/1", "trace", _whole(gold.marks), gold.annotator)
+
+
+def _assigned(nuggets: Iterable[Nugget]) -> dict[str, tuple[str, str]]:
+    return {folded(nugget.text): (nugget.text, nugget.assignment) for nugget in nuggets if nugget.assignment}
+
+
+def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
+    """What a gold record says of a result's units."""
+    record, who = result["id"], gold.annotator
+    units = {unit["id"]: unit for unit in result["units"]}
+    tasks: dict[str, dict[str, None]] = defaultdict(dict)
+    for task, verdict in _verdicts(result):
+        tasks[verdict["unit"]][task] = None
+    if nuggets := _assigned(gold.nuggets):
+        ids = {folded(units[unit]["text"] or ""): unit for unit, asked in tasks.items() if "assign" in asked}
+        for key, (text, label) in nuggets.items():
+            yield LabelRow(record, ids.get(key, text), "assign", label, who)
+    for item in gold.units:
+        name = str(item["unit"])
+        unit = name if name.startswith(f"{record}/") else f"{record}/{name}"
+        draft = {"annotator": who, **item, "record": record, "unit": unit}
+        yield _row(f"{who}: {record}", draft, tasks[unit])
+    if gold.marks:
+        yield from _marked(gold, result)
+
+
+def _marked(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
+    """RAGBench's labels of the response, its sentences, and the sentences of the contexts, by text."""
+    record, marks, who = result["id"], gold.marks, gold.annotator
+    supported = _supported(marks)
+    units = {unit["id"]: unit for unit in result["units"]}
+    for score in result["scores"]:
+        task = of_score(score["metric"]).task()
+        if not {verdict["label"] for verdict in score["verdicts"]} <= {"yes", "no", None}:
+            continue
+        for verdict in score["verdicts"]:
+            unit = units[verdict["unit"]]
+            if unit["level"] == "sentence" and (label := supported.get(folded(unit["text"] or ""))):
+                yield LabelRow(record, unit["id"], task, label, who)
+        if task == "trace" and score["verdicts"]:
+            if whole := _whole(marks):
+                yield LabelRow(record, f"{record}/response/1", task, whole, who)
+            yield from _traced(gold, result, task, score["detail"].get("contexts", ()))
+
+
+def _whole(marks: Mapping[str, Any]) -> str | None:
+    adherent = marks.get("adherence_score", marks.get("adherence"))
+    return None if adherent not in (0, 1) else "yes" if adherent else "no"
+
+
+def _supported(marks: Mapping[str, Any]) -> Labels:
+    """Whether each response sentence is supported, by its text; empty where only the whole is labelled."""
+    unsupported = marks.get("unsupported_response_sentence_keys")
+    info = marks.get("sentence_support_information")
+    if isinstance(info, list):
+        full = {item.get("response_sentence_key"): item.get("fully_supported") for item in info}
+    elif isinstance(unsupported, list):
+        full = {key: key not in unsupported for key, _ in marks.get("response_sentences") or ()}
+    else:
+        return {}
+    sentences = {key: folded(text) for key, text in marks.get("response_sentences") or ()}
+    return {
+        sentences[key]: "yes" if said else "no" for key, said in full.items() if key in sentences and said is not None
+    }
+
+
+def _traced(gold: _Gold, result: ResultDict, task: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[LabelRow]:
+    """Labels of context sentences that RAGBench divides as the run does, for two parts of the task."""
+    passages = {context["id"]: context for context in result["contexts"]}
+    keys: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for place, document in enumerate(gold.marks.get("documents_sentences") or (), 1):
+        for key, text in document:
+            keys[place, folded(text)].append(key)
+    for row in rows:
+        passage = passages[row["passage"]]
+        same = keys.get((passage["rank"], folded(passage["text"][row["start"] : row["end"]])))
+        if same:
+            key = same.pop(0)
+            for part, listed in TRACED.items():
+                if isinstance(gold.marks.get(listed), list):
+                    label = "yes" if key in gold.marks[listed] else "no"
+                    yield LabelRow(
+                        result["id"], f"{result['id']}/{row['key']}", f"{task}.{part}", label, gold.annotator
+                    )

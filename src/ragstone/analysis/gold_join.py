@@ -1,0 +1,355 @@
+"""Labels of people joined to the verdicts of a run, by record, unit and task.
+
+The results are read once. Only labelled units are kept, and a few numbers of every other record. A label that does not
+join is refused, counted and listed; none is mapped to another unit or another label.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from ragstone.analysis.flow_replay import Replayed, replay
+from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
+from ragstone.analysis.reply_formats import Formats
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import grouping
+from ragstone.errors import InputError
+from ragstone.labels import LabelRow, text_hash
+from ragstone.metrics.base import Metric
+from ragstone.questions import YES_NO, Traced
+from ragstone.stats.rankings import majority
+from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.result_types import ResultDict
+
+Problem = Literal[
+    "unknown_record", "unknown_unit", "wrong_task", "changed_text", "unknown_label", "other_settings", "cannot_tell"
+]
+LISTED: Final = 5
+"""Rows of each problem that are listed."""
+PARTS: Final = ("sentence", "claim")
+"""Units of which the worst decides on the whole response; of passages it is the best."""
+ROUNDED: Final = 1e-8
+"""The largest difference of a value from the one that results are written with."""
+
+_Labels: TypeAlias = dict[str, list[LabelRow]]
+"""Rows by unit; those of the whole response are under an empty one."""
+
+
+@dataclass(slots=True)
+class Refused:
+    """Rows that did not join for one problem: how many, and the first few."""
+
+    problem: Problem
+    count: int = 0
+    first: list[LabelRow] = field(default_factory=list)
+
+    def add(self, row: LabelRow) -> None:
+        """Count one row."""
+        self.count += 1
+        if len(self.first) < LISTED:
+            self.first.append(row)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"problem": self.problem, "count": self.count, "first": [row.as_json() for row in self.first]}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledUnit:
+    """One unit with people's labels and the judge's verdict.
+
+    ``votes`` are people's labels by annotator; ``gold`` is their majority, None for a tie. ``judged`` is None where the
+    judge gave no verdict. ``random`` is False where a worst-first draw chose the unit.
+    """
+
+    record: str
+    position: int
+    unit: str
+    text: str
+    votes: Mapping[str, str]
+    gold: str | None
+    judged: str | None
+    probability: float | None
+    reason: str
+    judge: str
+    random: bool = True
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordValues:
+    """One record's value of a score by people and by the judge."""
+
+    record: str
+    people: float
+    judge: float
+
+
+@dataclass(slots=True)
+class Joined:
+    """What was gathered of one metric.
+
+    ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
+    the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
+    ``others`` the judge's of all other scored records. ``part`` counts records that were labelled in part, ``unlike``
+    those whose score does not follow from its verdicts with the run's settings. Of the units
+    of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
+    """
+
+    metric: Metric
+    task: str
+    unit: str
+    scale: Scale | None = None
+    units: list[LabelledUnit] = field(default_factory=list)
+    wholes: list[LabelledUnit] = field(default_factory=list)
+    stand: set[str] = field(default_factory=set)
+    values: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
+    others: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    passed: array[int] = field(default_factory=lambda: array("q"))
+    judged: array[int] = field(default_factory=lambda: array("q"))
+    part: int = 0
+    unlike: int = 0
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All that the one pass over a run's results leaves.
+
+    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities
+    of rows that joined.
+    """
+
+    metrics: dict[str, Joined] = field(default_factory=dict)
+    refused: dict[Problem, Refused] = field(default_factory=dict)
+    formats: Formats = field(default_factory=Formats)
+    names: dict[str, None] = field(default_factory=dict)
+    joined: set[int] = field(default_factory=set)
+    example: str = ""
+
+    def refuse(self, problem: Problem, *rows: LabelRow) -> None:
+        """Count rows that did not join."""
+        for row in rows:
+            self.refused.setdefault(problem, Refused(problem)).add(row)
+
+
+def join(
+    run: AnyRun, rows: Sequence[LabelRow], by: str | None = None, metrics: Collection[str] | None = None
+) -> Gathered:
+    """Join rows to a run's verdicts of ``metrics`` (all if None); ``by`` is the field that groups records.
+
+    InputError for two labels of one annotator for a unit, a field that cannot group, and results that Ragstone did not
+    write.
+    """
+    waiting: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in distinct(rows):
+        waiting[row.record].append(row)
+    gathered = Gathered()
+    grouped = grouping(by) if by is not None else lambda _: None
+    parameters = run.spec.get("parameters", {})
+    tasks = {row.task for row in rows}
+    seen: set[str] = set()
+    for each in run.results():
+        result = each.typed
+        if "set_aside" in each:
+            continue
+        gathered.example = gathered.example or result["id"]
+        labelled = waiting.pop(result["id"], [])
+        try:
+            held = judged_units(result, tasks)
+            own = _sorted(labelled, held, result, gathered)
+            gathered.names.update(dict.fromkeys(held))
+            said = _Said()
+            for name, one in held.items():
+                if metrics is not None and not {name, one.cls.name} & {*metrics}:
+                    continue
+                if name not in gathered.metrics:
+                    settings = {**parameters.get(one.cls.name, NOTHING), **one.cls.always_asking}
+                    gathered.metrics[name] = Joined(one.cls().with_parameters(settings), one.task, one.unit)
+                _take(gathered, gathered.metrics[name], one, own[name], said, grouped(result))
+            for call in result.get("calls", []) if labelled else []:
+                if call["key"] not in seen:
+                    seen.add(call["key"])
+                    gathered.formats.add(result["id"], call, 0)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{run.name}: the result of '{each['id']}' is not as ragstone writes it ({error!r})"
+            ) from error
+    for unread in waiting.values():
+        gathered.refuse("unknown_record", *unread)
+    return gathered
+
+
+def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
+    """The rows, each label once; InputError where one annotator gives a unit two labels."""
+    seen: dict[tuple[str, str, str, str], str | None] = {}
+    for row in rows:
+        key = (row.record, row.unit, row.task, row.annotator)
+        if key not in seen:
+            seen[key] = row.label
+            yield row
+        elif seen[key] != row.label:
+            who = f"by {row.annotator}" if row.annotator else "without an annotator"
+            raise InputError(
+                f"{row.unit} ({row.task}) is labelled {seen[key]} and {row.label} {who}; keep one of them, or name the "
+                "annotators"
+            )
+
+
+@dataclass(slots=True)
+class _Said:
+    """What people say of one record's context sentences, by mark, and the scores that have a value by it."""
+
+    marks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    scores: set[str] = field(default_factory=set)
+
+
+def _sorted(
+    rows: Sequence[LabelRow], held: Mapping[str, JudgedUnits], result: ResultDict, gathered: Gathered
+) -> dict[str, _Labels]:
+    """The rows that join, by metric and unit."""
+    found: dict[str, _Labels] = {name: defaultdict(list) for name in held}
+    texts: dict[str, str] = {}
+    for one in held.values() if rows else ():
+        texts |= one.texts()
+    for row in rows:
+        tasked = {name: one for name, one in held.items() if one.task == row.task}
+        homes = {name: row.unit for name, one in tasked.items() if row.unit in one.verdicts}
+        if not homes and row.unit == f"{result['id']}/response/1":
+            homes = {name: "" for name, one in tasked.items() if one.unit in (*PARTS, "passage")}
+        if not homes:
+            gathered.refuse("unknown_unit" if tasked and row.unit not in texts else "wrong_task", row)
+        elif row.hash and row.hash != text_hash(texts.get(row.unit, result["response"] or "")):
+            gathered.refuse("changed_text", row)
+        elif row.label is None:
+            gathered.refuse("cannot_tell", row)
+        else:
+            for name, unit in homes.items():
+                found[name][unit].append(row)
+    return found
+
+
+def _take(
+    gathered: Gathered, joined: Joined, one: JudgedUnits, labels: _Labels, said: _Said, group: str | None
+) -> None:
+    """Add one result of a metric, with people's labels of it if there are any."""
+    people: dict[str, float] = {}
+    gold: dict[str, str] = {}
+    if labels:
+        again = replay(joined.metric, one.result, one.by_judge(), one.traced())
+        scale, allowed = (YES_NO, YES_NO.labels) if one.mark else (again.scale, again.labels)
+        joined.scale = joined.scale or scale
+        if scale is None or _foreign(one, allowed):
+            gathered.refuse("other_settings", *(row for rows in labels.values() for row in rows))
+        else:
+            units, wholes = _labelled(gathered, one, scale, allowed, labels, group)
+            joined.units += units
+            joined.wholes += wholes
+            gold = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
+            whole = next((unit.gold for unit in wholes if unit.random and unit.votes), None)
+            if units and not one.mark:
+                joined.stand |= one.standing()
+            people = _by_people(joined, one, again, gold, whole, said)
+            joined.stand |= people.keys()
+    for name, score in one.scores.items():
+        if score["value"] is not None and name in people:
+            joined.values[name].append(RecordValues(one.result["id"], people[name], score["value"]))
+        elif score["value"] is not None:
+            joined.others[name].append(score["value"])
+    judged = [verdicts[0]["value"] for unit, verdicts in one.verdicts.items() if unit not in gold]
+    known = [value for value in judged if value is not None]
+    joined.passed.append(sum(value >= 1 for value in known))
+    joined.judged.append(len(known))
+
+
+def _foreign(one: JudgedUnits, labels: Collection[str]) -> bool:
+    """Whether the judge used labels that the run's scale does not have: the record has settings of its own."""
+    return any(v["label"] not in {*labels, None} for verdicts in one.verdicts.values() for v in verdicts)
+
+
+def _labelled(
+    gathered: Gathered, one: JudgedUnits, scale: Scale, allowed: Collection[str], labels: _Labels, group: str | None
+) -> tuple[list[LabelledUnit], list[LabelledUnit]]:
+    """The labelled units of a record, and its label of the whole response; labels not ``allowed`` are refused."""
+    result, texts = one.result, one.texts()
+    units: list[LabelledUnit] = []
+    wholes: list[LabelledUnit] = []
+    for name, rows in labels.items():
+        kept = [row for row in rows if row.label in allowed]
+        gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
+        gathered.joined.update(map(id, kept))
+        even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
+        votes = {row.annotator: row.label or "" for row in even or kept}
+        if not votes:
+            continue
+        gold = cast("str | None", majority([*votes.values()]))
+        if not name:
+            wholes.append(_whole(one, scale, votes, gold, bool(even), group))
+            continue
+        verdict = one.verdict(name, scale)
+        units.append(LabelledUnit(
+            result["id"], result["position"], name, texts[name], votes, gold, verdict["label"],
+            verdict["probability"], verdict["reason"], verdict["judge"], bool(even), group,
+        ))  # fmt: skip
+    if one.unit == "passage" and not wholes and len(units) == len(one.verdicts):
+        best = overall([unit.gold for unit in units], scale, best=True)
+        wholes.append(_whole(one, scale, {}, best, all(unit.random for unit in units), group))
+    return units, wholes
+
+
+def _whole(
+    one: JudgedUnits, scale: Scale, votes: Mapping[str, str], gold: str | None, random: bool, group: str | None
+) -> LabelledUnit:
+    """A record with the label of its whole response, by people and as it follows from the judge's verdicts."""
+    result, verdicts = one.result, [one.verdict(unit, scale) for unit in one.verdicts]
+    judged = overall([verdict["label"] for verdict in verdicts], scale, best=one.unit == "passage")
+    judge = verdicts[0]["judge"] if verdicts else ""
+    return LabelledUnit(
+        result["id"], result["position"], f"{result['id']}/response/1", result["response"] or "", votes, gold, judged,
+        None, "", judge, random, group,
+    )  # fmt: skip
+
+
+def _by_people(
+    joined: Joined, one: JudgedUnits, again: Replayed, gold: Mapping[str, str], whole: str | None, said: _Said
+) -> dict[str, float]:
+    """The record's values by people's labels, by score; none unless all units are labelled and the flow repeats.
+
+    A trace has one value for a label of the whole response alone, and others for people's marks.
+    """
+    if any(unit not in gold for unit in one.verdicts) if gold else whole is None:
+        joined.part += bool(gold)
+        return {}
+    if one.mark:
+        said.marks[one.mark] = tuple(unit.rpartition("/")[2] for unit, label in gold.items() if label == "yes")
+    best = again.scale.labels[-1] if again.scale else ""
+    traced = Traced(
+        said.marks.get("relevant"), said.marks.get("utilized"), (), (), overall=whole == best if whole else None
+    )
+
+    def judging(unit: Unit, scale: Scale) -> Verdict:
+        label = gold.get(unit.id)
+        if label in (None, TRIVIAL):
+            return Verdict(unit, label, None, "people")
+        return Verdict(unit, label, scale.value(label), "people", raw=scale.raw(label))
+
+    found = replay(joined.metric, one.result, judging, traced).scores
+    people = {
+        score.metric: score.value for score in found if score.value is not None and score.metric not in said.scores
+    }
+    if not again.exact or any(_differ(score, one) for score in again.scores if score.metric in people):
+        joined.unlike += 1
+        return {}
+    said.scores |= people.keys()
+    return people
+
+
+def _differ(again: Score, one: JudgedUnits) -> bool:
+    """Whether a score that was computed again is not the one of the result."""
+    value = one.scores[again.metric]["value"]
+    return value is not again.value if value is None or again.value is None else abs(value - again.value) > ROUNDED

@@ -1,0 +1,150 @@
+"""The judge's labels of units against people's: a confusion matrix and every measure of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ragstone.analysis.gold_join import LabelledUnit
+from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, cluster_interval
+from ragstone.stats.means import mean, rounded
+from ragstone.types import Scale
+
+UNJUDGED: Final = "unjudged"
+CLUSTERS: Final = 1000
+"""Clusters that an interval is drawn from; of more records several make one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alphas:
+    """Krippendorff's alpha of several raters; None where undefined."""
+
+    nominal: float | None
+    ordinal: float | None
+    interval: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {level: rounded(getattr(self, level)) for level in ("nominal", "ordinal", "interval")}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """The judge's labels against people's majority: ``labels`` worst first, ``matrix`` by people and judge.
+
+    ``interval`` is the 95 % interval of Cohen's kappa, drawn by record; None under two records and for units of a
+    worst-first draw. ``alphas`` are of the judge and every annotator. ``auroc`` and ``calibration_error`` are of the
+    judge's probabilities of the best label, None without them.
+    """
+
+    labels: tuple[str, ...]
+    matrix: Matrix
+    records: int
+    interval: tuple[float, float] | None
+    alphas: Alphas
+    auroc: float | None = None
+    calibration_error: float | None = None
+
+    @property
+    def constant(self) -> str:
+        """The most frequent label of people, which a predictor that reads nothing would always give."""
+        return self.labels[self.matrix.gold.index(max(self.matrix.gold))]
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa without weights."""
+        return self.matrix.kappa()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON; micro-averaged precision, recall and F1 are the accuracy."""
+        matrix = self.matrix
+        classes = {label: matrix.scores(place) for place, label in enumerate(self.labels)}
+        precisions = [one.precision for one in classes.values() if one.precision is not None]
+        return {
+            "labels": list(self.labels),
+            "counts": [list(row) for row in matrix.counts],
+            "units": matrix.n,
+            "records": self.records,
+            "constant": self.constant if matrix.n else None,
+            "base_rate": rounded(matrix.base_rate),
+            "accuracy": rounded(matrix.accuracy),
+            "balanced_accuracy": rounded(matrix.balanced_accuracy),
+            "micro": dict.fromkeys(("precision", "recall", "f1"), rounded(matrix.accuracy)),
+            "macro": {
+                "precision": rounded(mean(precisions)) if precisions else None,
+                "recall": rounded(matrix.balanced_accuracy),
+                "f1": rounded(matrix.macro_f1),
+            },
+            "classes": {
+                label: {name: rounded(getattr(one, name)) for name in ("precision", "recall", "f1")}
+                for label, one in classes.items()
+            },
+            "kappa": rounded(self.kappa),
+            "interval": None if self.interval is None else [rounded(end) for end in self.interval],
+            "kappa_linear": rounded(matrix.kappa("linear")),
+            "kappa_quadratic": rounded(matrix.kappa("quadratic")),
+            "alpha": self.alphas.as_json(),
+            "auroc": rounded(self.auroc),
+            "calibration_error": rounded(self.calibration_error),
+        }
+
+
+def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bool = False) -> LabelAgreement:
+    """Compare the judge's labels of units with people's, on the scale.
+
+    Units without a verdict are left out, or with ``unjudged`` are a label of their own, below the worst; no other unit
+    without a label of the scale counts. A tie of people enters the alphas alone. There is an interval where every unit
+    is of a random draw and all have verdicts.
+    """
+    labels = (UNJUDGED, *scale.labels) if unjudged else scale.labels
+    places = {label: place for place, label in enumerate(labels)}
+    met = [(unit, judged) for unit in units if (judged := places.get(unit.judged or UNJUDGED)) is not None]
+    pairs = [(unit, places[unit.gold], judged) for unit, judged in met if unit.gold in scale.labels]
+    matrix = Matrix.of([(gold, judged) for _, gold, judged in pairs], len(labels))
+    records = dict.fromkeys(unit.record for unit, *_ in pairs)
+    fair = not unjudged and all(unit.random for unit in units)
+    known = [(unit.probability, gold + 1 == len(labels)) for unit, gold, _ in pairs if unit.probability is not None]
+    probabilities, best = [probability for probability, _ in known], [is_best for _, is_best in known]
+    return LabelAgreement(
+        labels, matrix, len(records), _interval(pairs, records, len(labels)) if fair else None,
+        alphas([[judged, *_votes(unit, places)] for unit, judged in met], labels, None if unjudged else scale.values),
+        auroc(probabilities, best), calibration_error(probabilities, best),
+    )  # fmt: skip
+
+
+def people_alphas(units: Iterable[LabelledUnit], scale: Scale) -> Alphas | None:
+    """Agreement of people with each other; None with one annotator."""
+    places = {label: place for place, label in enumerate(scale.labels)}
+    items = [list(_votes(unit, places)) for unit in units]
+    return alphas(items, scale.labels, scale.values) if any(len(item) > 1 for item in items) else None
+
+
+def alphas(items: Sequence[Sequence[int | None]], labels: Collection[str], values: Sequence[float] | None) -> Alphas:
+    """All three levels; ``values`` are the labels' numbers, without which there is none on the interval level."""
+
+    def of(level: Level) -> float | None:
+        return alpha(items, len(labels), level, values)
+
+    return Alphas(of("nominal"), of("ordinal"), of("interval") if values is not None else None)
+
+
+def _votes(unit: LabelledUnit, places: Mapping[str, int]) -> Iterable[int | None]:
+    """People's labels; of a whole that follows from its units, theirs."""
+    return (places.get(label) for label in (unit.votes.values() or [unit.gold or ""]))
+
+
+def _interval(
+    pairs: Sequence[tuple[LabelledUnit, int, int]], records: Mapping[str, None], labels: int
+) -> tuple[float, float] | None:
+    """The interval of kappa, drawn by record."""
+    clusters = {record: place % CLUSTERS for place, record in enumerate(records)}
+    parts: dict[int, list[int]] = defaultdict(lambda: [0] * labels**2)
+    for unit, gold, judged in pairs:
+        parts[clusters[unit.record]][gold * labels + judged] += 1
+
+    def kappa(counts: Sequence[int]) -> float | None:
+        return Matrix(tuple(tuple(counts[row : row + labels]) for row in range(0, labels**2, labels))).kappa()
+
+    return cluster_interval([*parts.values()], kappa)

@@ -1,0 +1,309 @@
+"""Draw the records that a person labels blind, with the question that the judge was asked about their units.
+
+Promises: a run, a metric and a seed draw the same records in the same order, whatever the order of the input; a record
+is drawn with all of its units; nothing that a judge said of them is in the sample. Records come in random order, so
+that the first so many of a random draw are a random sample too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ragstone.analysis.run import unit_text
+from ragstone.analysis.scored import grouping
+from ragstone.errors import InputError
+from ragstone.labels import LabelDraw, text_hash
+from ragstone.metrics import find
+from ragstone.prompts.choice import Choice
+from ragstone.prompts.rubric import Rubric, rubric_of
+from ragstone.questions import Rate, Rated, Trace, Write, Written
+from ragstone.stats.means import mean
+from ragstone.types import RESPONSE, TRIVIAL, Nugget, Passage, Record, Span, Unit, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.analysis.result import Result
+    from ragstone.analysis.saved import AnyRun
+    from ragstone.result_types import ScoreDict
+
+RECORDS: Final = 50
+"""Records that are drawn unless told otherwise."""
+SECONDS: Final = 12
+"""Seconds that a label takes, for estimates."""
+_ROUNDS: Final = 100
+"""Questions of a flow that are answered at most to reach the one that rates units."""
+
+Evidence = Literal["passages", "response", "question"]
+"""What units are rated by: the passages, the response, or the question alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelUnit:
+    """A unit to label; ``span`` is its place in the response, ``passage`` the id of the passage that it is."""
+
+    id: str
+    level: str
+    text: str
+    span: tuple[int, int] | None
+    passage: str | None
+
+    @property
+    def hash(self) -> str:
+        """The hash of its text, by which labels are joined to it."""
+        return text_hash(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """A record to label, with its units in the order in which they are read."""
+
+    id: str
+    question: str
+    response: str
+    contexts: tuple[Passage, ...]
+    units: tuple[LabelUnit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSample:
+    """Records to label for one metric's ``task``, in random order.
+
+    ``metric`` is the score that holds the verdicts, ``unit`` the word for a unit, ``evidence`` what it is rated by,
+    ``rubric`` the labels with their meanings.
+    """
+
+    metric: str
+    unit: str
+    task: str
+    evidence: Evidence
+    rubric: Rubric
+    draw: LabelDraw
+    records: tuple[LabelRecord, ...]
+
+    @property
+    def units(self) -> int:
+        """The number of units."""
+        return sum(len(record.units) for record in self.records)
+
+    @property
+    def minutes(self) -> int:
+        """The minutes that labelling takes, at 12 seconds a unit."""
+        return math.ceil(self.units * SECONDS / 60)
+
+
+def ratable(run: AnyRun) -> list[str]:
+    """The scores of a run that hold verdicts on units."""
+    found: dict[str, None] = {}
+    for result in run.results():
+        found |= dict.fromkeys(score["metric"] for score in result.typed.get("scores", ()) if _scored(score))
+    return list(found)
+
+
+def sample(
+    run: AnyRun,
+    metric: str,
+    *,
+    n: int = RECORDS,
+    seed: int = 0,
+    by: str | None = None,
+    worst: bool = False,
+    against: AnyRun | None = None,
+) -> LabelSample:
+    """Draw ``n`` records that have the score ``metric``, or all if there are fewer.
+
+    Args:
+        run: The run.
+        metric: A score that holds verdicts, one of ``ratable(run)``.
+        n: Records to draw, from 1.
+        seed: Another number draws other records.
+        by: A field (topic, question or meta.NAME); each of its values gets its share of the records.
+        worst: Draw the records on whose units judges disagree most: the members of a panel, or this run and
+            ``against``; of one judge, those with the least certain probabilities.
+        against: The run of another judge, for ``worst``.
+
+    Raises:
+        InputError: Nothing can be drawn.
+    """
+    group = grouping(by) if by else lambda _: None
+    lots: list[_Lot] = []
+    for result in run.results():
+        score = _score(result, metric)
+        if score is not None and _scored(score):
+            doubt = _doubt(result, score, against, metric) if worst else None
+            lots.append(_Lot(_hash(f"{seed}/{result['id']}"), result["id"], group(result.typed), doubt))
+    if worst:
+        drawn = _least_certain(lots, n, against)
+    elif by and all(lot.group is None for lot in lots):
+        raise InputError(f"--by {by}: no record of the run has it")
+    else:
+        drawn = _proportional(lots, n)
+    results = [found for lot in sorted(drawn) if (found := run.find(lot.record)) is not None]
+    question = _question(run, metric, results)
+    draw = LabelDraw("worst" if worst else "random", seed, len(results), len(lots), by or "")
+    named = find(metric.partition(".")[0])
+    evidence = _evidence(question)
+    records = tuple(_record(result, metric, evidence) for result in results)
+    return LabelSample(metric, named.unit, named.task(), evidence, _rubric(run, question), draw, records)
+
+
+# ---- the draw
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Lot:
+    """A record in the draw: its random place, its group, and how far its judges are from agreeing."""
+
+    place: str
+    record: str
+    group: str | None = None
+    doubt: float | None = None
+
+
+def _proportional(lots: Sequence[_Lot], n: int) -> list[_Lot]:
+    """Each group's share of ``n`` records, rounded to whole ones by the largest remainders."""
+    groups: dict[str | None, list[_Lot]] = defaultdict(list)
+    for lot in sorted(lots):
+        groups[lot.group].append(lot)
+    n = min(n, len(lots))
+    shares = {name: divmod(n * len(members), len(lots)) for name, members in groups.items()}
+    left = n - sum(whole for whole, _ in shares.values())
+    more = sorted(groups, key=lambda name: (-shares[name][1], groups[name][0]))[:left]
+    return [lot for name, members in groups.items() for lot in members[: shares[name][0] + (name in more)]]
+
+
+def _least_certain(lots: Sequence[_Lot], n: int, against: AnyRun | None) -> list[_Lot]:
+    known = [(-lot.doubt, lot) for lot in lots if lot.doubt is not None]
+    if not known and against is not None:
+        raise InputError("no unit has a verdict in both runs; --against needs another run of the same records")
+    if not known:
+        raise InputError("the judge gave no probabilities to draw the worst by; compare with a run of another judge")
+    found = [lot for doubt, lot in sorted(known)[:n] if doubt]
+    if not found:
+        raise InputError("the judges agree on every unit; leave out --worst to draw at random")
+    return found
+
+
+def _doubt(result: Result, score: ScoreDict, against: AnyRun | None, metric: str) -> float | None:
+    """The mean over units of how far verdicts are apart, from 0 to 1; a label costs the same for each unit."""
+    if against is None:
+        return mean(apart) if (apart := _apart(score)) else None
+    other = against.find(result["id"])
+    theirs = _score(other, metric) if other is not None else None
+    if other is None or theirs is None:
+        return None
+    values, others = _values(result, score), _values(other, theirs)
+    both = [abs(value - others[text]) for text, value in values.items() if text in others]
+    return mean(both) if both else None
+
+
+def _apart(score: ScoreDict) -> list[float]:
+    """Per unit, how far the members of a panel are apart; without a panel, how uncertain the judge is."""
+    panels = [[one["value"] for one in verdict.get("members", ())] for verdict in score["verdicts"]]
+    judged = [[value for value in values if value is not None] for values in panels]
+    if any(panels):
+        return [max(values) - min(values) for values in judged if len(values) > 1]
+    sure = [verdict["probability"] for verdict in score["verdicts"] if verdict["label"] != TRIVIAL]
+    return [1 - abs(2 * probability - 1) for probability in sure if probability is not None]
+
+
+def _values(result: Result, score: ScoreDict) -> dict[str, float]:
+    """The values of verdicts by the text of their units: another judge's claims have other ids."""
+    units = {unit["id"]: unit for unit in result["units"]}
+    judged = ((unit_text(result, units[v["unit"]]), v["value"]) for v in score["verdicts"])
+    return {text: value for text, value in judged if value is not None}
+
+
+def _score(result: Result, metric: str) -> ScoreDict | None:
+    return next((score for score in result.typed.get("scores", ()) if score["metric"] == metric), None)
+
+
+def _scored(score: ScoreDict) -> bool:
+    return score["value"] is not None and bool(score["verdicts"])
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+# ---- the records, without what judges said
+
+
+def _record(result: Result, metric: str, evidence: Evidence) -> LabelRecord:
+    units = [_unit(result, unit) for unit in _units(result, metric)]
+    shown = evidence == "passages" or any(unit.passage is not None for unit in units)
+    # A list that a judge wrote, most important first, would tell what it thought of them.
+    units.sort(key=lambda unit: (unit.span or (0, 0), "" if unit.span or unit.passage else _hash(unit.id)))
+    return LabelRecord(
+        result["id"], result["question"] or "", result["response"] or "",
+        _passages(result) if shown else (), tuple(units),
+    )  # fmt: skip
+
+
+def _units(result: Result, metric: str) -> Iterator[Mapping[str, Any]]:
+    """The units that a score has verdicts on, each once: a response may be asked about in two ways."""
+    score = _score(result, metric)
+    judged = {verdict["unit"] for verdict in score["verdicts"]} if score else set()
+    return (unit for unit in result["units"] if unit["id"] in judged)
+
+
+def _unit(result: Result, unit: Mapping[str, Any]) -> LabelUnit:
+    passage = unit["parent"] if unit["level"] == "passage" else None
+    place = None if unit["start"] is None or passage is not None else (unit["start"], unit["end"])
+    return LabelUnit(unit["id"], unit["level"], unit_text(result, unit), place, passage)
+
+
+def _passages(result: Result) -> tuple[Passage, ...]:
+    return tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"] if one["text"].strip())
+
+
+# ---- the question
+
+
+def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Trace:
+    """The question that rates the units, found by replaying the metric; its scale is that of the run."""
+    name = metric.partition(".")[0]
+    made = find(name)().with_parameters(run.spec.get("parameters", {}).get(name, {}))
+    for result in results:
+        units = tuple(
+            Unit(u["id"], u["level"], unit_text(result, u), None, u["parent"]) for u in _units(result, metric)
+        )
+        nuggets = tuple(Nugget(unit.text) for unit in units if unit.level == "nugget")
+        text = result["response"]
+        flow = made.flow(
+            Record(result["id"], result["question"], text, _passages(result), result["reference"], nuggets or None)
+        )
+        try:
+            questions = next(flow)
+            for _ in range(_ROUNDS):
+                for question in questions:
+                    if isinstance(question, Rate | Trace) and question.task == made.task():
+                        return question
+                questions = flow.send([_reply(question, units) for question in questions])
+        except StopIteration:  # settled without a judge, such as a response that repeats a passage
+            continue
+    raise InputError(f"{metric}: no drawn record was put to a judge, so its scale is not known; draw more records")
+
+
+def _reply(question: Any, units: tuple[Unit, ...]) -> Written | Rated:
+    """What leads on to the question wanted: the units as they were written, and no ratings."""
+    if isinstance(question, Write):
+        spanned = (Unit(unit.id, unit.level, unit.text, Span(0, len(unit.text))) for unit in units)
+        return Written(() if question.known else tuple(spanned))
+    return Rated(tuple(Verdict(unit, None, None, "") for unit in question.units))
+
+
+def _evidence(question: Rate | Trace) -> Evidence:
+    if isinstance(question, Rate) and not question.passages:
+        return "question"
+    return "response" if isinstance(question, Rate) and question.passages[0].id == RESPONSE else "passages"
+
+
+def _rubric(run: AnyRun, question: Rate | Trace) -> Rubric:
+    """The rubric from the prompt of the first judge that was asked."""
+    route = run.spec.get("steps", {}).get(question.task) or run.spec.get("default") or {"judges": []}
+    judge: Mapping[str, Any] = next((run.spec["judges"].get(name, {}) for name in route["judges"]), {})
+    return rubric_of(question, Choice.from_json(judge.get("choice", {})))

@@ -1,0 +1,305 @@
+"""Ways to judge compared by people's labels, and the threshold of a judge with probabilities. Numbers only.
+
+The best combination is chosen on one half of the records and its figures are of the other half, so that being chosen
+does not flatter them. Whatever is drawn or divided is whole records: units of one record are not independent. A unit
+that a judge left unread counts as a disagreement, so that nobody gains by answering the easy ones alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from ragstone.errors import InputError
+from ragstone.judges.base import Cuts
+from ragstone.stats.agreement import cluster_interval
+
+SHUFFLES: Final = 200
+"""Divisions of the records that are tried until both halves have two labels."""
+FOLDS: Final = 5
+LEAST_UNITS: Final = 30
+"""Labelled units below which no threshold is fitted."""
+STEPS: Final = 100
+"""A threshold is a multiple of 1 over this: finer ones would fit noise."""
+
+Cells = Sequence[int]
+"""The counts of a square confusion matrix, row by row (people's label, then the judge's)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TunedUnit:
+    """A labelled unit: people's label and the judge's, as places on the scale; None where the judge gave none."""
+
+    record: str
+    gold: int
+    judged: int | None
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A way to judge: a judge (a panel or a cascade too), a prompt style or file, and a format, empty for its own."""
+
+    judge: str
+    style: str = ""
+    format: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.judge, self.style, self.format) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The answers of a combination: its run, the labelled units, and what all ``judged`` units of the run cost.
+
+    ``dollars`` is the price of all replies, stored ones too; None where it is unknown.
+    """
+
+    combination: Combination
+    run: int
+    units: Sequence[TunedUnit]
+    judged: int
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The figures of one combination.
+
+    ``chosen_on`` is Cohen's kappa on the half that the choice is made by, ``kappa`` with its 95 % ``interval`` on the
+    other. ``behind`` is the interval of the winner's kappa less this one there, None for the winner itself and where
+    there is too little to tell. ``read`` is the share of labelled units with a label of the judge, ``cost`` dollars
+    for 1,000 units.
+    """
+
+    combination: Combination
+    run: int
+    chosen_on: float
+    kappa: float
+    interval: tuple[float, float] | None
+    behind: tuple[float, float] | None
+    read: float
+    cost: float | None
+
+    @property
+    def equal(self) -> bool:
+        """Whether it is not shown to differ from the winner."""
+        return self.behind is None or self.behind[0] <= 0 <= self.behind[1]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedThreshold:
+    """The threshold of a judge before and after, each with its kappa and 95 % interval on held-out records.
+
+    ``gain`` is the interval of the difference. ``kappa_after`` is pooled over ``folds``: each fold has the threshold
+    that was fitted on the others.
+    """
+
+    judge: str
+    before: float
+    after: float
+    folds: int
+    units: int
+    kappa_before: float
+    interval_before: tuple[float, float] | None
+    kappa_after: float
+    interval_after: tuple[float, float] | None
+    gain: tuple[float, float] | None
+
+    @property
+    def better(self) -> bool:
+        """Whether it agrees better on records that it was not fitted to, shown or not."""
+        return self.after != self.before and self.kappa_after > self.kappa_before
+
+    @property
+    def shown(self) -> bool:
+        """Whether the difference is shown."""
+        return self.gain is not None and not self.gain[0] <= 0 <= self.gain[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What came of tuning: the combinations, the best first, and fitted thresholds.
+
+    ``units`` labelled units of ``records``; ``halves`` are the records that the choice was made by and those that the
+    figures are of. ``left_out`` are combinations that cannot be asked, with the reason; ``notes`` tell which labels
+    were not used. ``estimate`` and ``bill`` are calls, tokens and dollars of all combinations.
+    """
+
+    metric: str
+    step: str
+    labels: tuple[str, ...]
+    units: int
+    records: int
+    halves: tuple[int, int]
+    seed: int
+    tried: tuple[Tried, ...]
+    thresholds: tuple[FittedThreshold, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    estimate: Mapping[str, Any] | None = None
+    bill: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def winner(self) -> Tried:
+        """The combination that agrees best on the half that the choice was made by."""
+        return self.tried[0]
+
+    @property
+    def equals(self) -> tuple[Tried, ...]:
+        """The others that are not shown to differ from the winner."""
+        return tuple(one for one in self.tried[1:] if one.equal)
+
+    @property
+    def cheapest(self) -> Tried:
+        """The cheapest of the winner and those not shown to differ from it; the winner where prices are unknown."""
+        priced = [one for one in (self.winner, *self.equals) if one.cost is not None]
+        return min(priced, key=lambda one: one.cost or 0.0) if self.winner.cost is not None else self.winner
+
+    def threshold_of(self, judge: str) -> FittedThreshold | None:
+        """The fitted threshold of a judge if it agrees better than the one before."""
+        return next((one for one in self.thresholds if one.judge == judge and one.better), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        plain = asdict(self)
+        for told, one in zip(plain["tried"], self.tried, strict=True):
+            told["equal"] = one.equal
+        for told, fit in zip(plain["thresholds"], self.thresholds, strict=True):
+            told |= {"better": fit.better, "shown": fit.shown}
+        return {**plain, "winner": asdict(self.winner.combination), "cheapest": asdict(self.cheapest.combination)}
+
+
+def kappa_of(cells: Cells, size: int) -> float | None:
+    """Cohen's kappa without weights of a square matrix; None where both sides use one and the same label."""
+    count = sum(cells)
+    chance = sum(sum(cells[at * size : (at + 1) * size]) * sum(cells[at::size]) for at in range(size))
+    most = count * count - chance
+    return (count * sum(cells[:: size + 1]) - chance) / most if most else None
+
+
+def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], set[str]]:
+    """Two halves of the records, drawn with a seed, each with two different labels; InputError if there are none.
+
+    ``labels`` are people's labels of each record. No answer of a judge decides where a record goes.
+    """
+    names = sorted(labels)
+    chooser = random.Random(seed)  # noqa: S311 - a draw, no secret
+    for _ in range(SHUFFLES):
+        chooser.shuffle(names)
+        halves = names[: (len(names) + 1) // 2], names[(len(names) + 1) // 2 :]
+        if all(len({label for name in half for label in labels[name]}) > 1 for half in halves):
+            return set(halves[0]), set(halves[1])
+    raise InputError(
+        f"the labels of {len(names)} record{'' if len(names) == 1 else 's'} cannot be divided: one half is to choose "
+        "by, the other to report on, and each needs two different labels; label more records"
+    )
+
+
+def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
+    """Rank combinations that were asked about the same units, the best first; and how many records each half has.
+
+    Of equally good ones the cheaper is first. One alone is not chosen, and its figures are of all records. InputError
+    if the records cannot be divided.
+    """
+    golds: dict[str, set[int]] = defaultdict(set)
+    for unit in asked[0].units:
+        golds[unit.record].add(unit.gold)
+    choosing, reporting = split(golds, seed) if len(asked) > 1 else (set(golds), set(golds))
+    size = labels + 1
+    counted = {one.combination: _cells(one.units, labels, lambda unit: unit.judged) for one in asked}
+
+    def kappa(combination: Combination, records: Collection[str]) -> float:
+        cells = [counted[combination][record] for record in records if record in counted[combination]]
+        return kappa_of(_sum(cells), size) or 0.0
+
+    def order(one: Asked) -> tuple[float, bool, float]:
+        cost = _cost(one)
+        return (-round(kappa(one.combination, choosing), 9), cost is None, cost or 0.0)
+
+    ordered = sorted(asked, key=order)
+    held, best = sorted(reporting), counted[ordered[0].combination]
+    tried = []
+    for one in ordered:
+        own = counted[one.combination]
+        behind = None if own is best else _gap([(own[name], best[name]) for name in held], size, seed)
+        tried.append(Tried(
+            one.combination, one.run, kappa(one.combination, choosing), kappa(one.combination, reporting),
+            _interval([own[name] for name in held], size, seed), behind,
+            sum(unit.judged is not None for unit in one.units) / len(one.units), _cost(one),
+        ))  # fmt: skip
+    return tuple(tried), (len(choosing) if len(asked) > 1 else 0, len(reporting))
+
+
+def fitted(judge: str, units: Sequence[TunedUnit], cuts: Cuts, seed: int) -> FittedThreshold:
+    """Fit the threshold of a judge on a scale of two labels: the one with the highest kappa, nearest to its own.
+
+    How good a fitted one is comes from nested
+    cross-validation over records: what a fold is judged by was fitted on the other folds alone. Kappa is maximised and
+    not balanced accuracy, because it is what combinations are ranked by, and it counts each label as often as it comes.
+    """
+    names = sorted({unit.record for unit in units})
+    random.Random(seed).shuffle(names)  # noqa: S311 - a draw, no secret
+    folds = min(FOLDS, len(names))
+    fold_of = {name: number % folds for number, name in enumerate(names)}
+    fits = [_best([unit for unit in units if fold_of[unit.record] != fold], cuts) for fold in range(folds)]
+    before = _cells(units, 2, lambda unit: unit.judged)
+    after = _cells(units, 2, lambda unit: _labelled(unit, fits[fold_of[unit.record]]))
+    return FittedThreshold(
+        judge, cuts.best, _best(units, cuts), folds, len(units),
+        kappa_of(_sum(before.values()), 3) or 0.0, _interval([*before.values()], 3, seed),
+        kappa_of(_sum(after.values()), 3) or 0.0, _interval([*after.values()], 3, seed),
+        _gap([(before[name], after[name]) for name in names], 3, seed),
+    )  # fmt: skip
+
+
+def _best(units: Sequence[TunedUnit], cuts: Cuts) -> float:
+    """The threshold with the highest kappa; of equally good ones the nearest to the judge's own."""
+    steps = (step / STEPS for step in range(STEPS + 1))
+    grid = {cuts.best, *(cut for cut in steps if cuts.least <= cut <= cuts.most)}
+
+    def order(cut: float) -> tuple[float, float]:
+        cells = _sum(_cells(units, 2, lambda unit: _labelled(unit, cut)).values())
+        return round(kappa_of(cells, 3) or 0.0, 9), -abs(cut - cuts.best)
+
+    return max(sorted(grid), key=order)
+
+
+def _labelled(unit: TunedUnit, cut: float) -> int | None:
+    return unit.judged if unit.probability is None else int(unit.probability >= cut)
+
+
+def _cells(units: Iterable[TunedUnit], labels: int, judged: Callable[[TunedUnit], int | None]) -> dict[str, list[int]]:
+    """The confusion matrix of each record, with unread as one more label."""
+    size = labels + 1
+    found: dict[str, list[int]] = {}
+    for unit in units:
+        label = judged(unit)
+        found.setdefault(unit.record, [0] * size * size)[unit.gold * size + (labels if label is None else label)] += 1
+    return found
+
+
+def _sum(cells: Iterable[Cells]) -> Cells:
+    return [sum(column) for column in zip(*cells, strict=True)]
+
+
+def _interval(cells: Sequence[Cells], size: int, seed: int) -> tuple[float, float] | None:
+    return cluster_interval(cells, lambda summed: kappa_of(summed, size), seed=seed)
+
+
+def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[float, float] | None:
+    """The interval of the second's kappa less the first's, drawing the records of both together."""
+    whole = size * size
+
+    def difference(summed: Cells) -> float | None:
+        first, second = kappa_of(summed[:whole], size), kappa_of(summed[whole:], size)
+        return None if first is None or second is None else second - first
+
+    return cluster_interval([[*first, *second] for first, second in pairs], difference, seed=seed)
+
+
+def _cost(one: Asked) -> float | None:
+    return None if one.dollars is None else 1000 * one.dollars / max(1, one.judged)

@@ -1,0 +1,107 @@
+"""Compare a run's judge with people's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, get_args
+
+import orjson
+
+from ragstone.analysis.agreement import DISAGREEMENTS, Agreement, attached
+from ragstone.analysis.agreement import agree as agree_with
+from ragstone.analysis.corrected_means import Method
+from ragstone.analysis.gold import gold_rows
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.api.comparing import RunChoice, opened, run_named, sources
+from ragstone.errors import ConfigError
+from ragstone.output.target import refuse_inputs, whole
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict
+
+ON_PAGE: Final = 100
+"""Disagreements that a page lists at least."""
+
+
+def agree(
+    run: RunChoice,
+    gold: str | Path | Sequence[str | Path],
+    *,
+    metrics: Sequence[str] | str | None = None,
+    by: str | None = None,
+    correction: Method = "ppi",
+    disagreements: int = DISAGREEMENTS,
+    attach: bool = False,
+    out: Path | str | None = None,
+    store: Path | str | None = None,
+) -> Agreement:
+    """Compare a run's verdicts with people's labels; no judge is called.
+
+    Gives kappa and its interval, the confusion matrix and further measures of each metric, and each mean corrected for
+    the judge's errors::
+
+        ragstone.agree("last", "labels.jsonl")["grounding"].items.kappa
+
+    Args:
+        run: The run: its number, name or folder, ``last``, or an opened run.
+        gold: What people said, one or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
+            assignments, RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
+        metrics: The metrics to compare; all that have labels unless named.
+        by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
+        correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
+            of two labels).
+        disagreements: How many of the largest disagreements to list; a page has at least 100.
+        attach: Keep the agreement in the run, for its screens, its report and ``check``; it replaces an earlier one.
+        out: Also write a page to this HTML file.
+        store: The store of the run; the configured one unless given.
+
+    Returns:
+        The agreement by metric, the corrected means, and the labels that did not join.
+
+    Raises:
+        InputError: A file is no file of labels, no label joins, or the run lacks a metric.
+        ConfigError: The correction is unknown, or a file cannot be written.
+    """
+    if correction not in get_args(Method):
+        raise ConfigError(f"correction '{correction}'; expected {' or '.join(get_args(Method))}")
+    files = [gold] if isinstance(gold, str | Path) else list(gold)
+
+    def others(name: str) -> AnyRun:
+        return run_named(name, store)
+
+    with opened(run, store) as one:
+        found = agree_with(
+            one,
+            [row for given in files for row in gold_rows(str(given), one, others)],
+            gold=[str(given) for given in files],
+            metrics=[metrics] if isinstance(metrics, str) else metrics,
+            by=by,
+            correction=correction,
+            disagreements=disagreements if out is None else max(disagreements, ON_PAGE),
+        )
+        if out is not None:
+            from ragstone.render.html.agreement import agreement_page  # noqa: PLC0415 - only for a page
+
+            refuse_inputs(Path(out), [*files, *sources(one)])
+            parts = agreement_page(found, one)
+            with whole(Path(out)) as file:
+                file.writelines(parts)
+        if attach:
+            attach_agreement(one, attached(found))
+        return replace(found, disagreements=found.disagreements[:disagreements])
+
+
+def attach_agreement(run: AnyRun, agreement: AgreementDict) -> None:
+    """Keep an agreement with people in a run's summary, in the place of an earlier one.
+
+    InputError for a run without a summary; OutputError where summary.json of a folder cannot be written.
+    """
+    if isinstance(run, Run):
+        run.attach(agreement)
+        return
+    path, summary = run.with_agreement(agreement)
+    with whole(path) as file:
+        file.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")

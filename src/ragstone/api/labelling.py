@@ -1,0 +1,94 @@
+"""Draw records of a run and write the page on which a person labels them."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragstone.analysis.labelling import RECORDS, LabelSample, ratable, sample
+from ragstone.analysis.run import Run
+from ragstone.api.comparing import RunChoice, opened, sources
+from ragstone.errors import ConfigError, InputError
+from ragstone.output.target import refuse_inputs, whole
+from ragstone.render.html.labelling import LABELS, label_page
+from ragstone.render.wording import lead_order
+
+if TYPE_CHECKING:
+    from ragstone.analysis.saved import AnyRun
+
+
+def label(
+    run: RunChoice = "last",
+    out: Path | str = "label.html",
+    *,
+    n: int = RECORDS,
+    seed: int = 0,
+    metric: str | None = None,
+    annotator: str = "",
+    by: str | None = None,
+    worst: bool = False,
+    against: RunChoice | None = None,
+    store: Path | str | None = None,
+) -> LabelSample:
+    """Draw records of a run and write one HTML file on which a person labels their units; no judge is called.
+
+    The page shows nothing that the judge said. Labels stay in the browser and are exported as JSON lines::
+
+        drawn = ragstone.label("main", "label.html", n=50)
+        print(drawn.units, drawn.minutes)
+
+    Args:
+        run: The run: its number, name or folder, ``last``, or an opened run.
+        out: The HTML file.
+        n: Records to draw of those with a score; all their units are labelled.
+        seed: The seed of the draw, which does not depend on the order of the records.
+        metric: The metric whose units are labelled; the run's leading one unless given.
+        annotator: Who labels; the page asks unless given.
+        by: Draw each value's share of a field: ``topic``, ``question`` or ``meta.NAME``.
+        worst: Draw the records on which judges disagree most. Their labels enter no correction and no interval.
+        against: Another run of the same records, for ``worst``.
+        store: The store of the runs; the configured one unless given.
+
+    Returns:
+        The records and units drawn, with the labels and their meanings.
+
+    Raises:
+        InputError: The run has no verdicts to label, or not of that metric.
+        ConfigError: An option is out of range, or the file cannot be written.
+    """
+    if n < 1:
+        raise ConfigError(f"n is {n}; expected at least 1 record")
+    if worst and by:
+        raise ConfigError("--by is for a random draw; leave out --worst or --by")
+    if against is not None and not worst:
+        raise ConfigError("--against is only for --worst; add it")
+    with opened(run, store) as one, nullcontext() if against is None else opened(against, store) as other:
+        drawn = sample(one, _holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
+        refuse_inputs(Path(out), [source for each in (one, other) if each for source in sources(each)])
+        parts = label_page(drawn, one.name, agree_command(one), annotator)
+        with whole(Path(out)) as file:
+            file.writelines(parts)
+    return drawn
+
+
+def agree_command(run: AnyRun) -> str:
+    """The command that measures a run's judge against exported labels."""
+    if isinstance(run, Run):
+        return f"ragstone agree {run.id} {LABELS} {run.elsewhere}".rstrip()
+    return f"ragstone agree {shlex.quote(str(run.path))} {LABELS}"
+
+
+def _holder(run: AnyRun, metric: str | None) -> str:
+    """The score that holds the verdicts of a metric, or of the one that leads; InputError if there is none."""
+    names = ratable(run)
+    if not names:
+        raise InputError(f"run {run.name}: no record has a score with verdicts, so there is nothing to label")
+    if metric is None:
+        return min(names, key=lead_order)
+    for name in names:
+        if metric.partition(".")[0] == name.partition(".")[0]:
+            return name
+    known = ", ".join(dict.fromkeys(name.partition(".")[0] for name in names))
+    raise InputError(f"run {run.name}: no verdicts of '{metric}' to label; there are some of {known}")

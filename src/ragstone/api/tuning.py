@@ -1,0 +1,452 @@
+"""Tune: ask combinations of judges, styles and formats about units that people labelled, and compare the answers.
+
+A combination is an ordinary run over the labelled records, with people's claims or nuggets as its units. So its calls
+are estimated, stored, resumed and held to a budget like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from ragstone.analysis.agreement import SAID
+from ragstone.analysis.gold_join import join
+from ragstone.analysis.run import Run
+from ragstone.analysis.tuning import Asked, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
+from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
+from ragstone.api.estimating import forecast
+from ragstone.api.plan import check_overrides, open_source
+from ragstone.api.running import run
+from ragstone.config import Judging, Step, as_list, file_settings, objects, resolve
+from ragstone.errors import ConfigError, InputError, TemplateError
+from ragstone.forecast.figures import Sum
+from ragstone.forecast.summary import Estimate
+from ragstone.judges.base import Cuts, Judge, Thresholded
+from ragstone.judges.catalogue import build
+from ragstone.judges.prompting import is_prompted
+from ragstone.judges.spec import Spec
+from ragstone.labels import LabelRow
+from ragstone.metrics.base import Metric
+from ragstone.options import DEFAULT_JUDGE, Progress, RunOptions
+from ragstone.output.settings_file import add_settings
+from ragstone.prompts.choice import check_named, parse_styles
+from ragstone.questions import Task
+from ragstone.types import Record
+
+Settings = dict[tuple[str, ...], dict[str, Any]]
+"""Settings by the path of their table in ragstone.toml."""
+WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
+"""Steps that write the units; the labels answer them, so that what is judged is what people saw."""
+
+
+@dataclass(slots=True)
+class Tuner:
+    """The combinations of one tuning, and what they answered.
+
+    ``records`` are those with a usable label, ``rows`` these labels; ``left_out`` are combinations that cannot be
+    asked, with the reason. ``options`` are those of every combination's run. ``notes`` tell what was not used.
+    """
+
+    labels: str
+    name: str
+    metric: type[Metric]
+    rows: Sequence[LabelRow]
+    records: Sequence[Record]
+    options: RunOptions
+    combinations: Sequence[Combination]
+    left_out: Mapping[str, str]
+    brought: Mapping[str, Judge]
+    others: Mapping[Task, str]
+    threshold: bool
+    seed: int
+    notes: list[str]
+    estimates: list[Estimate] = field(default_factory=list)
+    bills: list[Mapping[str, Any]] = field(default_factory=list)
+    _answers: list[_Answers] = field(default_factory=list)
+
+    @property
+    def step(self) -> Task:
+        """The step whose judge is tuned."""
+        return self.metric.task()
+
+    def options_of(self, combination: Combination) -> RunOptions:
+        """The options of a combination's run, with what is left of the budget."""
+        steps: dict[Task, str] = {
+            task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]
+        }
+        named = [f"{task}={name}" for task, name in {**steps, **self.others, self.step: combination.judge}.items()]
+        given = [judge for name, judge in self.brought.items() if name == combination.judge]
+        return replace(
+            self.options,
+            judge=[*named, *given],
+            prompts=[f"{self.step}={combination.style}"] if combination.style else None,
+            format=combination.format or None,
+            name=f"tune {combination}",
+            **self._left(),
+        )
+
+    def _left(self) -> dict[str, Any]:
+        """What earlier combinations left of the budget."""
+        limits = resolve(self.options).engine.limits
+        spent = _bill(self.bills)
+        left = {
+            "max_cost": None if limits.cost is None else max(0.0, limits.cost - (spent["dollars"] or 0.0)),
+            "max_calls": None if limits.calls is None else max(0, limits.calls - spent["calls"]),
+            "max_tokens": None if limits.tokens is None else max(0, limits.tokens - spent["tokens"]),
+        }
+        return left if self.bills else {}
+
+    def forecast(self) -> dict[str, Any] | None:
+        """Estimate every combination; calls, tokens and dollars in all. None of an offline run, which sends nothing."""
+        if resolve(self.options).engine.cache == "offline":
+            return None
+        self.estimates = [forecast(self.records, self.options_of(one)) for one in self.combinations]
+        return _estimated([estimate.total for estimate in self.estimates])
+
+    def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
+        """Run one combination, and keep what it says of the labelled units."""
+        finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        with closing(finished.store):
+            self.bills.append(finished.summary()["bill"])
+            self._answers.append(_answers(finished, combination, self.rows, self.metric))
+
+    def result(self) -> Tuning:
+        """Compare all combinations that were asked; InputError if there is too little to compare."""
+        first = self._answers[0]
+        shared = set.intersection(*(set(one.units) for one in self._answers))
+        if not shared:
+            raise InputError(
+                f"{self.labels}: no label joins a unit of {self.name}: {first.refused or 'none is judged'}"
+            )
+        notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
+        asked = [
+            Asked(one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars)
+            for one in self._answers
+        ]
+        tried, halves = ranked(asked, len(first.labels), self.seed)
+        fits = self.threshold and len(first.labels) == 2
+        if self.threshold and not fits:
+            notes.append(f"no threshold: the scale has more than two labels ({', '.join(first.labels)})")
+        return Tuning(
+            metric=self.metric.name, step=self.step, labels=first.labels, units=len(shared),
+            records=len({record for record, _ in shared}), halves=halves, seed=self.seed, tried=tried,
+            thresholds=tuple(self._fits(asked)) if fits else (), left_out=self.left_out,
+            notes=tuple(notes), estimate=_estimated([one.total for one in self.estimates]) if self.estimates else None,
+            bill=_bill(self.bills),
+        )  # fmt: skip
+
+    def _fits(self, asked: Sequence[Asked]) -> list[FittedThreshold]:
+        return [
+            fitted(one.combination.judge, one.units, cuts, self.seed)
+            for one in asked
+            if (cuts := self.cuts(one.combination.judge)) is not None
+        ]
+
+    def cuts(self, name: str) -> Cuts | None:
+        """The thresholds of a judge that has probabilities."""
+        spec = self.specs(Combination(name)).get(name)  # None of a panel
+        given = self.brought.get(name)
+        judge: object = build(spec) if given is None and spec is not None and not is_prompted(spec) else given
+        return judge.cuts(self.step) if isinstance(judge, Thresholded) else None
+
+    def specs(self, combination: Combination) -> Mapping[str, Spec]:
+        """The settings of the judges of a combination, by name."""
+        spec = resolve(self.options_of(combination))
+        return {name: spec.judges[name] for name in spec.steps[self.step].judges}
+
+    def settings(self, found: Tuning) -> Settings:
+        """The winner as settings of ragstone.toml: the table of its judge, and the step that names it."""
+        winner = found.winner.combination
+        fit = found.threshold_of(winner.judge)
+        if winner.judge in self.brought:
+            raise ConfigError(f"'{winner.judge}' is an object of this program; a settings file cannot name it")
+        chosen = {self.step: winner.style, "format": winner.format}
+        prompts = {name: value for name, value in chosen.items() if value}
+        names = self.specs(winner)
+        if len(names) > 1 or not (prompts or fit):
+            parsed = Step.parse(winner.judge, "judge")
+            named = winner.judge if parsed.cascade or len(names) == 1 else list(parsed.judges)
+            found_settings: Settings = {("steps",): {self.step: named}}
+            return {**found_settings, ("prompts",): prompts} if prompts else found_settings
+        name, spec = winner.judge, names[winner.judge]
+        table: dict[str, Any] = {}
+        if name not in file_settings(self.options)[0].get("judges", {}):
+            name = f"tuned_{self.step}"
+            table = {"provider": spec.provider, "model": spec.model, "base_url": spec.base_url}
+        if fit is not None:
+            table["threshold"] = fit.after
+        tables: Settings = {("judges", name): {key: value for key, value in table.items() if value}}
+        if prompts:
+            tables["judges", name, "prompts"] = prompts
+        return {**tables, ("steps",): {self.step: name}}
+
+    def write(self, found: Tuning) -> tuple[Path, str]:
+        """Write the winner to the configuration file; the file, and the lines that were added to it.
+
+        ConfigError where the file sets one of them to another value.
+        """
+        path = Path(file_settings(self.options)[1])
+        return path, add_settings(path, self.settings(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What a combination's run says: the labelled units by record and id, and which labels did not join."""
+
+    combination: Combination
+    run: int
+    labels: tuple[str, ...]
+    units: Mapping[tuple[str, str], TunedUnit]
+    refused: str
+    judged: int
+    dollars: float | None
+
+
+def tune(
+    labels: Path | str,
+    source: Any,
+    judge: Sequence[str | Judge] | str | Judge = (),
+    *,
+    styles: Sequence[str] = (),
+    formats: Sequence[str] = (),
+    prompts: Sequence[str] = (),
+    metric: str | None = None,
+    threshold: bool = False,
+    write: bool = False,
+    seed: int = 0,
+    nuggets: Path | str | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    fields: Mapping[str, str] | None = None,
+    structured: Literal["auto", "schema", "off"] | None = None,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    max_cost: float | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    offline: bool = False,
+    store: Path | str | None = None,
+    config: Path | str | None = None,
+) -> Tuning:
+    """Ask every combination of judges, styles and formats about labelled units, and rank them by agreement.
+
+    The best is chosen on one half of the records, drawn with ``seed``, and its kappa is of the other half::
+
+        found = ragstone.tune("labels.jsonl", "traces.jsonl", ["openai:gpt-4o", "ollama:qwen3"], styles=["short_cot"])
+        found.winner.combination, found.winner.kappa
+
+    Args:
+        labels: A file of label rows, as ``ragstone label`` exports it.
+        source: The records that were labelled, as for ``evaluate``. Others are not read.
+        judge: The judges to compare, and ``STEP=NAME`` for steps that the labels do not answer.
+        styles: Prompt styles to compare; each judge's own unless given.
+        formats: Formats of labels to compare; each prompt's own unless given.
+        prompts: Further prompts to compare, as ``STEP=FILE`` or ``STEP=STYLE``.
+        metric: The metric whose verdicts the labels are of, where the file has labels for several.
+        threshold: Also fit the threshold of judges with probabilities.
+        write: Write the winner to the configuration file.
+        seed: Draws the halves and folds.
+        nuggets: A bank of nuggets; it replaces the records' own.
+        parameters: Parameters of the metric.
+        fields: A canonical field to a path.
+        structured: Whether a JSON schema is sent.
+        concurrency: Most concurrent calls of a judge.
+        rpm: Most requests a minute.
+        tpm: Most tokens a minute.
+        max_cost: Most dollars of all combinations together.
+        max_calls: Most calls of all together.
+        max_tokens: Most tokens of all together.
+        offline: Use stored replies only.
+        store: The store of calls and runs.
+        config: The configuration file.
+
+    Returns:
+        The combinations, the best first, with intervals, cost and the share of units read.
+
+    Raises:
+        InputError: No label joins a record, or there are too few.
+        ConfigError: A judge, style or format is unknown, or no combination can be asked.
+        BudgetReached: The budget is spent; a further call resumes.
+    """
+    options = RunOptions(
+        prompts=list(prompts), nuggets=nuggets, parameters=parameters, fields=fields, structured=structured,
+        concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens,
+        offline=offline, store=store, config=config,
+    )  # fmt: skip
+    made = tuner(
+        labels, source, as_list(judge), styles=styles, formats=formats, metric=metric, threshold=threshold, seed=seed,
+        options=options,
+    )  # fmt: skip
+    made.forecast()
+    for combination in made.combinations:
+        made.ask(combination)
+    found = made.result()
+    if write and found.winner.read:
+        made.write(found)
+    return found
+
+
+def tuner(
+    labels: Path | str,
+    source: Any,
+    judges: Sequence[str | Judge] = (),
+    *,
+    styles: Sequence[str] = (),
+    formats: Sequence[str] = (),
+    metric: str | None = None,
+    threshold: bool = False,
+    seed: int = 0,
+    options: RunOptions | None = None,
+) -> Tuner:
+    """Prepare a tuning: read labels and records, and check every combination. No judge is called.
+
+    ``options.prompts`` are further prompts to compare: ``STEP=FILE`` or ``STEP=STYLE`` of the step that is tuned.
+    InputError for what the caller can mend.
+    """
+    options = options or RunOptions()
+    rows, notes = usable_labels(labels)
+    chosen = metric_of(rows, metric, str(labels))
+    rows = [row for row in rows if chosen in measuring(row)]
+    check_labels(rows, str(labels), threshold=threshold)
+    prompts = [*styles, *(_prompt(text, chosen.task()) for text in options.prompts or ())]
+    for prompt in prompts:
+        check_named(chosen.task(), prompt)
+    candidates, others, brought = _candidates(judges, chosen.task(), options)
+    records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
+    if not records:
+        raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
+    if skipped:
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} without a label not read")
+    parameters = {**(options.parameters or {})}
+    parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
+    made = Tuner(
+        str(labels), name, chosen, rows, records,
+        replace(
+            options, metrics=[chosen.name], parameters=parameters, fields=None, estimate=False, judge=None, prompts=None
+        ),
+        (), {}, brought, others, threshold, seed, notes,
+    )  # fmt: skip
+    made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
+    if not made.combinations:
+        raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
+    if threshold and not any(made.cuts(one.judge) for one in made.combinations):
+        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
+    return made
+
+
+def _candidates(
+    judges: Sequence[str | Judge], task: Task, options: RunOptions
+) -> tuple[list[str], dict[Task, str], dict[str, Judge]]:
+    """The judges to compare, those of other steps, and the ones that are objects, by name."""
+    brought = objects(judges)
+    names = list(brought)
+    others: dict[Task, str] = {}
+    for text in (one for one in judges if isinstance(one, str)):
+        parsed = Judging.parse([text])
+        if parsed.default is not None or task in parsed.steps:
+            names.append(text.partition("=")[2].strip() if parsed.default is None else text.strip())
+        else:
+            others.update({step: text.partition("=")[2].strip() for step in parsed.steps})
+    if not names:
+        spec = resolve(replace(options, judge=None))
+        names = [_written(spec.steps.get(task, spec.default))]
+    return list(dict.fromkeys(names)), others, brought
+
+
+def _written(step: Step) -> str:
+    """A step's judges as they are named."""
+    if step.cascade:
+        return ">".join(step.judges)
+    return step.judges[0] if len(step.judges) == 1 else f"[{','.join(step.judges)}]"
+
+
+def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tuple[list[Record], str, int]:
+    """The labelled records of a source, its name, and how many others it has."""
+    found, skipped = [], 0
+    with open_source(source, resolve(replace(options, judge=None)), check_overrides) as records:
+        for record in records:
+            if isinstance(record, Record) and record.id in wanted:
+                found.append(record)
+            else:
+                skipped += 1
+        return found, records.name, skipped
+
+
+def _prompt(text: str, task: Task) -> str:
+    """The style or file of ``STYLE``, ``STEP=STYLE`` or ``STEP=FILE``; ConfigError for another step."""
+    style, named = parse_styles([text])
+    if other := next((step for step in named if step != task), ""):
+        raise ConfigError(f"--prompt {text}: the labels are of the step '{task}', so '{other}' cannot be tuned")
+    return style or named[task]
+
+
+def _combinations(
+    made: Tuner, judges: Sequence[str], styles: Sequence[str], formats: Sequence[str]
+) -> tuple[list[Combination], dict[str, str]]:
+    """Every combination, and those that cannot be asked; a judge without prompts has one."""
+    found: list[Combination] = []
+    left_out: dict[str, str] = {}
+    for judge in judges:
+        prompted = judge not in made.brought and any(map(is_prompted, made.specs(Combination(judge)).values()))
+        for style in (styles if prompted else ()) or ("",):
+            for form in (formats if prompted else ()) or ("",):
+                combination = Combination(judge, style, form)
+                specs = made.specs(combination).values()
+                try:
+                    for spec in filter(is_prompted, specs):
+                        spec.choice.template(made.step)
+                except TemplateError as error:
+                    left_out[str(combination)] = str(error)
+                else:
+                    found.append(combination)
+    return list(dict.fromkeys(found)), left_out
+
+
+def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], metric: type[Metric]) -> _Answers:
+    gathered = join(finished, rows, metrics=[metric.name])
+    joined = gathered.metrics.get(metric.name)
+    labels = joined.scale.labels if joined is not None and joined.scale is not None else ()
+    places = {label: place for place, label in enumerate(labels)}
+    units = {}
+    uncompared = 0
+    for unit in joined.units if joined is not None else ():
+        uncompared += unit.gold not in places
+        if unit.gold in places:
+            judged = None if unit.judged is None else places.get(unit.judged, len(labels))
+            units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
+    refused = [f"{one.count:,} {SAID[one.problem]}" for one in gathered.refused.values()]
+    refused += [f"{uncompared:,} tied between annotators or trivial"] if uncompared else []
+    judged, dollars = 0, 0.0
+    known = True
+    for result in finished.results():
+        judged += sum(len(score["verdicts"]) for score in result.typed["scores"])
+        cost = result.typed["cost"]["dollars"]
+        known, dollars = known and cost is not None, dollars + (cost or 0.0)
+    return _Answers(combination, finished.id, labels, units, ", ".join(refused), judged, dollars if known else None)
+
+
+def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
+    """Calls, tokens and dollars of all, each low, expected and high; dollars None if a price is unknown."""
+
+    def added(ranges: Sequence[Any]) -> dict[str, float] | None:
+        if any(one is None for one in ranges):
+            return None
+        return {end: sum(getattr(one, end) for one in ranges) for end in ("low", "expected", "high")}
+
+    names = ("calls", "input_tokens", "output_tokens", "dollars")
+    return {name: added([getattr(total, name) for total in totals]) for name in names}
+
+
+def _bill(bills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Requests sent, calls an offline run lacked, tokens and dollars so far; dollars None if a price is unknown."""
+    paid = [bill["paid"] for bill in bills]
+    dollars = [one["dollars"] for one in paid]
+    return {
+        "calls": sum(bill["sent"] for bill in bills),
+        "unseen": sum(bill["unseen"] for bill in bills),
+        "tokens": sum(one["input_tokens"] + one["output_tokens"] for one in paid),
+        "dollars": None if None in dollars else sum(dollars),
+    }

@@ -1,0 +1,81 @@
+"""``ragstone agree``: how far the judge of a run agrees with people."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from ragstone import api
+from ragstone.cli.compare_commands import RUN
+from ragstone.cli.options import AsJson, StorePath, examples
+from ragstone.cli.output import answer, html_file
+
+if TYPE_CHECKING:
+    from ragstone.analysis.corrected_means import Method
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group of all."""
+    app.command(
+        epilog=examples(
+            "ragstone agree last labels.jsonl",
+            "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
+            "ragstone agree last labels.jsonl --attach -o agree.html",
+            "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
+        )
+    )(agree)
+
+
+def agree(
+    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    gold: Annotated[list[str], typer.Argument(metavar="GOLD...", help="Files of people's labels.")],
+    *,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME."),
+    ] = None,
+    correction: Annotated[
+        Literal["ppi", "rogan-gladen"],
+        typer.Option(
+            "--correction",
+            metavar="ppi|rogan-gladen",
+            show_default=False,
+            help="How to correct means for the judge's errors [default: ppi]",
+        ),
+    ] = "ppi",
+    disagreements: Annotated[
+        int,
+        typer.Option("--disagreements", metavar="N", min=0, show_default=False, help="Most to show [default: 5]"),
+    ] = 5,
+    attach: Annotated[
+        bool, typer.Option("--attach", help="Keep the agreement in the run: show, report and check print it.")
+    ] = False,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a run's judge with people's labels.
+
+    Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
+    errors. Lists the largest disagreements and the labels that did not join. Calls no judge.
+    """
+    from ragstone.analysis.run_files import AGREEMENT
+    from ragstone.render.terminal.agreement_screen import agreement_page
+
+    names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
+    method = cast("Method", correction.replace("-", "_"))
+    with api.opened(which, store) as run:
+        found = api.agree(
+            run, gold, metrics=names, by=by, correction=method, disagreements=disagreements, attach=attach,
+            out=html_file(out, AGREEMENT),
+        )  # fmt: skip
+        options = ("--store", str(store)) if store else ()
+        answer(found.as_json(), lambda look: agreement_page(found, run, look, options), as_json=as_json)

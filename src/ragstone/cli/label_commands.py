@@ -1,0 +1,113 @@
+"""``ragstone label``: the page on which a person labels a sample of a run's units."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from ragstone import api
+from ragstone.cli.options import HELP, AsJson, StorePath, examples
+from ragstone.cli.output import answer, html_file
+
+PAGE: Final = "page"
+"""The command that is meant where none is named: ``label RUN`` is ``label page RUN``."""
+
+
+class LabelCommands(TyperGroup):
+    """The group of ``label``, in which a run may stand in the place of a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the command of the page if none is named."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = [PAGE, *args]
+        return super().parse_args(ctx, args)
+
+
+label = typer.Typer(
+    cls=LabelCommands,
+    help="Label a sample of units by hand.\n\nlabel RUN is short for: label page RUN",
+    rich_markup_mode=None,
+    context_settings=HELP,
+    epilog=examples(
+        "ragstone label last -o label.html",
+        "ragstone label 3 -n 100 --annotator ann",
+    ),
+)
+
+
+@label.command(
+    name=PAGE,
+    epilog=examples(
+        "ragstone label last -o label.html",
+        "ragstone label 3 -n 100 --metric groundedness --annotator ann",
+        "ragstone label 3 --by meta.topic --seed 7",
+        "ragstone label 3 --worst --against 4",
+    ),
+)
+def label_page(
+    which: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run's number or name, last, or its -o folder.")
+    ] = "last",
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, show_default=False, help="Records to draw [default: 50]")
+    ] = 50,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", show_default=False, help="Random seed of the draw [default: 0]")
+    ] = 0,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading one]"
+        ),
+    ] = None,
+    annotator: Annotated[
+        str, typer.Option("--annotator", metavar="NAME", help="Who labels [default: the page asks]", show_default=False)
+    ] = "",
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="FIELD", help="Draw each value's share of topic, question or meta.NAME."),
+    ] = None,
+    worst: Annotated[
+        bool,
+        typer.Option("--worst", help="Draw records on which judges disagree most. Not for means or intervals."),
+    ] = False,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="RUN", help="Another judge's run, for --worst.")
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page on which a person labels a sample of units.
+
+    One HTML file that needs no network. It shows the texts and what each label means, and nothing that the judge said.
+    Records are drawn at random and whole, so that agreement and corrected means hold for the run.
+    """
+    from ragstone.api.labelling import agree_command
+    from ragstone.render.terminal.lists import label_page_written
+
+    target = html_file(out, "label.html") or Path("label.html")
+    with api.opened(which, store) as run:
+        drawn = api.label(
+            run, target, n=n, seed=seed, metric=metric, annotator=annotator, by=by, worst=worst, against=against,
+            store=store,
+        )  # fmt: skip
+        told = {
+            "written": str(target),
+            "bytes": target.stat().st_size,
+            "run": run.id,
+            "metric": drawn.metric,
+            "draw": drawn.draw.as_json(),
+            "records": len(drawn.records),
+            "units": drawn.units,
+            "minutes": drawn.minutes,
+            "next": agree_command(run),
+        }
+    answer(told, lambda look: label_page_written(told, n, drawn.unit, look), as_json=as_json)

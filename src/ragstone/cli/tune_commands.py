@@ -1,0 +1,168 @@
+"""``ragstone tune``: which judge, style, format and threshold agree best with people."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
+from ragstone.cli.options import AsJson, File, Quiet, examples, with_options
+from ragstone.errors import ConfigError
+from ragstone.options import RunOptions
+
+if TYPE_CHECKING:
+    from ragstone.api.tuning import Tuner
+    from ragstone.options import Progress
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group of all."""
+    app.command(
+        epilog=examples(
+            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o-mini -j openai:gpt-4o",
+            "ragstone tune labels.jsonl traces.jsonl -j ollama:qwen3 --styles short_cot,long_cot --formats json,csv",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o --prompt support=a.md --prompt support=b.md",
+            "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
+        )
+    )(tune)
+
+
+Names = list[str] | None
+
+
+@with_options(
+    "tune",
+    judge="Judge to compare, or STEP=NAME for another step. Repeatable.",
+    prompts="Further prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
+    max_cost="Stop before all combinations together cost more; exits 4.",
+    max_calls="Stop before sending more calls in all; exits 4.",
+    max_tokens="Stop before using more tokens in all (in + out); exits 4.",
+)
+def tune(
+    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Label rows, as ragstone label exports them.")],
+    file: File,
+    *,
+    styles: Annotated[Names, typer.Option("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
+    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Formats of labels to compare.")] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", metavar="NAME", help="Metric that the labels are of.")
+    ] = None,
+    threshold: Annotated[
+        bool, typer.Option("--threshold", help="Fit the threshold of judges with probabilities.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the winner to ragstone.toml.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending money.")] = False,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", show_default=False, help="Random seed of the halves [default: 0]")
+    ] = 0,
+    options: RunOptions,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the judge, prompt and format that agree best with people.
+
+    Asks every combination about the labelled units, after an estimate, and ranks them by Cohen's kappa. The winner is
+    chosen on one half of the records and reported on the other. Replies are cached, so the same command resumes.
+    """
+    from ragstone.api.tuning import tuner
+    from ragstone.cli.output import answer
+    from ragstone.config import as_list
+    from ragstone.render.terminal.tune_screen import tune_page
+
+    made = tuner(
+        labels, file, as_list(options.judge), styles=_names(styles), formats=_names(formats), metric=metric,
+        threshold=threshold, seed=seed, options=replace(options, judge=None),
+    )  # fmt: skip
+    _estimate(made, yes=yes, quiet=quiet)
+    _ask_all(made, quiet=quiet)
+    found = made.result()
+    written, refused = None, None
+    try:
+        written = made.write(found) if write and found.winner.read else None
+    except ConfigError as error:  # what was paid for is shown first
+        refused = error
+    told = {"file": str(written[0]), "added": written[1]} if written else None
+    if written:
+        again = RunOptions(**{name: getattr(options, name) for name in ("nuggets", "fields", "store", "config")})
+        command = ["run", file, "-m", found.metric, *again.words()]
+    else:
+        own = _typed(styles, formats, metric, seed, threshold=threshold)
+        command = ["tune", labels, file, *options.words(), *own, *(["--write"] if found.winner.read else [])]
+    answer(
+        {**found.as_json(), "written": told},
+        lambda look: tune_page(found, [made.labels, made.name], look, ["ragstone", *command], written),
+        as_json=as_json,
+    )
+    say_unseen(found.bill["unseen"])
+    if refused is not None:
+        raise refused
+    if not found.winner.read or found.bill["unseen"]:
+        raise typer.Exit(UNJUDGED)
+
+
+def _names(given: Sequence[str] | None) -> list[str]:
+    return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
+
+
+def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, threshold: bool) -> list[str]:
+    """The command's own options as they were typed."""
+    pairs: list[tuple[str, Any]] = [("--styles", ",".join(_names(styles))), ("--formats", ",".join(_names(formats)))]
+    pairs += [("--metric", metric), ("--seed", seed)]
+    return [word for flag, value in pairs if value for word in (flag, str(value))] + ["--threshold"] * threshold
+
+
+def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
+    """Print what all combinations would take; at a terminal ask before anything is paid."""
+    from ragstone.cli.output import show
+    from ragstone.render.terminal.tune_screen import estimate_lines
+
+    estimate = made.forecast()
+    if estimate is None or not estimate["calls"]["high"]:
+        return
+    if not quiet:
+        show(lambda look: estimate_lines(made.combinations, made.estimates, estimate, look), stderr=True)
+    free = estimate["dollars"] is not None and not estimate["dollars"]["high"]
+    if not free and not yes and at_a_terminal() and not _confirmed():
+        say("note", "nothing was sent")
+        raise typer.Exit(INTERRUPTED)
+
+
+def at_a_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty()
+
+
+def _confirmed() -> bool:
+    """Ask whether to go on; the end of the input is a no."""
+    try:
+        return typer.confirm("Continue?", err=True)
+    except typer.Abort:
+        return False
+
+
+def _ask_all(made: Tuner, *, quiet: bool) -> None:
+    """Ask every combination, and draw the progress of each."""
+    from ragstone.cli.exit_codes import undisturbed
+    from ragstone.cli.progress import RunDisplay
+
+    count = len(made.combinations)
+    for number, combination in enumerate(made.combinations, 1):
+        where = f"{combination} ({number} of {count})"
+        drawn = RunDisplay(where, quiet)
+
+        def start(progress: Progress, drawn: RunDisplay = drawn, where: str = where) -> None:
+            progress.survey, progress.judges = replace(progress.survey, name=where), (where,)
+            drawn.start(progress)
+
+        try:
+            with drawn.going_on():
+                made.ask(combination, start)
+        except KeyboardInterrupt:
+            with undisturbed():
+                say("note", f"interrupted at {where}; all replies are stored: run the same command to continue")
+            raise typer.Exit(INTERRUPTED) from None

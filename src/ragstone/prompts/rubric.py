@@ -1,0 +1,69 @@
+"""The meanings of labels for a person, in the words of the prompt that a judge reads.
+
+A prompt lists labels as ``- "label": meaning`` and rules as ``- rule``. A user's own prompt that lists none is
+replaced by the packaged one of the step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ragstone.errors import TemplateError
+from ragstone.labels import text_hash
+from ragstone.prompts import load
+from ragstone.prompts.choice import Choice
+from ragstone.prompts.material import form_of, variables_of
+from ragstone.questions import YES_NO, Rate
+from ragstone.types import TRIVIAL
+
+if TYPE_CHECKING:
+    from ragstone.prompts import Template
+    from ragstone.questions import Trace
+
+_LISTED: Final = re.compile(r'^ *- (?:"(?P<label>[^"\n]+)": )?(?P<said>.*(?:\n +(?![ -]).*)*)', re.MULTILINE)
+_OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)  # noqa: RUF001 - Russian
+"""Rules on writing labels, which a person only chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """The ``labels`` of a scale with their meanings, best first, and the ``rules``."""
+
+    labels: tuple[tuple[str, str], ...]
+    rules: tuple[str, ...]
+
+    @property
+    def hash(self) -> str:
+        """The same for the same texts."""
+        return text_hash("\n".join([*(f"{label}: {meaning}" for label, meaning in self.labels), *self.rules]))
+
+
+def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
+    """The rubric of a question, from the prompt chosen for it."""
+    form = form_of(question)
+    try:
+        found = _rubric(question, choice.template(question.task, form)[0])
+    except TemplateError:  # the file of a user's own prompt is no longer there
+        found = None
+    found = found or _rubric(question, load(question.task, form or "default"))
+    assert found is not None, "packaged prompts list their labels"
+    return found
+
+
+def _rubric(question: Rate | Trace, template: Template) -> Rubric | None:
+    """The rubric in a prompt; None if it does not list every label."""
+    system = template.render(variables_of(question, template.formats[0], template.language))[0]["content"]
+    entries = [(found["label"], " ".join(found["said"].split())) for found in _LISTED.finditer(system)]
+    meanings = {label: said for label, said in entries if label}
+    if not isinstance(question, Rate):  # a traced sentence is rated by these two fields of the reply
+        best, worst = reversed(YES_NO.labels)
+        rules = tuple(meanings[name] for name in ("support",) if name in meanings)
+        whole = meanings.get("fully_supported")
+        return Rubric(((best, whole), (worst, "")), rules) if whole else None
+    wanted = {*question.scale.labels, *([TRIVIAL] if question.skippable else ())}
+    if not wanted <= meanings.keys():
+        return None
+    rules = tuple(said for label, said in entries if not label and not _OF_LABELS.search(said))
+    return Rubric(tuple((label, said) for label, said in meanings.items() if label in wanted), rules)

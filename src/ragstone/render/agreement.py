@@ -1,0 +1,162 @@
+"""The words for a judge's agreement with people: kappa, the confusion matrix, corrected means beside raw ones.
+
+Promises: metrics with the same verdicts are told of together; no agreement is claimed that the interval does not show;
+ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ragstone.render.text import between, coefficient, flat, number, percent, plural
+from ragstone.render.wording import folded
+from ragstone.types import NOTHING
+
+if TYPE_CHECKING:
+    from ragstone.result_types import AgreementDict, CorrectedDict, MetricAgreementDict
+
+MEANS: Final = 3
+"""Means that a line names; a metric may have many columns."""
+_DASH: Final = "\u2013"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanByPeople:
+    """A metric's raw mean beside the corrected one; where there is none, ``note`` says why.
+
+    ``called`` is what the second is. ``ends`` are of its 95 % interval, ``raw_ends`` of the raw one's if that is known.
+    """
+
+    metric: str
+    raw: float | None
+    raw_ends: tuple[float, float] | None
+    value: float | None
+    ends: tuple[float, float] | None
+    called: str
+    words: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A confusion matrix of people (rows) and a judge (columns), worst label first, and the means that it corrects.
+
+    ``said`` is the sentence, ``about`` what the matrix shows besides.
+    """
+
+    said: str
+    about: str
+    judge: str
+    unit: str
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    means: tuple[MeanByPeople, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentence, and a line of the means."""
+        means = [f"{mean.metric} {mean.words}" for mean in self.means if mean.words]
+        more = [f"and {len(means) - MEANS} more"] if len(means) > MEANS else []
+        return [self.said, "; ".join([*means[:MEANS], *more])] if means else [self.said]
+
+
+def agreements(
+    attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]] = NOTHING
+) -> tuple[JudgeAgreement, ...]:
+    """The agreement that is attached to a run; ``metrics`` are of its summary, for the intervals of raw means."""
+    alike: dict[str, dict[str, MetricAgreementDict]] = {}
+    for name, found in attached["metrics"].items() if attached else ():
+        verdicts = [found[key] for key in ("task", "judge", "labels", "counts", "unjudged")]
+        alike.setdefault(repr(verdicts), {})[name] = found
+    return tuple(_together(found, len(alike) > 1, metrics) for found in alike.values())
+
+
+def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What a page shows of an agreement, as plain JSON; None where there is none."""
+    if attached is None:
+        return None
+    who = ", ".join(map(flat, attached["annotators"]))
+    source = f"Labels of {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
+    return {
+        "source": f"{source}, compared {flat(attached['at'])[:10]}.",
+        "blocks": [asdict(one) for one in agreements(attached, metrics)],
+    }
+
+
+def _together(
+    found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
+) -> JudgeAgreement:
+    first = next(iter(found.values()))
+    unit = flat(first["unit"])
+    return JudgeAgreement(
+        said=_said(first, unit, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        about=_about(first, unit),
+        judge=flat(first["judge"]),
+        unit=unit,
+        labels=tuple(flat(label).replace("_", " ") for label in first["labels"]),
+        counts=tuple(map(tuple, first["counts"])),
+        means=tuple(_mean(flat(metric), one, metrics.get(metric, {}).get("interval")) for metric, one in found.items()),
+    )
+
+
+def _said(found: MetricAgreementDict, unit: str, on: str) -> str:
+    counted = plural(found["units"], unit)
+    if not found["units"]:
+        return f"Agreement with people{on} is unknown: no {unit} has both a label and a verdict"
+    if found["kappa"] is None:
+        return f"Agreement with people{on} is unknown: one label only on {counted}, so kappa is undefined"
+    kappa = kappa_said(found["kappa"], found["interval"])
+    return f"Judge {agrees(found['interval'])} with people{on}: kappa {kappa} on {counted}"
+
+
+def agrees(interval: Sequence[float] | None) -> str:
+    """The verb for a kappa with this interval: agreement is shown where it is above 0."""
+    return "agrees" if interval and interval[0] > 0 else "is not shown to agree"
+
+
+def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
+    """``.71 (.58-.82)`` with an en dash; a dash where kappa is undefined."""
+    if kappa is None:
+        return "-"
+    return f"{coefficient(kappa)} ({ends})" if (ends := ends_said(interval)) else coefficient(kappa)
+
+
+def ends_said(interval: Sequence[float] | None) -> str:
+    """``.58-.82`` with an en dash, ``-.10 to .47``; empty without an interval."""
+    return (" to " if interval[0] < 0 else _DASH).join(map(coefficient, interval)) if interval else ""
+
+
+def _about(found: MetricAgreementDict, unit: str) -> str:
+    parts = []
+    if found["accuracy"] is not None and found["base_rate"] is not None:
+        same, most = (percent(found[key], found["units"]) for key in ("accuracy", "base_rate"))
+        parts.append(f"The same label on {same}; always giving the most frequent one: {most}.")
+    if found["unjudged"]:
+        parts.append(f"{plural(found['unjudged'], f'labelled {unit}')} without a verdict, left out.")
+    return " ".join(parts)
+
+
+def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None) -> MeanByPeople:
+    one = found["corrected"]
+    drawn = None if raw_ends is None else (raw_ends[0], raw_ends[1])
+    if one is None:
+        return MeanByPeople(metric, None, drawn, None, None, "", "", flat(found["withheld"]))
+    value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
+    called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
+    words = (
+        f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
+        f"{percent(value, one['records'])} ({between(low, high, one['records'], _DASH)})"
+    )
+    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
+
+
+def _how(one: CorrectedDict) -> str:
+    """How a mean was corrected, and from how many labels."""
+    how = {
+        "ppi": "corrected by PPI++",
+        "rogan_gladen": "share that passes, corrected by Rogan-Gladen",
+        "labels": "mean of the labelled records alone",
+    }
+    return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"

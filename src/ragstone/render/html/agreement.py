@@ -1,0 +1,87 @@
+"""The page of a run's judge and people: matrices, means by both, annotators, and the disagreements to read.
+
+Promises: one file that asks nobody for anything; texts of records, judges and people are never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from ragstone import __version__
+from ragstone.analysis.agreement import SAID, Agreement, Disagreement, attached
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.verdicts import with_verdicts
+from ragstone.render.agreement import agreement_of
+from ragstone.render.html.document import page
+from ragstone.render.text import clean, coefficient, shorten
+from ragstone.render.wording import in_words, place
+
+LONGEST: Final = 4000
+"""Characters of a text of a record, a judge or a person."""
+QUOTES: Final = 3
+"""Quotes that are shown as evidence of a verdict."""
+
+
+def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
+    """The parts of the page; ``run`` gives the questions and the evidence of the disagreements."""
+    raw = run.summary()["metrics"] if isinstance(run, Run) else {}
+    told = {
+        "ragstone": __version__,
+        "run": run.id,
+        "store": run.elsewhere if isinstance(run, Run) else "",
+        "name": found.name,
+        "rows": found.rows,
+        "joined": found.joined,
+        "agreement": agreement_of(attached(found), raw),
+        "annotators": [asdict(one) for one in found.annotators],
+        "pairs": [
+            {**asdict(one), "kappa_said": "-" if one.kappa is None else coefficient(one.kappa)} for one in found.pairs
+        ],
+        "disagreements": [_disagreement(one, run) for one in found.disagreements],
+        "refused": [
+            {"said": SAID[one.problem], "count": one.count, "first": [_label(row.as_json()) for row in one.first]}
+            for one in found.refused
+        ],
+        "notes": list(found.notes),
+    }
+    return page("agree", f"Judge and people: {found.name}", told, ())
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return shorten(" \u00b7 ".join(str(row.get(name) or "-") for name in ("record", "unit", "label")), 200)
+
+
+def _disagreement(one: Disagreement, run: AnyRun) -> dict[str, Any]:
+    result = run.find(one.record)
+    return {
+        "metric": one.metric,
+        "record": one.record,
+        "question": _cut(result["question"] if result is not None else ""),
+        "text": _cut(one.text),
+        "people": one.people,
+        "votes": [one.votes.get(one.people, 0), sum(one.votes.values())],
+        "judge": one.judge,
+        "lenient": one.gap > 0,
+        "reason": _cut(in_words(result, one.reason) if result is not None else one.reason),
+        "quotes": [*_quotes(one, result)][:QUOTES] if result is not None else [],
+    }
+
+
+def _quotes(one: Disagreement, result: Result) -> Iterator[dict[str, str]]:
+    """The evidence of the verdict, by whichever score of the metric holds it."""
+    for score in result["scores"]:
+        if score["metric"].partition(".")[0] == one.metric:
+            for verdict in with_verdicts(result, score)["verdicts"]:
+                if verdict["unit"] == one.unit:
+                    for quote in verdict["evidence"]:
+                        yield {"text": _cut(quote["text"]), "place": place(result, score["metric"], quote)}
+                    return
+
+
+def _cut(text: str | None) -> str:
+    found = clean(text or "")
+    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}\u2026"

@@ -1,0 +1,413 @@
+// The page to label on: who labels, one unit after the other, and the end. Each label is one key.
+
+const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const labels = new Labels();
+
+/** @type {[string, string][]} labels with their meanings, the best first */
+const SCALE = first.labels;
+const GRADES = SCALE.some(([label]) => /^\d$/.test(label));
+
+/** The key of a label: grades are their own keys, a word among grades its first letter; words alone count from 1. */
+const CHOICES = [
+  ...SCALE.map(([label, meaning], place) => ({ key: GRADES ? label[0] : String(place + 1), label, meaning })),
+  { key: '?', label: null, meaning: '' },
+];
+
+/** The unit that is shown; -1 before the first and at the end. */
+let here = -1;
+let since = 0;
+/** @type {{at: number, texts: any, passages: Passages | null}} the record that is drawn */
+let drawn = { at: -1, texts: null, passages: null };
+let turn = 0;
+let saying = 0;
+/** Milliseconds for which a message stays. */
+const SAID = 5000;
+
+const status = el('p', { class: 'status', role: 'status' });
+const bar = el('div', { class: 'done-bar' });
+const progress = el(
+  'div',
+  {
+    class: 'progress',
+    role: 'progressbar',
+    'aria-label': 'Units labelled',
+    'aria-valuemin': 0,
+    'aria-valuemax': units.length,
+  },
+  bar,
+);
+const progressWords = el('span', { class: 'number soft' });
+const file = el('input', {
+  type: 'file',
+  id: 'file',
+  accept: '.jsonl,.json,.txt',
+  hidden: true,
+  on: { change: () => readFile(file.files?.[0]) },
+});
+const exporting = el('button', { id: 'export', on: { click: exportLabels } }, 'Export');
+const who = el('button', { class: 'plain', id: 'who', on: { click: showStart } });
+const tools = el(
+  'span',
+  { class: 'tools' },
+  who,
+  el('button', { id: 'import', on: { click: () => file.click() } }, 'Import'),
+  exporting,
+);
+const body = el('main', { class: 'sheet labelling' });
+
+/** What a label is called on the page. @param {string | null} label */
+function spokenLabel(label) {
+  return label === null ? 'cannot tell' : label.replaceAll('_', ' ');
+}
+
+// ---- the frame
+
+function drawFrame() {
+  refill(
+    page,
+    el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), progressWords, tools, lookButton()),
+    progress,
+    body,
+    status,
+    file,
+  );
+}
+
+function drawProgress() {
+  const done = labels.current.size;
+  bar.style.setProperty('width', `${(100 * done) / units.length}%`);
+  progress.setAttribute('aria-valuenow', String(done));
+  const minutes = Math.ceil(((units.length - done) * labels.pace()) / 60);
+  refill(
+    progressWords,
+    `${count(done)} of ${plural(units.length, first.unit)}`,
+    minutes ? el('span', { class: 'left-over' }, `, about ${count(minutes)} min left`) : null,
+  );
+  who.textContent = labels.annotator || 'no name';
+  who.setAttribute('aria-label', `Annotator: ${labels.annotator || 'no name'}. Change`);
+}
+
+/** Say what happened for a while, and what is wrong with the storage as long as it is. @param {string} text */
+function say(text) {
+  clearTimeout(saying);
+  refill(status, text, labels.unkept ? el('b', { class: 'wrong' }, text ? ' ' : '', labels.unkept) : null);
+  if (text) saying = setTimeout(() => say(''), SAID);
+}
+
+// ---- the start
+
+function showStart() {
+  leave();
+  const value = labels.annotator || labels.last() || first.annotator;
+  const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value });
+  const { draw } = first;
+  const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
+  const records = `${plural(draw.n, 'record')} of ${count(draw.of)}, ${sampled}.`;
+  const begin = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    start(name.value.trim());
+  };
+  tools.hidden = true;
+  progressWords.textContent = '';
+  refill(
+    body,
+    el(
+      'div',
+      { class: 'start' },
+      el('h1', { tabindex: -1 }, `Label ${plural(units.length, first.unit)}`),
+      el('p', { class: 'lead' }, first.asked),
+      el('p', { class: 'soft' }, `${records} You may stop after any record: those you have labelled count.`),
+      rubricList(false),
+      rulesList(),
+      el(
+        'form',
+        { on: { submit: begin } },
+        el('label', { for: 'name' }, 'Your name'),
+        name,
+        el('button', { class: 'primary', id: 'start' }, labels.last() === null ? 'Start' : 'Continue'),
+      ),
+      el('p', { class: 'note' }, 'The name goes into each label. Labels stay in this browser until you export them.'),
+      keysList(),
+    ),
+  );
+  name.focus();
+}
+
+/** @param {string} annotator */
+function start(annotator) {
+  labels.open(annotator);
+  tools.hidden = false;
+  say('');
+  const next = labels.next(0);
+  if (next === undefined) showEnd();
+  else show(next);
+}
+
+/** The labels with their meanings, to read or to press. @param {boolean} pressed */
+function rubricList(pressed) {
+  return el(
+    'ul',
+    { class: 'choices-list' },
+    CHOICES.filter(({ label }) => pressed || label !== null).map(({ key, label, meaning }) => {
+      const parts = [
+        el('kbd', { 'aria-hidden': 'true' }, key),
+        el('b', { class: key === label ? 'unseen' : null }, spokenLabel(label)),
+        meaning ? el('span', { class: 'means' }, meaning) : null,
+      ];
+      const shortcut = { 'aria-keyshortcuts': key, 'data-key': key, 'aria-pressed': 'false' };
+      return el('li', null, pressed ? el('button', { ...shortcut, on: { click: () => give(label) } }, parts) : parts);
+    }),
+  );
+}
+
+function rulesList() {
+  if (!first.rules.length) return null;
+  return el(
+    'ul',
+    { class: 'rules' },
+    first.rules.map((/** @type {string} */ rule) => el('li', null, rule)),
+  );
+}
+
+const KEYS_TOLD = [
+  [CHOICES.filter(({ label }) => label !== null).map(({ key }) => key).join(' '), 'label'],
+  ['?', 'cannot tell'],
+  ['u', 'undo'],
+  ['\u2190 \u2192', 'previous, next'],
+  ['/', 'search passages'],
+  ['e', 'open or fold passages'],
+];
+
+function keysList() {
+  const told = first.evidence === 'passages' || first.unit === 'passage' ? KEYS_TOLD : KEYS_TOLD.slice(0, 4);
+  return el(
+    'p',
+    { class: 'keys' },
+    told.map(([keys, what]) => el('span', null, keys.split(' ').map((key) => el('kbd', null, key)), ` ${what}`)),
+  );
+}
+
+// ---- one unit
+
+/** Show a unit. @param {number} place */
+async function show(place) {
+  leave();
+  const mine = ++turn;
+  const unit = units[place];
+  let texts = drawn.texts;
+  if (drawn.at !== unit.at) {
+    try {
+      texts = await block(`record-${unit.at}`);
+    } catch (error) {
+      say(String(/** @type {any} */ (error).message || error));
+      return;
+    }
+    if (mine !== turn) return; // another key was faster
+  }
+  here = place;
+  drawUnit(unit, texts);
+  drawProgress();
+  since = performance.now();
+  if (unit.at + 1 < first.records.length) block(`record-${unit.at + 1}`);
+}
+
+/** @param {LabelUnit} unit @param {any} texts */
+function drawUnit(unit, texts) {
+  const shown = texts.units[unit.place];
+  if (drawn.at !== unit.at || !body.querySelector('.work')) drawRecord(unit, texts);
+  const of = texts.units.length > 1 ? ` ${unit.place + 1} of ${texts.units.length}` : '';
+  const whole = shown.level === 'response' || shown.level === 'passage';
+  const heading = el('h1', { id: 'unit', tabindex: -1 }, `${capital(first.unit)}${of}`);
+  drawn.passages?.mark(shown.passage);
+  refill(
+    /** @type {Element} */ (document.getElementById('card')),
+    heading,
+    whole
+      ? el('p', { class: 'unit-text soft' }, shown.passage === null ? 'The whole response' : 'Marked in the list')
+      : el('p', { class: 'unit-text', dir: 'auto' }, textOfUnit(texts, shown)),
+    el('p', { class: 'asked' }, first.asked),
+  );
+  for (const button of body.querySelectorAll('[data-key]')) {
+    const chosen = CHOICES.find(({ key }) => key === button.getAttribute('data-key'));
+    button.setAttribute('aria-pressed', String(labels.current.get(here) === chosen?.label));
+  }
+  const response = document.getElementById('response');
+  if (response) refill(response, markedResponse(texts, shown));
+  for (const mark of body.querySelectorAll('.unit-mark, .passage.labelled')) reveal(mark);
+  /** @type {Element} */ (body.querySelector('.left')).scrollTop = 0;
+  scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
+}
+
+/** The texts that all units of a record share. @param {LabelUnit} unit @param {any} texts */
+function drawRecord(unit, texts) {
+  const passages = texts.contexts.length ? new Passages(texts.contexts) : null;
+  drawn = { at: unit.at, texts, passages };
+  const question = [
+    el('h2', null, 'Question'),
+    el('div', { class: 'prose question', dir: 'auto' }, texts.question || el('span', { class: 'empty' }, 'none')),
+  ];
+  const box = { id: 'response', tabindex: 0, role: 'region', 'aria-label': 'Response' };
+  // Whether a passage is relevant is judged by the question alone.
+  const response = first.unit === 'passage' ? null : [el('h2', null, 'Response'), el('div', box)];
+  const place = `Record ${unit.at + 1} of ${first.records.length} \u00b7 `;
+  const right = passages ? 'Passages' : 'Question and response';
+  refill(
+    body,
+    el(
+      'div',
+      { class: 'work' },
+      el(
+        'div',
+        { class: 'column left', tabindex: 0, role: 'region', 'aria-label': 'Unit and labels' },
+        el('p', { class: 'place note' }, place, foreign(shortened(unit.record, 60))),
+        el('div', { id: 'card' }),
+        rubricList(true),
+        el('details', { class: 'rules-box' }, el('summary', null, 'Rules'), rubricList(false), rulesList()),
+        passages ? [question, response] : null,
+        keysList(),
+      ),
+      el(
+        'div',
+        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': right },
+        passages ? [passages.head, passages.list] : [question, response],
+      ),
+    ),
+  );
+}
+
+/** Bring an element into view where its box scrolls; the page stays where it is. @param {Element} element */
+function reveal(element) {
+  for (const box of [element.closest('#response'), element.closest('.column')]) {
+    if (!box || box.scrollHeight <= box.clientHeight + 4) continue;
+    box.scrollTop += element.getBoundingClientRect().top - box.getBoundingClientRect().top - 64;
+    return;
+  }
+}
+
+/** Add up the time on a unit that has no label yet. */
+function addTime() {
+  if (here >= 0 && !labels.current.has(here)) labels.spend(here, (performance.now() - since) / 1000);
+  since = performance.now();
+}
+
+function leave() {
+  addTime();
+  here = -1;
+}
+
+/** @param {string | null} label */
+function give(label) {
+  if (here < 0) return;
+  const unit = here;
+  labels.give(unit, label, (performance.now() - since) / 1000);
+  say(`${spokenLabel(label)} \u2013 u takes it back`);
+  const next = labels.next(unit + 1);
+  if (next === undefined) showEnd();
+  else show(next);
+}
+
+function undo() {
+  const unit = labels.undo();
+  if (unit === undefined) return say('There is no label to take back.');
+  say('Label taken back');
+  show(unit);
+}
+
+/** @param {number} by */
+function step(by) {
+  const to = (here < 0 ? units.length : here) + by;
+  if (to >= 0 && to < units.length) show(to);
+  else if (to === units.length && labels.next(0) === undefined) showEnd();
+}
+
+// ---- the end, and files
+
+function showEnd() {
+  leave();
+  turn += 1;
+  drawn = { at: -1, texts: null, passages: null };
+  const seconds = Object.values(labels.spent).reduce((sum, one) => sum + one, 0);
+  const unsure = [...labels.current.values()].filter((label) => label === null).length;
+  const heading = el('h1', { tabindex: -1 }, `Done: all ${plural(units.length, first.unit)} are labelled`);
+  const time = seconds < 60 ? 'under a minute' : plural(Math.round(seconds / 60), 'minute');
+  const each = `${Math.round(seconds / units.length)} s a ${first.unit}`;
+  refill(
+    body,
+    el(
+      'div',
+      { class: 'start end' },
+      heading,
+      el('p', { class: 'soft' }, `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
+      el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
+      el('p', null, 'Then measure the judge against them:'),
+      el('p', null, el('code', null, first.next.replace(first.file, labels.file()))),
+      el('p', { class: 'note' }, '\u2190 goes back through the labels, u takes the last one back.'),
+    ),
+  );
+  drawProgress();
+  heading.focus();
+}
+
+function exportLabels() {
+  if (!labels.current.size) return say('There are no labels yet.');
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([labels.lines()], { type: 'application/jsonl' }));
+  link.download = labels.file();
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  say(`${plural(labels.current.size, 'label')} exported to ${labels.file()}`);
+}
+
+/** @param {File | undefined} chosen */
+async function readFile(chosen) {
+  if (!chosen || tools.hidden) return;
+  const told = labels.take(await chosen.text());
+  file.value = '';
+  const next = labels.next(Math.max(here, 0));
+  if (next === undefined) showEnd();
+  else await show(next);
+  say(told);
+}
+
+// ---- keys
+
+/** @param {KeyboardEvent} event */
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || tools.hidden) return;
+  if (/** @type {HTMLElement} */ (event.target).closest?.('input')) return;
+  // A keyboard of another alphabet has the same keys in the same places.
+  const key = /^[!-~]/.test(event.key) ? event.key : event.code.replace('Key', '').toLowerCase();
+  const chosen = CHOICES.find((one) => one.key === key);
+  if (chosen) give(chosen.label);
+  else if (key === 'u') undo();
+  else if (key === 'ArrowRight') step(1);
+  else if (key === 'ArrowLeft') step(-1);
+  else if (key === 'e') drawn.passages?.openAll();
+  else if (event.key === 'Escape') drawn.passages?.clear();
+  else if (key === '/' && drawn.passages) drawn.passages.search.select();
+  else return;
+  event.preventDefault();
+}
+
+addEventListener('keydown', keys);
+addEventListener('dragover', (event) => event.preventDefault());
+addEventListener('drop', (event) => {
+  event.preventDefault();
+  readFile(event.dataTransfer?.files[0]);
+});
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) addTime();
+  since = performance.now();
+});
+// Another tab with this page: what it labels is here too, so that neither writes over the other.
+addEventListener('storage', (event) => {
+  if (tools.hidden || event.key !== labels.key) return;
+  labels.open(labels.annotator);
+  drawProgress();
+});
+document.title = seen(first.name);
+drawFrame();
+const known = labels.last() ?? (first.annotator || null);
+if (known === null) showStart();
+else start(known);

@@ -1,0 +1,170 @@
+// A person's labels: a list that grows and shrinks at its end, kept by the browser after each change and written out as
+// JSON lines. Nothing here draws.
+
+/** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
+
+/** @type {LabelUnit[]} all units of the sample in the order in which they are labelled */
+const units = first.records.flatMap((/** @type {any} */ record, /** @type {number} */ at) =>
+  record.units.map((/** @type {any} */ unit, /** @type {number} */ place) => ({
+    ...unit,
+    record: record.id,
+    at,
+    place,
+  })),
+);
+
+/** Seconds that one visit to a unit counts at most: longer ones are a pause. */
+const IDLE = 120;
+const KEPT_AS = `ragstone-label/${first.key}`;
+
+/** A line of a file as an object; null if it is none. @param {string} line */
+function parsed(line) {
+  try {
+    const found = JSON.parse(line);
+    return found && typeof found === 'object' ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+class Labels {
+  constructor() {
+    this.annotator = '';
+    /** @type {[number, string | null][]} unit and label in the order of labelling; the last of a unit counts */
+    this.given = [];
+    /** @type {Record<string, number>} seconds by unit */
+    this.spent = {};
+    /** Why the browser does not keep labels; empty while it does. */
+    this.unkept = '';
+    /** @type {Map<number, string | null>} */
+    this.current = new Map();
+  }
+
+  /** The name under which the browser keeps the labels. */
+  get key() {
+    return `${KEPT_AS}/${this.annotator}`;
+  }
+
+  /** Take up the labels of an annotator where this browser has them. @param {string} annotator */
+  open(annotator) {
+    const kept = this.stored(() => JSON.parse(localStorage.getItem(`${KEPT_AS}/${annotator}`) || 'null'));
+    if (kept || annotator !== this.annotator) {
+      this.given = kept?.given || [];
+      this.spent = kept?.spent || {};
+    }
+    this.annotator = annotator;
+    this.current = new Map(this.given);
+    this.save();
+  }
+
+  /** The annotator who labelled on this page last; null if nobody did. @returns {string | null} */
+  last() {
+    return this.stored(() => localStorage.getItem(KEPT_AS));
+  }
+
+  /** @param {number} unit @param {string | null} label @param {number} seconds */
+  give(unit, label, seconds) {
+    this.spend(unit, seconds);
+    this.given.push([unit, label]);
+    this.current.set(unit, label);
+    this.save();
+  }
+
+  /** Add the time of a visit. @param {number} unit @param {number} seconds */
+  spend(unit, seconds) {
+    this.spent[unit] = (this.spent[unit] || 0) + Math.min(seconds, IDLE);
+  }
+
+  /** Take the last label back; the unit that had it, or undefined if there is none. */
+  undo() {
+    const last = this.given.pop();
+    this.current = new Map(this.given);
+    this.save();
+    return last?.[0];
+  }
+
+  save() {
+    this.unkept = '';
+    this.stored(() => {
+      localStorage.setItem(this.key, JSON.stringify({ given: this.given, spent: this.spent }));
+      localStorage.setItem(KEPT_AS, this.annotator);
+    });
+  }
+
+  /** What the browser's storage gives; null where it is forbidden, full or damaged. @param {() => any} ask */
+  stored(ask) {
+    try {
+      return ask();
+    } catch (error) {
+      this.unkept = 'This browser does not keep your labels (its storage is full or blocked). Export before you leave.';
+      return null;
+    }
+  }
+
+  /** The next unit without a label, from a place on and around; undefined if all have one. @param {number} from */
+  next(from) {
+    const order = units.map((_, place) => (from + place) % units.length);
+    return order.find((place) => !this.current.has(place));
+  }
+
+  /** Seconds that a label took so far, the middle one; a guess before there are five. */
+  pace() {
+    const times = [...this.current.keys()].map((unit) => this.spent[unit] || 0).sort((a, b) => a - b);
+    return times.length < 5 ? first.seconds : times[times.length >> 1];
+  }
+
+  /** The labels as JSON lines. */
+  lines() {
+    return [...this.current]
+      .sort(([one], [other]) => one - other)
+      .map(([unit, label]) => {
+        const { record, id, hash, text } = units[unit];
+        const seconds = Math.round((this.spent[unit] || 0) * 10) / 10;
+        const { task, draw, rubric } = first;
+        const who = this.annotator ? { annotator: this.annotator } : {};
+        return `${JSON.stringify({ record, unit: id, task, label, ...who, seconds, draw, rubric, hash, text })}\n`;
+      })
+      .join('');
+  }
+
+  /** The name of the file of exported labels. */
+  file() {
+    const who = this.annotator.replace(/[^\p{L}\p{N}._-]+/gu, '-');
+    return who ? first.file.replace('NAME', who) : first.file.replace('-NAME', '');
+  }
+
+  /**
+   * Take in the labels of a file that this page wrote; labels that are here already stay. Says what came of it.
+   * @param {string} text
+   */
+  take(text) {
+    const places = new Map(units.map((unit, place) => [`${unit.record}\n${unit.id}`, place]));
+    const known = first.labels.map((/** @type {[string, string]} */ [label]) => label);
+    const lines = text.split('\n').filter((line) => line.trim());
+    const rows = lines.map(parsed).filter((row) => row !== null);
+    const fit = rows.filter((row) => {
+      const unit = units[places.get(`${row.record}\n${row.unit}`) ?? -1];
+      const same = unit && row.hash === unit.hash && row.task === first.task && row.rubric === first.rubric;
+      return same && (row.annotator || '') === this.annotator && (row.label === null || known.includes(row.label));
+    });
+    let taken = 0;
+    for (const row of fit) {
+      const unit = places.get(`${row.record}\n${row.unit}`) ?? -1;
+      if (this.current.has(unit)) continue;
+      this.given.push([unit, row.label]);
+      this.current.set(unit, row.label);
+      this.spent[unit] = Number(row.seconds) || 0;
+      taken += 1;
+    }
+    this.save();
+    const [here, other, bad] = [fit.length - taken, rows.length - fit.length, lines.length - rows.length];
+    return [
+      `${plural(taken, 'label')} imported`,
+      here ? `${here} already here` : '',
+      other ? `${other} of another sample or annotator left out` : '',
+      bad ? `${plural(bad, 'line')} not JSON` : '',
+    ]
+      .filter(Boolean)
+      .join(', ');
+  }
+}

@@ -1,0 +1,311 @@
+"""``ragstone agree``: kappa and corrected means by metric, confusion matrices, people, and where they disagree."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ragstone.analysis.agreement import SAID, Agreement, Disagreement, MetricAgreement
+from ragstone.analysis.corrected_means import CorrectedMean
+from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.metrics import column_of
+from ragstone.render.agreement import agrees, ends_said, kappa_said
+from ragstone.render.facts import handle
+from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
+from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
+
+GROUPS = 20
+"""Groups that are shown; --json has all."""
+NAMED = 3
+"""Units that are named of those that did not join for one reason."""
+
+
+def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
+    """The whole screen; ``options`` are those by which another command finds the store."""
+    leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
+    source = f" {look.dot} ".join(
+        [flat(found.name), *([f"run {found.run}"] if found.run else []), *map(flat, found.gold)]
+    )
+    return page(
+        Group(
+            prose(headline(leading), look, "head"),
+            Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
+        ),
+        Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
+        *(_matrix(one, look) for one in found.metrics),
+        _groups(found, look),
+        _annotators(found, look),
+        _disagreements(found.disagreements, look),
+        _not_joined(found, look),
+        _parsed(found, look),
+        _following(found, run, options, look),
+    )
+
+
+def headline(one: MetricAgreement) -> str:
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right in 78 %.``."""
+    items = one.leading
+    where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
+    where += f" of {plural(items.records, 'record')}"
+    if not items.matrix.n:
+        return f"Agreement with people is unknown: no {one.unit} has both a label and a verdict."
+    if items.kappa is None:
+        return f"Agreement with people is unknown: one label only {where}, so kappa is undefined."
+    kappa = kappa_said(items.kappa, items.interval)
+    guess = f"guessing '{items.constant}' is right in {percent(items.matrix.base_rate)}"
+    return f"Judge {agrees(items.interval)} with people: kappa {kappa} {where}; {guess}."
+
+
+def figure(value: float | None) -> str:
+    """A measure of agreement; a dash where it is undefined."""
+    return "-" if value is None else coefficient(value)
+
+
+def _span(items: LabelAgreement, look: Look) -> str:
+    return ends_said(items.interval).replace(" to ", look.dash).replace("\u2013", look.dash)
+
+
+# ---- the table
+
+
+def _table(found: Agreement, look: Look) -> RenderableType:
+    rows: list[tuple[str, LabelAgreement | None, CorrectedMean | None]] = []
+    for one in found.metrics:
+        if len(one.means) == 1 and not column_of(one.means[0].score):
+            rows.append((one.metric, one.leading, one.means[0]))
+        else:
+            rows += [(one.metric, one.leading, None)]
+            rows += [(f"  {column_of(mean.score)}", None, mean) for mean in one.means]
+
+    def items(title: str, cells: Sequence[str], drop: int = 0) -> Column:
+        return Column(title, cells, right=True, drop=drop)
+
+    of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
+    raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
+    corrected = [percent(mean.value) if mean else "" for _, mean in of]
+    return table(
+        fitting(
+            [
+                Column("", [name for name, *_ in rows]),
+                items("units", [number(one.matrix.n) if one else "" for one, _ in of], 2),
+                items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of]),
+                items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
+                items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
+                items("95 %", [_span(one, look) if one else "" for one, _ in of], 3),
+                items("mean", raw),
+                items("corrected", corrected),
+                items("95 %", [_ends(mean, look) for _, mean in of]),
+            ],
+            look.width - 2,
+            look,
+        )
+    )
+
+
+def _ends(mean: CorrectedMean | None, look: Look) -> str:
+    if mean is None or mean.low is None or mean.high is None:
+        return ""
+    return between(mean.low, mean.high, dash=look.dash)
+
+
+def _limits(found: Agreement) -> Iterator[str]:
+    """The reasons for missing or other corrections, what was left out, and the notes."""
+    said: dict[str, list[str]] = {}
+    for one in found.metrics:
+        for mean in one.means:
+            if mean.withheld:
+                said.setdefault(f"not corrected: {mean.withheld}", []).append(mean.score)
+            elif mean.method == "labels":
+                said.setdefault(f"mean and interval of the labels alone: {mean.reason}", []).append(mean.score)
+            elif mean.method == "rogan_gladen":
+                what = "records" if column_of(mean.score) else f"{one.unit}s"
+                said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
+        for line in _left_out(one):
+            said.setdefault(line, []).append(one.metric)
+    yield "guess: accuracy of always giving people's most frequent label."
+    for line, names in said.items():
+        yield f"{', '.join(names)}: {line}."
+    for note in found.notes:
+        yield f"{note[:1].upper()}{note[1:]}."
+
+
+def _left_out(one: MetricAgreement) -> Iterator[str]:
+    kinds = {
+        "tied between annotators": one.ties,
+        "chosen worst-first": one.worst if any(mean.labelled for mean in one.means) else 0,
+        "called trivial": sum(one.trivial.values()),
+        "without a verdict": one.unjudged,
+    }
+    if parts := [f"{number(count)} {what}" for what, count in kinds.items() if count]:
+        yield f"left out {', '.join(parts)}"
+    if one.labelled_in_part:
+        yield f"{plural(one.labelled_in_part, 'record')} labelled only in part; not used for the corrected mean"
+    if one.unlike:
+        yield f"{plural(one.unlike, 'record')} not used: the score does not follow from the run's settings"
+
+
+# ---- one metric
+
+
+def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
+    """People's labels in rows, the judge's in columns, and the other measures in a line."""
+    shown = one.with_unjudged if one.unjudged else one.leading
+    counts = shown.matrix.counts
+    rows = [place for place, label in enumerate(shown.labels) if label != UNJUDGED]
+    columns = [Column("", [shown.labels[place] for place in rows])]
+    for place, label in enumerate(shown.labels):
+        cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
+        columns.append(Column(label, cells, right=True))
+    drawn = [indented(table(fitting(columns, look.width - 4, look)))]
+    whole = one.wholes if one.wholes is not one.leading else None
+    told = [
+        _measures(one.leading),
+        *([f"whole responses: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
+    ]
+    return section(
+        one.metric,
+        *drawn,
+        *(indented(prose(line, look, "quiet", 2)) for line in told),
+        note="people in rows, judge in columns",
+    )
+
+
+def _measures(items: LabelAgreement) -> str:
+    matrix = items.matrix
+    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
+    if len(items.labels) > 2:
+        parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
+    parts.append(f"alpha {figure(items.alphas.nominal)}")
+    if items.auroc is not None:
+        parts.append(f"AUROC {figure(items.auroc)}")
+    if items.calibration_error is not None:
+        parts.append(f"calibration error {figure(items.calibration_error)}")
+    return ", ".join(parts)
+
+
+def _groups(found: Agreement, look: Look) -> RenderableType | None:
+    rows = [
+        (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
+         figure(group.items.kappa), _span(group.items, look))
+        for one in found.metrics for group in one.groups
+    ]  # fmt: skip
+    if not rows:
+        return None
+    note = f"{number(len(rows) - GROUPS)} more in --json" if len(rows) > GROUPS else ""
+    titles = ("", "", "units", "accuracy", "kappa", "95 %")
+    columns = [
+        Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
+        for at, title in enumerate(titles)
+    ]
+    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))), note=note)
+
+
+# ---- people
+
+
+def _annotators(found: Agreement, look: Look) -> RenderableType | None:
+    named = [one for one in found.annotators if one.name]
+    if not named:
+        return None
+    columns = [
+        Column("", [flat(one.name) for one in named], least=8),
+        Column("labels", [number(one.labels) for one in named], right=True),
+        Column("records", [number(one.records) for one in named], right=True),
+        Column("cannot tell", [number(one.cannot_tell) for one in named], right=True, drop=1),
+        Column(
+            "time", ["" if one.minutes is None else duration(60 * one.minutes) for one in named], right=True, drop=2
+        ),
+    ]
+    units = {one.metric: one.unit for one in found.metrics}
+    lines = [
+        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {figure(pair.kappa)} on "
+        f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
+        for pair in found.pairs
+    ]
+    lines += [
+        f"Alpha among people {figure(one.people_alphas.nominal)} ({one.metric})"
+        for one in found.metrics if one.people_alphas is not None and len(named) > 2
+    ]  # fmt: skip
+    return section("Annotators", indented(Group(
+        table(fitting(columns, look.width - 4, look)), *(prose(line, look, "quiet", 2) for line in lines)
+    )))  # fmt: skip
+
+
+def _disagreements(every: Sequence[Disagreement], look: Look) -> RenderableType | None:
+    room = look.width - 4
+    blocks: list[RenderableType] = []
+    for one in every:
+        mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
+        blocks += beside(flat(one.record), one.metric, look, room)
+        blocks += unit_lines(mark, one.text, f"people {_votes(one)}; judge {one.judge}{_because(one)}", look, room)
+    return section("Largest disagreements", indented(Group(*blocks))) if blocks else None
+
+
+def _votes(one: Disagreement) -> str:
+    others = sum(one.votes.values()) - one.votes.get(one.people, 0)
+    return f"{one.people} ({one.votes[one.people]} of {one.votes[one.people] + others})" if others else one.people
+
+
+def _because(one: Disagreement) -> str:
+    return f": {flat(one.reason)}" if one.reason else ""
+
+
+# ---- what did not join, what was parsed, what to do next
+
+
+def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
+    rows = []
+    for one in found.refused:
+        names = ", ".join(
+            flat(row.record if one.problem == "unknown_record" else row.unit)
+            + (f" ({flat(row.label)})" if one.problem == "unknown_label" else "")
+            for row in one.first[:NAMED]
+        )
+        rest = f" {look.ellipsis}" if one.count > NAMED else ""
+        rows.append((number(one.count), f"{SAID[one.problem]}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
+    note = f"{number(found.rows - found.joined)} of {plural(found.rows, 'label')}"
+    return section("Labels that did not join", indented(grid(rows, ">~")), note=note) if rows else None
+
+
+def _parsed(found: Agreement, look: Look) -> RenderableType | None:
+    """Replies for labelled records by format, and what units without a verdict cost."""
+    rows = [
+        (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
+        for one in found.parsed
+    ]  # fmt: skip
+    lost = [
+        f"{one.metric}: {plural(one.unjudged, one.unit)} without a verdict; counted as errors, accuracy is "
+        f"{percent((one.items.matrix.accuracy or 0) - (one.accuracy_lost or 0))}"
+        for one in found.metrics if one.unjudged
+    ]  # fmt: skip
+    if not (rows or lost):
+        return None
+    blocks = [indented(grid(rows, "~>"))] if rows else []
+    return section("Replies parsed in full", *blocks, *(indented(prose(line, look, "quiet", 2)) for line in lost))
+
+
+def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
+    """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
+    rows: list[tuple[str, RenderableType]] = []
+    means = [
+        mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
+    ]
+    enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
+    never = ", ".join(mean.score for mean in means if not mean.more)
+    more = [
+        *([f"more records to halve each interval: {enough}"] if enough else []),
+        *([f"labels of all records would not halve the interval: {never}"] if never else []),
+    ]
+    if more:
+        rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))
+    if found.disagreements and isinstance(run, Run):
+        first = found.disagreements[0]
+        command = ["ragstone", "show", str(run.id), handle(first.record, first.position), *options]
+        rows.append(("Next", to_paste(shlex.join(command), look)))
+    return facts(rows) if rows else None

@@ -1,0 +1,205 @@
+"""``ragstone tune``: the combination that agrees best with people, the others beside it, and what it cost."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ragstone.analysis.tuning import Combination, FittedThreshold, Tried, Tuning
+from ragstone.forecast.summary import Estimate
+from ragstone.metrics import find
+from ragstone.render.terminal.agreement_screen import figure
+from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.text import dollars, flat, number, percent, plural, shorten
+
+SHOWN: Final = 12
+"""Combinations that a screen lists."""
+LEAST: Final = 16
+"""Columns of a judge's name below which other columns are left out."""
+STYLE: Final = 12
+"""The same of a style and a format."""
+
+
+def tune_page(
+    found: Tuning, sources: Sequence[str], look: Look, command: Sequence[str], written: tuple[Path, str] | None
+) -> Page:
+    """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
+    units = plural(found.units, find(found.metric).unit)
+    about = [f"{found.metric}: {units} of {plural(found.records, 'record')}", *map(flat, sources)]
+    source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
+    return page(
+        Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
+        Group(*(prose(line, look) for line in _noise(found, look)))
+        if len(found.tried) > 1 and found.winner.read
+        else None,
+        Group(_table(found, look), *(prose(line, look, "quiet") for line in _legend(found))),
+        *(_threshold(fit, look) for fit in found.thresholds),
+        _left_out(found, look),
+        _written(written, look),
+        facts(_rows(found, command, look)),
+    )
+
+
+def headline(found: Tuning, look: Look) -> str:
+    """``openai:gpt-4o with json agrees best: kappa .71 (.58-.82) on 20 records it was not chosen on``."""
+    winner = found.winner
+    where = f"on {plural(found.halves[1], 'record')}"
+    if not winner.read:
+        return "No unit was judged, so there is nothing to compare."
+    if len(found.tried) == 1:
+        return f"{_called(winner.combination)} agrees with people: kappa {_spanned(winner, look)} {where}."
+    return f"{_called(winner.combination)} agrees best: kappa {_spanned(winner, look)} {where} it was not chosen on."
+
+
+def _called(combination: Combination) -> str:
+    chosen = " and ".join(flat(part) for part in (combination.style, combination.format) if part)
+    return flat(combination.judge) + (f" with {chosen}" if chosen else "")
+
+
+def _spanned(one: Tried, look: Look) -> str:
+    span = f" ({_span(one.interval, look)})" if one.interval else ""
+    return f"{figure(one.kappa)}{span}"
+
+
+def _span(interval: tuple[float, float] | None, look: Look) -> str:
+    return "" if interval is None else look.dash.join(map(figure, interval))
+
+
+def _noise(found: Tuning, look: Look) -> Iterator[str]:
+    """Whether the winner is shown to be better, and which of those that may be as good is the cheapest."""
+    others, equal = len(found.tried) - 1, len(found.equals)
+    if not equal:
+        yield f"It is shown to be better than {'the other' if others == 1 else f'all {others} others'}."
+        return
+    rest = (
+        "the other"
+        if others == 1
+        else f"{equal} of the {others} others"
+        if equal < others
+        else f"any of {others} others"
+    )
+    yield f"Not shown to differ from {rest}: the differences are within noise."
+    cheap = found.cheapest
+    if cheap is not found.winner and (cheap.cost or 0) < (found.winner.cost or 0):
+        yield (
+            f"The cheapest of these is {_called(cheap.combination)}: kappa {_spanned(cheap, look)}, "
+            f"{dollars(cheap.cost)} instead of {dollars(found.winner.cost)} per 1,000 units."
+        )
+
+
+def _table(found: Tuning, look: Look) -> RenderableType:
+    tried = found.tried[:SHOWN]
+
+    def column(title: str, cells: Sequence[str], drop: int = 0) -> Column:
+        return Column(title, cells, right=True, drop=drop)
+
+    named = {
+        "style": [flat(one.combination.style) for one in tried],
+        "format": [flat(one.combination.format) for one in tried],
+    }
+    return table(fitting([
+        Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
+        *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
+        *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
+        column("kappa", [figure(one.kappa) for one in tried]),
+        column("95 %", [_span(one.interval, look) for one in tried]),
+        Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
+        column("read", [percent(one.read) for one in tried], 3),
+        column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
+        column("run", [str(one.run) for one in tried], 1),
+    ], look.width - 2, look))  # fmt: skip
+
+
+def _legend(found: Tuning) -> Iterator[str]:
+    if (more := len(found.tried) - SHOWN) > 0:
+        yield f"{plural(more, 'further combination')}: add --json."
+    if len(found.tried) == 1:
+        yield "A unit that was not read counts as a disagreement."
+        return
+    yield (
+        f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is on the other "
+        f"{number(found.halves[1])}. A unit that was not read counts as a disagreement."
+    )
+    yield "= not shown to differ from the first; < shown to be worse (not adjusted for many comparisons)."
+
+
+def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
+    held = f"on held-out records ({fit.folds} folds, {plural(fit.units, 'unit')})"
+    if fit.after == fit.before:
+        said = f"{fit.before:g} is best already: kappa {figure(fit.kappa_before)}."
+    else:
+        ends = [
+            f"{figure(kappa)}{f' ({_span(interval, look)})' if interval else ''}"
+            for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
+        ]
+        verdict = (
+            "a shown gain" if fit.shown and fit.better else "a gain within noise" if fit.better else "no gain: keep it"
+        )
+        said = f"{fit.before:g} to {fit.after:g}: kappa {ends[0]} to {ends[1]} {held}; {verdict}."
+    return section(f"Threshold of {flat(fit.judge)}", indented(prose(said, look, indent=2)))
+
+
+def _left_out(found: Tuning, look: Look) -> RenderableType | None:
+    if not found.left_out:
+        return None
+    reasons = Counter(found.left_out.values())
+    rows = [prose(f"{number(count)}: {flat(reason)}", look, "quiet", 2) for reason, count in reasons.items()]
+    title = plural(len(found.left_out), "combination")
+    return section(f"Left out {title}", indented(Group(*rows)))
+
+
+def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | None:
+    if written is None:
+        return None
+    path, lines = written
+    if not lines:
+        return prose(f"{flat(str(path))} has these settings already.", look)
+    return section(f"Added to {flat(str(path))}", indented(Text("\n".join(flat(line) for line in lines.split("\n")))))
+
+
+def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[str, RenderableType]]:
+    bill, estimate = found.bill, found.estimate
+    yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
+    told = dollars(bill["dollars"]) if bill["calls"] else "nothing now"
+    if estimate is not None and estimate["calls"]["high"]:
+        told += f" (estimated: {_money(estimate, look)})"
+    yield "Cost", told
+    for note in found.notes:
+        yield "Note", prose(note, look, indent=LEFT)
+    yield "Next", to_paste(shlex.join(command), look)
+
+
+def _money(estimate: Mapping[str, Any], look: Look) -> str:
+    money = estimate["dollars"]
+    if money is None:
+        return "price unknown"
+    low, high = dollars(money["low"]), dollars(money["high"])
+    return dollars(money["expected"]) if low == high else f"{low} {look.dash} {high}"
+
+
+def estimate_lines(
+    combinations: Sequence[Combination], estimates: Sequence[Estimate], total: Mapping[str, Any], look: Look
+) -> Page:
+    """What each combination would take, the dearest first, and all together."""
+    totals = [(combination, estimate.total) for combination, estimate in zip(combinations, estimates, strict=True)]
+    dear = sorted(totals, key=lambda pair: -(pair[1].dollars.expected if pair[1].dollars else pair[1].calls.expected))
+    drawn = table(fitting([
+        Column("combination", [flat(str(combination)) for combination, _ in dear[:SHOWN]], least=LEAST),
+        Column("calls", [number(round(one.calls.expected)) for _, one in dear[:SHOWN]], right=True),
+        Column("tokens", [
+            number(round(one.input_tokens.expected + one.output_tokens.expected)) for _, one in dear[:SHOWN]
+        ], right=True, drop=1),
+        Column("cost", [dollars(one.dollars.expected if one.dollars else None) for _, one in dear[:SHOWN]], right=True),
+    ], look.width - 2, look))  # fmt: skip
+    count = plural(len(combinations), "combination")
+    calls = plural(round(total["calls"]["expected"]), "call")
+    more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""
+    said = f"{count} would take about {calls} and cost {_money(total, look)}.{more}"
+    return page(prose(said, look), drawn if len(combinations) > 1 else None)

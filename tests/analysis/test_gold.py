@@ -1,0 +1,226 @@
+"""Gold labels from files of any form, from runs, and from fields of a run's records."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import Run, evaluate
+from ragstone.analysis.gold import gold_rows
+from ragstone.analysis.run import find_run
+from ragstone.analysis.saved import AnyRun
+from ragstone.api.stored import export_run
+from ragstone.errors import InputError
+from ragstone.labels import LabelRow, text_hash
+from ragstone.metrics import of_score
+
+CITIES = "Paris is the capital of France."
+RIVERS = "The Seine flows through Paris."
+MARKS = {
+    "documents_sentences": [[["0a", "Paris is the capital of France."], ["0b", "It has two million people."]],
+                            [["1a", "The Seine flows through Paris."]]],
+    "response_sentences": [["a", "Paris is the capital of France."], ["b", "It lies on the Rhine."]],
+    "all_relevant_sentence_keys": ["0a"],
+    "all_utilized_sentence_keys": ["0a", "1a"],
+}  # fmt: skip
+TRACE = {
+    "id": "t1",
+    "question": "What is the capital of France?",
+    "documents": [f"{CITIES} It has two million people.", RIVERS],
+    "response": f"{CITIES} It lies on the Rhine.",
+}
+
+
+def answers() -> list[dict[str, Any]]:
+    """Two systems' answers to one topic, with people's assignments."""
+    said = {"a": (CITIES, "support", "not_support"), "b": (RIVERS, "not_support", "partial_support")}
+    return [
+        {
+            "qid": "q1", "query": "What of Paris?", "run_id": system, "answer_text": text,
+            "nuggets": [
+                {"text": "Paris is the capital of France", "importance": "vital", "assignment": first},
+                {"text": "Paris lies on the Seine", "importance": "okay", "assignment": second},
+            ],
+        }
+        for system, (text, first, second) in said.items()
+    ]  # fmt: skip
+
+
+def lines(path: Path, rows: list[Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def assigned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """A run over the two answers, whose input is a file in this folder."""
+    monkeypatch.chdir(tmp_path)
+    run = evaluate(lines(tmp_path / "answers.jsonl", answers()), "nugget_recall", store=tmp_path / "store.db")
+    yield run
+    run.store.close()
+
+
+def traced(tmp_path: Path, labels: Mapping[str, Any], **more: Any) -> Run:
+    return evaluate([{**TRACE, **more, "labels": labels}], "trace", store=tmp_path / "store.db")
+
+
+def gold(given: object, run: AnyRun) -> list[LabelRow]:
+    assert isinstance(run, Run)
+    return gold_rows(str(given), run, lambda which: find_run(run.store, which))
+
+
+def labels(rows: list[LabelRow]) -> dict[tuple[str, str], str | None]:
+    return {(row.unit, row.task): row.label for row in rows}
+
+
+HUMAN = {
+    ("q1/bank/1", "assign"): "support",
+    ("q1/bank/2", "assign"): "not_support",
+    ("q1#2/bank/1", "assign"): "not_support",
+    ("q1#2/bank/2", "assign"): "partial_support",
+}
+
+
+def test_assignments_are_joined_by_topic_system_and_text(tmp_path: Path, assigned: Run) -> None:
+    """From the run's own input or another file, in any order; a changed nugget or response joins no unit."""
+    assert labels(gold("nuggets", assigned)) == labels(gold("nuggets[].assignment", assigned)) == HUMAN
+    first, second = answers()
+    second["nuggets"][0]["text"] = "PARIS is the  capital of France."
+    assert labels(gold(lines(tmp_path / "other.jsonl", [second, first]), assigned)) == HUMAN
+    first["answer_text"] = "Another response."
+    second["nuggets"][1]["text"] = "Paris lies on the Rhine"
+    rows = gold(lines(tmp_path / "other.jsonl", [second, first]), assigned)
+    assert [(row.record, row.unit) for row in rows] == [
+        ("q1#2", "q1#2/bank/1"),
+        ("q1#2", "Paris lies on the Rhine"),
+        ("q1#2", "Paris is the capital of France"),  # the file's second record, which fits no result
+        ("q1#2", "Paris lies on the Seine"),
+    ]
+    assert {row.annotator for row in rows} == {"other"}
+
+
+def test_blocks_are_joined_by_their_text(tmp_path: Path, assigned: Run) -> None:
+    """A block is a response; labels of the whole topic join where one record answers it, and else no unit."""
+    blocks = [
+        {"qid": "q1", "query": "What of Paris?", "block": [answer["answer_text"], [{"url": "x"}]],
+         "block_nuggets_assignment": answer["nuggets"]}
+        for answer in answers()
+    ]  # fmt: skip
+    whole = {"global_nuggets_assignment": [{"text": "Paris lies on the Seine", "assignment": "partial_support"}]}
+    rows = gold(lines(tmp_path / "blocks.jsonl", [blocks[0], {**blocks[1], **whole}]), assigned)
+    assert labels(rows) == {**HUMAN, ("Paris lies on the Seine", "assign"): "partial_support"}
+    topic = lines(tmp_path / "topic.jsonl", [{"qid": "q1", "query": "What of Paris?", **whole}])
+    assert labels(gold(topic, assigned)) == {("Paris lies on the Seine", "assign"): "partial_support"}
+    alone = evaluate(answers()[:1], "nugget_recall", store=tmp_path / "store.db")
+    assert labels(gold(topic, alone)) == {("q1/bank/2", "assign"): "partial_support"}
+    alone.store.close()
+
+
+@pytest.mark.parametrize("form", ["blocks", "assignments"])
+def test_an_exported_run_is_gold_that_agrees(tmp_path: Path, assigned: Run, form: str) -> None:
+    export_run(assigned, form, to=tmp_path / "out.jsonl")
+    rows = gold(tmp_path / "out.jsonl", assigned)
+    assert len(rows) == 4
+    assert labels(rows) == labels(gold(assigned.id, assigned))
+
+
+def test_verdicts_of_a_run_are_labels_by_its_judges(tmp_path: Path, assigned: Run) -> None:
+    """Each carries the hash of its unit's text, so that a changed unit is refused."""
+    rows = gold("last", assigned)
+    verdicts = {
+        (verdict["unit"], verdict["judge"]): verdict["label"]
+        for verdict in assigned.to_pandas("verdicts").to_dict("records")
+    }
+    assert {(row.unit, row.annotator): row.label for row in rows} == {
+        (unit, f"{judge} (run {assigned.id})"): label for (unit, judge), label in verdicts.items()
+    }
+    assert {row.hash for row in rows} == {text_hash(nugget["text"]) for nugget in answers()[0]["nuggets"]}
+    results = lines(tmp_path / "results.jsonl", [dict(result) for result in assigned.results()])
+    opened: list[str] = []
+
+    def opening(which: str) -> AnyRun:
+        opened.append(which)
+        return assigned
+
+    gold_rows(results, assigned, opening)
+    assert opened == [results]
+
+
+def test_ragbench_sentences_are_joined_by_text(tmp_path: Path) -> None:
+    """Response sentences, context sentences and the whole; from the field, from one of its keys, and from a file."""
+    support = [
+        {"response_sentence_key": "a", "fully_supported": True},
+        {"response_sentence_key": "b", "fully_supported": False},
+    ]
+    marks = {**MARKS, "sentence_support_information": support, "adherence_score": False, "annotator": "gpt-4"}
+    run = traced(tmp_path, marks)
+    expected = {
+        ("t1/resp_s0", "trace"): "yes", ("t1/resp_s1", "trace"): "no", ("t1/response/1", "trace"): "no",
+        ("t1/doc_0_s0", "trace.relevant"): "yes", ("t1/doc_0_s0", "trace.utilized"): "yes",
+        ("t1/doc_0_s1", "trace.relevant"): "no", ("t1/doc_0_s1", "trace.utilized"): "no",
+        ("t1/doc_1_s0", "trace.relevant"): "no", ("t1/doc_1_s0", "trace.utilized"): "yes",
+    }  # fmt: skip
+    rows = gold("labels", run)
+    assert labels(rows) == expected
+    assert {row.annotator for row in rows} == {"gpt-4"}
+    flat = lines(tmp_path / "ragbench.jsonl", [{**TRACE, **marks}])
+    assert labels(gold(flat, run)) == labels(gold("labels.adherence_score", run)) == expected
+    other = lines(tmp_path / "other.jsonl", [{**TRACE, **marks, "response": "Changed."}])
+    assert labels(gold(other, run)) == {("t1/response/1", "trace"): "no"}  # of no response of the run
+    run.store.close()
+
+
+def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
+    """Nothing is said of single sentences: labels of supported responses alone would be no sample of them."""
+    run = traced(tmp_path, {**MARKS, "adherence": True})
+    rows = [row for row in gold("labels", run) if row.task == "trace"]
+    assert labels(rows) == {("t1/response/1", "trace"): "yes"}
+    run.store.close()
+
+
+def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> None:
+    """In a field of the records with short names, and in a table with whole ones."""
+    listed = [{"unit": "resp_s0", "label": "yes"}, {"unit": "t1/resp_s1", "label": "no", "annotator": "ann"}]
+    run = evaluate([{**TRACE, "labels": listed}], ["trace", "groundedness", "claim_relevance", "grounding"],
+                   store=tmp_path / "store.db")  # fmt: skip
+    rows = gold("labels", run)
+    assert [(row.unit, row.task, row.label, row.annotator) for row in rows] == [
+        ("t1/resp_s0", "trace", "yes", "labels"),
+        ("t1/resp_s1", "trace", "no", "ann"),
+    ]
+    table = tmp_path / "labels.csv"
+    table.write_text("record,unit,label\nt1,t1/resp_s0,yes\nt1,t1/nothing/1,no\n", encoding="utf-8")
+    assert labels(gold(table, run)) == {("t1/resp_s0", "trace"): "yes", ("t1/nothing/1", "unknown"): "no"}
+    table.write_text("record,unit,label\nt1,t1/claim/1,yes\n", encoding="utf-8")
+    with pytest.raises(InputError, match="names no task, and t1/claim/1 has verdicts of relevance and support"):
+        gold(table, run)
+    tasks = {of_score(score["metric"]).task() for score in run["t1"]["scores"]}
+    assert tasks == {"trace", "support", "relevance"}
+    run.store.close()
+
+
+def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
+    """One line: what was found and what is read."""
+    bank = [{"qid": "q1", "nuggets": [{"text": "Paris"}]}]
+    for given, message in (
+        ("labels", "labels: no file, no labels in a field 'labels' of the records (they have run_id), and no run"),
+        (lines(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
+        (lines(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
+         "nugget 1 has no text"),
+        (lines(tmp_path / "rows.jsonl", [{"record": "q1", "unit": "q1/bank/1", "label": 1}]), "rows.jsonl:1: 'label'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=re.escape(message)):
+            gold(given, assigned)
+    broken = {**TRACE, **MARKS, "documents_sentences": [[7]]}
+    run = traced(tmp_path, MARKS)
+    with pytest.raises(InputError, match=r"t1: unreadable labels \(.*RAGBench's sentence keys"):
+        gold(lines(tmp_path / "broken.jsonl", [broken]), run)
+    run.store.close()
+    (tmp_path / "answers.jsonl").unlink()
+    with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; name the file"):
+        gold("nuggets", assigned)

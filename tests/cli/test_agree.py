@@ -1,0 +1,154 @@
+"""``ragstone agree``: the screen of a judge against people, at any width and with any text in the labels."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import orjson
+import pytest
+from terminal import HOSTILE, WIDTHS, pasted, ragstone
+
+from ragstone import open_run
+from ragstone.labels import LabelDraw, LabelRow
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+DRAW = LabelDraw("random", 0, 12, 12)
+Labels = Callable[..., str]
+
+
+@pytest.fixture
+def store(weighed: Path, home: None) -> str:
+    """The store of a run, with a short name."""
+    return shutil.copy(weighed, "s.db")
+
+
+@pytest.fixture
+def labels(store: str) -> Labels:
+    """A file with people's labels of the first example traces: ``yes`` for every claim but some, by each annotator."""
+
+    def written(*annotators: str, records: int = 5, more: tuple[LabelRow, ...] = ()) -> str:
+        run = open_run("last", store)
+        rows = list(more)
+        for who in annotators:
+            for result in islice(run.results(), records):
+                for n, verdict in enumerate(result.score("grounding")["verdicts"]):
+                    label = "no" if (result["position"] + n) % 3 == 0 else "yes"
+                    rows.append(LabelRow(result["id"], verdict["unit"], "support", label, who, 9.0, DRAW))
+        run.store.close()
+        Path("labels.jsonl").write_bytes(b"\n".join(orjson.dumps(row.as_json()) for row in rows))
+        return "labels.jsonl"
+
+    return written
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, width: int) -> None:
+    """The sentence first; then the table, the matrix, the people, the disagreements, and what to do next."""
+    came = ragstone("agree", "last", labels("ana", "ben"), "--store", store, columns=width)
+    assert (came.code, came.err) == (0, "")
+    assert came.widest <= width
+    assert came.flat.startswith(
+        "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
+        "guessing 'yes' is right in 69 %. "
+    )
+    for part in ("people in rows, judge in columns", "ana and ben: kappa 1.00", "to halve each interval: grounding 15"):
+        assert part in came.flat, part
+    (command,) = pasted(came.out)
+    assert command[:2] == ["show", "1"]
+    shown = ragstone(*command)
+    assert shown.code == 0
+    assert came.out.partition("Largest disagreements")[2].split()[0] in shown.out
+
+
+def test_json_has_every_measure(store: str, labels: Labels) -> None:
+    came = ragstone("agree", "last", labels("ana"), "--store", store, "--json", "--disagreements", "1")
+    (metric,) = came.json["metrics"]
+    assert metric["metric"] == "grounding"
+    assert metric["units"] == sum(map(sum, metric["counts"]))
+    assert metric["means"][0]["method"] == "labels"
+    assert len(came.json["disagreements"]) == 1
+
+
+def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
+    """With a text that a terminal would obey in the place of an id, a label and an annotator."""
+    strays = tuple(LabelRow(f"{HOSTILE}{n}", "x/claim/1", "support", "yes", HOSTILE, draw=DRAW) for n in range(9))
+    run = open_run("last", store)
+    first = next(run.results())
+    unit = first.score("grounding")["verdicts"][0]["unit"]
+    run.store.close()
+    strays += (LabelRow(first["id"], unit, "support", HOSTILE, "zoe", draw=DRAW),)
+    came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
+    assert came.code == 0
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", came.out)
+    assert "Labels that did not join 10 of" in came.flat
+    assert "9 no such record: [31mred" in came.flat
+    assert "1  label not on the scale" in came.out
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> None:
+    """Units without a verdict and their cost, ties, records that are not used, parsed replies; groups of a folder."""
+    path = labels(
+        "ana", more=(LabelRow("kettle-descale", "kettle-descale/claim/1", "support", "no", "ben", draw=DRAW),)
+    )
+    run = open_run("last", store)
+    reading = {"style": "short_cot", "format": "keyed", "reader": "", "status": "cut_off", "read": 0, "asked": 1}
+    call = {"key": "a1", "judge": "one", "step": "support", "input_tokens": 1, "output_tokens": 1, "dollars": None}
+    lines = []
+    for result in run.results():
+        grounding = result.score("grounding")
+        for verdict in grounding["verdicts"][-1:]:
+            verdict.update(label=None, value=None, failure="cut off")
+        changed = {
+            "calls": [{**call, "reading": reading}],
+            "meta": {"team": "red" if result["position"] % 2 else "blue"},
+        }
+        lines.append(orjson.dumps({**result, **changed}))
+    run.store.close()
+    Path("out").mkdir()
+    Path("out/results.jsonl").write_bytes(b"\n".join(lines))
+    came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)
+    assert (came.code, came.err) == (0, "")
+    assert came.widest <= width
+    for part in (
+        "unjudged no yes", "By meta.team", "grounding blue",
+        "not used: the score does not follow",
+        "Replies parsed in full one support short_cot keyed 0 of 1",
+        "grounding: 5 claims without a verdict; counted as errors, accuracy is",
+        "left out 1 tied between annotators, 5 without a verdict.",
+    ):  # fmt: skip
+        assert part in came.flat, part
+    assert "Next" not in came.out, "a run in a folder has no number to show it by"
+
+
+def test_ascii_only(store: str, labels: Labels) -> None:
+    came = ragstone("agree", "last", labels("ana"), "--store", store, charset="ascii")
+    assert came.code == 0
+    assert came.out.isascii()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; it has "),
+        (["last", "missing.jsonl"], "error: missing.jsonl: cannot be read (No such file or directory)"),
+        (["99", "labels.jsonl"], "error: no run '99' in "),
+        (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
+        (["last", "empty.jsonl"], "error: empty.jsonl: no labels"),
+        (["last", "other.jsonl"], "error: no label joins run 1: 1 no such record (first: "),
+    ],
+)
+def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:
+    labels("ana")
+    Path("empty.jsonl").write_text("\n")
+    Path("other.jsonl").write_bytes(orjson.dumps(LabelRow(HOSTILE, HOSTILE, "support", "yes").as_json()))
+    came = ragstone("agree", *arguments, "--store", store)
+    assert came.code == 2
+    assert said in came.err
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", came.err)

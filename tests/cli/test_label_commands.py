@@ -1,0 +1,51 @@
+"""``ragstone label``: what the command draws and says, and what it refuses in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from terminal import ragstone
+
+pytest_plugins = ["terminal_fixtures"]
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
+    """It says what was drawn, how long it takes and what comes next."""
+    short, whole = (ragstone("label", *command, "1", "-n", "8", "--store", str(weighed), "-o", "x/", "--json").json
+                    for command in ((), ("page",)))  # fmt: skip
+    assert short == whole
+    assert Path("x/label.html").stat().st_size == short["bytes"]
+    assert short["draw"] == {"mode": "random", "seed": 0, "n": 8, "of": 21}
+    came = ragstone("label", "--store", str(weighed), "--annotator", "ann", "-n", "99")
+    assert came.code == 0
+    assert "all 21 scored records, drawn at random (seed 0); 99 were asked for" in " ".join(came.out.split())
+    assert "at 12 s a unit" in came.out
+    assert f"ragstone agree 1 labels-NAME.jsonl --store {weighed}" in came.out.replace("\\\n", "").replace("  ", "")
+    assert b'"annotator":"ann"' in Path("label.html").read_bytes()
+    assert "page" in ragstone("label", "--help").out
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["-m", "trase"], "no verdicts of 'trase' to label; there are some of"),
+    (["--by", "kind", "--worst"], "--by is for a random draw"),
+    (["--against", "1"], "--against is only for --worst"),
+    (["-o", "-"], "a page needs an output file"),
+    (["99"], "no run '99'"),
+])  # fmt: skip
+def test_what_cannot_be_drawn_is_one_line(weighed: Path, words: list[str], said: str) -> None:
+    """With the code for usage."""
+    came = ragstone("label", *words, "--store", str(weighed))
+    assert came.code == 2
+    assert said in came.err
+    assert len(came.err.splitlines()) == 1
+
+
+def test_a_run_without_scores_is_one_line() -> None:
+    """Nothing was judged, so there is nothing to label; the folder of a run is a run too."""
+    Path("a.jsonl").write_text('{"id": "a", "question": "Is it?", "response": "?", "contexts": ["It is."]}\n', "utf-8")
+    ragstone("run", "a.jsonl", "-m", "grounding", "-o", "out")
+    came = ragstone("label", "./out")
+    assert came.code == 2
+    assert "no record has a score with verdicts" in came.err

@@ -1,0 +1,95 @@
+"""``ragstone tune``: its screen at every width, its JSON, and when it asks, stops or has nothing to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from terminal import WIDTHS, pasted, ragstone
+
+from labelled import answer, city_records, city_rows, records, rows, write
+from ragstone.cli import tune_commands
+from ragstone.testing import FakeServer
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+TUNE = ("tune", "labels.jsonl", "records.jsonl")
+STYLES = ("-j", "good", "-j", "bad", "--styles", "default,no_reasoning,short_cot", "--formats", "json,yaml")
+
+
+@pytest.fixture
+def judged(server: FakeServer) -> FakeServer:
+    server.configure(answer=answer)
+    table = (
+        '[judges.{name}]\nmodel = "{name}"\nbase_url = "{url}"\napi_key_env = ""\nprice = {{ input = 1, output = 4 }}\n'
+    )
+    Path("ragstone.toml").write_text("".join(table.format(name=name, url=server.url) for name in ("good", "bad")))
+    write("labels.jsonl", rows(4))
+    write("records.jsonl", records(4))
+    return server
+
+
+def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: FakeServer) -> None:
+    """The same sentences at every width, and the command under Next writes the winner."""
+    for width in WIDTHS:
+        came = ragstone(*TUNE, *STYLES, columns=width)
+        assert came.code == 0
+        assert came.widest <= width
+        assert came.flat.startswith("good with short_cot and ")
+        assert "agrees best: kappa 1.00 (1.00–1.00) on 2 records it was not chosen on." in came.flat
+        assert "Not shown to differ from 1 of the 7 others" in came.flat
+        assert "Left out 4 combinations" in came.flat
+        assert "takes no format 'yaml'" in came.flat
+    assert judged.count == 8 * 4
+    (words,) = pasted(ragstone(*TUNE, *STYLES).out)
+    assert words[-1] == "--write"
+    written = ragstone(*words)
+    assert 'Added to ragstone.toml [judges.good.prompts] assign = "short_cot"' in written.flat
+    assert pasted(written.out) == [["run", "records.jsonl", "-m", "nugget_recall"]]
+    other = ragstone(*TUNE, "-j", "bad", "--styles", "short_cot", "--write", "-q")
+    assert (other.code, other.flat.startswith("bad with short_cot agrees with people: kappa ")) == (2, True)
+    assert other.err.startswith('error: ragstone.toml sets steps.assign to "good", not "bad"')
+    assert judged.count == 8 * 4  # json is the format of that style by itself
+
+
+def test_the_estimate_comes_first_and_what_is_refused_sends_nothing(
+    judged: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal it asks before it spends money, unless told not to; where nobody sits it does not."""
+    monkeypatch.setattr(tune_commands, "at_a_terminal", lambda: True)
+    came = ragstone(*TUNE, *STYLES)  # the input is empty, which is no
+    assert (came.code, judged.count) == (130, 0)
+    assert "8 combinations would take about 32 calls and cost $0.0" in " ".join(came.err.split())
+    assert came.err.endswith("nothing was sent\n")
+    came = ragstone(*TUNE, *STYLES, "--yes", "-q", "--json")
+    assert (came.code, judged.count, came.err) == (0, 32, "")
+    assert (came.json["winner"]["judge"], came.json["bill"]["calls"], came.json["written"]) == ("good", 32, None)
+    assert ragstone(*TUNE, *STYLES, "-q").code == 0  # all replies are there
+
+
+def test_offline_says_what_it_lacks_and_writes_nothing(judged: FakeServer) -> None:
+    before = Path("ragstone.toml").read_bytes()
+    came = ragstone(*TUNE, "-j", "good", "--styles", "legacy", "--offline", "--write", "-q")
+    assert came.code == 3
+    assert came.flat.startswith("No unit was judged, so there is nothing to compare.")
+    assert "offline: 4 calls were not in the store" in " ".join(came.err.split())
+    assert Path("ragstone.toml").read_bytes() == before
+    assert judged.count == 0
+
+
+def test_a_budget_is_left_with_4_and_a_bad_style_with_one_line(judged: FakeServer) -> None:
+    came = ragstone(*TUNE, *STYLES, "--max-calls", "5", "-q")
+    assert (came.code, judged.count) == (4, 5)
+    came = ragstone(*TUNE, "-j", "good", "--styles", "short_cut")
+    assert came.code == 2
+    assert came.err.startswith("error: no prompt style 'short_cut' for the step 'assign'; known: ")
+
+
+def test_a_fitted_threshold_is_said_with_what_it_gains() -> None:
+    write("labels.jsonl", city_rows())
+    write("records.jsonl", city_records())
+    came = ragstone(*TUNE, "-j", "embedded", "--threshold", "--write", "-q")
+    assert came.code == 0
+    assert "Threshold of embedded 0.53 to 0.44: kappa .50 (.50–.50) to 1.00 (1.00–1.00)" in came.flat
+    assert "a shown gain" in came.flat
+    assert 'Added to ragstone.toml [judges.tuned_support] provider = "embedded" threshold = 0.44' in came.flat

@@ -1,0 +1,61 @@
+"""What a person is told of labels: the words of the prompt that the judge reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ragstone.prompts import entries, parse, split
+from ragstone.prompts.choice import Choice
+from ragstone.prompts.rubric import rubric_of
+from ragstone.questions import SCALES, Rate, Task, Trace
+from ragstone.types import TRIVIAL, Passage, Scale, Unit
+
+UNITS = (Unit("r/claim/1", "claim", "It is tin."),)
+
+
+def question(task: Task, scale: Scale, wording: int = 1) -> Rate:
+    return Rate(task, UNITS, scale, "What is it?", (Passage("1", "Tin.", 1),), skippable=task == "support",
+                wording=wording)  # fmt: skip
+
+
+def test_every_prompt_gives_its_own_words() -> None:
+    """Each label of each scale with its meaning, letter by letter; no rule is about writing labels down."""
+    templates = [parse(entry.text, entry.name) for entry in entries() if entry.task in SCALES]
+    for template in templates:
+        style, form = split(template.task, template.name)
+        text = " ".join(template.text.split())
+        task = cast("Task", template.task)
+        for scale in SCALES[task]:
+            found = rubric_of(question(task, scale, 2 if form else 1), Choice(styles={task: style}))
+            assert {label for label, _ in found.labels} - {TRIVIAL} == set(scale.labels), template.id
+            assert all(f'- "{label}": {meaning}' in text for label, meaning in found.labels), template.id
+            assert not any("Exactly one" in rule or "Ровно" in rule for rule in found.rules), template.id
+
+
+def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
+    """Its words if it lists the labels; else, and if it is gone, those of the packaged prompt."""
+    own = tmp_path / "own.md"
+    packaged = next(e for e in entries() if e.full_name == "support.default.v2").text
+    own.write_text(packaged.replace("the passages state it, or", "Auntie says so, or"), encoding="utf-8")
+    asked = question("support", SCALES["support"][0])
+    choice = Choice(styles={"support": str(own)})
+    mine, usual = rubric_of(asked, choice), rubric_of(asked, Choice())
+    assert dict(mine.labels)["yes"].startswith("Auntie says so")
+    assert mine.hash != usual.hash
+    own.write_text(packaged.replace('- "no": ', "no means: "), encoding="utf-8")
+    assert rubric_of(asked, choice) == usual
+    own.unlink()
+    assert rubric_of(asked, choice) == usual
+
+
+@pytest.mark.parametrize(("style", "word"), [("", "borne out"), ("default.ru", "подтверждает")])
+def test_a_traced_sentence_is_supported_or_not(style: str, word: str) -> None:
+    """The prompt has no list of labels: what full support is stands there for yes."""
+    sentences = tuple(Unit(f"r/{key}", "sentence", "It is tin.") for key in ("doc_0_s0", "resp_s0"))
+    found = rubric_of(Trace("trace", "What?", sentences[:1], sentences[1:]), Choice(style=style))
+    assert [label for label, _ in found.labels] == ["yes", "no"]
+    assert word in found.labels[0][1]
+    assert len(found.rules) == 1
