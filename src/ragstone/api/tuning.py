@@ -24,7 +24,7 @@ from ragstone.config import Judging, Step, as_list, file_settings, objects, reso
 from ragstone.errors import ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
-from ragstone.judges.base import Judge, Thresholded
+from ragstone.judges.base import Cuts, Judge, Thresholded
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
 from ragstone.judges.spec import Spec
@@ -147,7 +147,7 @@ class Tuner:
             if (cuts := self.cuts(one.combination.judge)) is not None
         ]
 
-    def cuts(self, name: str) -> tuple[float, float] | None:
+    def cuts(self, name: str) -> Cuts | None:
         """The thresholds of a judge that has probabilities."""
         spec = self.specs(Combination(name)).get(name)  # None of a panel
         given = self.brought.get(name)
@@ -335,7 +335,7 @@ def tuner(
     if not made.combinations:
         raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
-        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded")
+        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
     return made
 
 
